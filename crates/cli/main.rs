@@ -1,0 +1,2 @@
+//! The tamis program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The tamis filter: train, open, score and explain; the model file

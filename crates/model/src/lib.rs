@@ -1,0 +1,1 @@
+//! Naive Bayes over count vectors: integer statistics and the models derived from them

@@ -1,0 +1,1 @@
+//! Text to terms, and terms to count vectors over a vocabulary
