@@ -1,2 +1,130 @@
-//! The tamis program.
-fn main() {}
+//! The tamis program: arguments, documents in, verdicts out.
+//!
+//! Results go to standard output, everything else to standard error. Whatever goes wrong, a message that is being
+//! passed through comes out.
+
+mod args;
+mod corpus;
+mod evaluate;
+mod explain;
+mod inspect;
+mod label;
+mod output;
+mod score;
+mod sources;
+mod table;
+mod train;
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use tamis_filter::Filter;
+
+use args::{Cli, Command, ModelArg};
+use output::say;
+
+/// The exit status of every error, of usage and of the program's own.
+const ERROR: u8 = 3;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, &arguments),
+    };
+    match catch_unwind(AssertUnwindSafe(|| run(cli.command))) {
+        Ok(Ok(status)) => ExitCode::from(status),
+        Ok(Err(error)) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
+            say!("tamis: {error:#}");
+            ExitCode::from(ERROR)
+        }
+        Err(_) => ExitCode::from(ERROR),
+    }
+}
+
+fn run(command: Command) -> Result<u8> {
+    match command {
+        Command::Train(args) => train::run(&args),
+        Command::Score(args) => score::run(&args),
+        Command::Label(args) => label::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => inspect::verify(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
+    }
+}
+
+/// Help and version are no errors; a usage error of `score --passthrough` still lets the message through.
+fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    // Where the message cannot be shown there is nobody to tell.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    let is_passthrough = |a: &OsString| {
+        a.to_str().is_some_and(|a| {
+            a.starts_with("--pass") || (a.starts_with('-') && !a.starts_with("--") && a.contains('p'))
+        })
+    };
+    if arguments.iter().any(|a| a == "score") && arguments.iter().any(is_passthrough) {
+        score::copy_input();
+    }
+    ExitCode::from(ERROR)
+}
+
+impl ModelArg {
+    /// The model file: the one given, else `$TAMIS_MODEL`, else that of the user.
+    fn path(&self) -> Result<PathBuf> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(path) = self.model.clone().or_else(|| set("TAMIS_MODEL")) {
+            return Ok(path);
+        }
+        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+        match data {
+            Some(data) => Ok(data.join("tamis/model.tamis")),
+            None => bail!("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set"),
+        }
+    }
+
+    fn open(&self) -> Result<Filter> {
+        let path = self.path()?;
+        Filter::open(&path).map_err(|error| {
+            let missing = matches!(&error, tamis_filter::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+            let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", path.display()));
+            match (missing, &error) {
+                (true, _) => anyhow::anyhow!(
+                    "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
+                    path.display()
+                ),
+                (false, tamis_filter::Error::Io { .. }) => error.into(),
+                (false, _) => anyhow::anyhow!("{}: {error}", path.display()),
+            }
+        })
+    }
+}
+
+/// Reads all of a file, or of standard input for `-`.
+fn read_input(path: Option<&PathBuf>) -> Result<(String, Vec<u8>)> {
+    use std::io::{IsTerminal, Read};
+    match path.filter(|path| path.as_os_str() != "-") {
+        Some(path) => {
+            let name = path.display().to_string();
+            let bytes = std::fs::read(path).with_context(|| name.clone())?;
+            Ok((name, bytes))
+        }
+        None => {
+            let mut input = std::io::stdin().lock();
+            if input.is_terminal() {
+                say!("tamis: reading from the terminal; end with Ctrl-D");
+            }
+            let mut bytes = Vec::new();
+            input.read_to_end(&mut bytes).context("standard input")?;
+            Ok(("-".to_owned(), bytes))
+        }
+    }
+}

@@ -1,1 +1,67 @@
-//! Naive Bayes over count vectors: integer statistics and the models derived from them
+//! Naive Bayes over count vectors: integer statistics and the models derived from them.
+//!
+//! **The integer statistics are the model.** What is learned is one value, [`Statistics`]: per class the
+//! number of documents, per term and class how many of them contain it and how often. Nothing but
+//! additions and subtractions of integers ever touches it, so learning, forgetting and merging are exact,
+//! and neither the order of the documents nor the number of threads leaves a trace.
+//!
+//! Everything real-valued comes after counting. [`Parameters`] name the likelihood, the smoothing, the
+//! class prior and the features; [`Parameters::summarize`] passes once over the counts and keeps a few
+//! integers a class ([`Summary`]); [`NaiveBayes`] turns those into a few floating-point numbers a class and reads
+//! the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read that
+//! way: `Statistics` in memory, or a file mapped into it.
+//!
+//! Invariant: memory and work grow with the non-zero counts, never with terms x classes. A class without
+//! a term shares the weight of all its absent terms, so absence is one multiplication a class.
+//!
+//! ```
+//! use tamis_model::{NaiveBayes, Parameters, Statistics};
+//! use tamis_tokenizer::CountVector;
+//!
+//! const HAM: u16 = 0;
+//! const SPAM: u16 = 1;
+//! // terms: 0 "offer", 1 "free", 2 "meeting"
+//! let offer = CountVector::from_pairs([(0, 2), (1, 1)])?;
+//! let minutes = CountVector::from_pairs([(2, 2)])?;
+//! let mut statistics = Statistics::new(2);
+//! statistics.observe(SPAM, offer.row())?;
+//! statistics.observe(HAM, minutes.row())?;
+//!
+//! let model = Parameters::default().fit(&statistics)?;
+//! let mut probabilities = Vec::new();
+//! let known = model.predict_proba(&statistics, CountVector::from_pairs([(1, 1)])?.row(), &mut probabilities)?;
+//! assert_eq!(known, 1);
+//! // P(spam) = (1+1)/(3+3) / ((1+1)/(3+3) + (0+1)/(2+3)) = 5/8
+//! assert!((probabilities[1] - 0.625).abs() < 1e-12);
+//!
+//! // What was learned can be forgotten: nothing remains of it.
+//! statistics.forget(SPAM, offer.row())?;
+//! statistics.forget(HAM, minutes.row())?;
+//! assert_eq!(statistics, Statistics::new(2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod bayes;
+mod cells;
+mod classes;
+mod counts;
+mod linear;
+mod logs;
+pub mod metrics;
+mod parameters;
+mod rule;
+mod statistics;
+mod summary;
+
+pub use bayes::NaiveBayes;
+pub use classes::{Classes, ClassesError};
+pub use counts::{Cell, ClassId, ClassTotals, Counts};
+pub use linear::LinearForm;
+pub use logs::{log_normalize, log_sum_exp, softmax};
+pub use parameters::{
+    ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
+};
+pub use statistics::{Statistics, StatisticsError};
+pub use summary::Summary;

@@ -1,1 +1,62 @@
-//! Text to terms, and terms to count vectors over a vocabulary
+//! Text to terms, and terms to count vectors over a vocabulary. No I/O, no model.
+//!
+//! ```text
+//! text --WordRule--> words --Tokenizer--> terms --Vocabulary--> ids --> CountVector, CountMatrix
+//! ```
+//!
+//! * A [`WordRule`] says what a word is: Unicode's segmentation, or the runs that tell spam from ham.
+//! * A [`Tokenizer`] makes terms of words: length, case, stop words, stems, n-grams; pairs of characters where
+//!   a script has no spaces; or n-grams of characters. Everything it does is in its [`TokenizerOptions`].
+//! * A [`Vocabulary`] numbers terms and finds them by their 64-bit [`fingerprint`].
+//! * A [`CountVector`] counts the terms of one document, a [`CountMatrix`] those of many.
+//!
+//! ```
+//! use tamis_tokenizer::{CountMatrix, Scratch, Tokenizer, TokenizerOptions, Vocabulary};
+//!
+//! let tokenizer = Tokenizer::new(TokenizerOptions::mail())?;
+//! let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
+//! let mut matrix = CountMatrix::new();
+//! for text in ["Win $1000 now! WIN!", "See you at ten"] {
+//!     matrix.push(tokenizer.count(text, &mut vocabulary, &mut scratch)?.row());
+//! }
+//! let terms: Vec<_> = vocabulary.iter().map(|(_, term)| term).collect();
+//! assert_eq!(terms, ["win", "$1000", "now!", "win!", "see", "you", "at", "ten"]);
+//! assert_eq!(matrix.n_rows(), 2);
+//!
+//! let known = tokenizer.count_known("win or lose", &vocabulary, &mut scratch);
+//! assert_eq!(known.row().ids(), [0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Nothing here panics, whatever the text; memory follows the longest text and the number of different terms.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod counts;
+mod error;
+mod fold;
+mod language;
+mod mail;
+mod matrix;
+mod ngrams;
+mod options;
+pub mod reference;
+mod scan;
+mod stems;
+#[cfg(test)]
+mod testing;
+mod tokenizer;
+mod unicode;
+mod unspaced;
+mod vocabulary;
+mod words;
+
+pub use counts::{CountRow, CountVector};
+pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
+pub use language::Language;
+pub use matrix::CountMatrix;
+pub use options::{Terms, TokenizerOptions};
+pub use tokenizer::{Scratch, Tokenizer};
+pub use vocabulary::{TermId, Vocabulary, fingerprint};
+pub use words::WordRule;

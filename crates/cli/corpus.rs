@@ -1,0 +1,187 @@
+//! Going through many documents: several at a time, results in order, past those that cannot be read.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use tamis_filter::{Document, Kind, Limits};
+
+use crate::args::InputArgs;
+use crate::output::{Loaded, counted, say};
+use crate::sources::{self, Columns, Content, Item, Place, Source};
+
+/// All documents of a command.
+pub(crate) struct Corpus<'a> {
+    pub(crate) kind: Kind,
+    places: Vec<Place>,
+    input: &'a InputArgs,
+    labelled: bool,
+    unreadable: usize,
+}
+
+/// What is left when all documents were gone through.
+pub(crate) struct Finished<S> {
+    /// The state of every worker.
+    pub(crate) states: Vec<S>,
+    /// Documents that could not be read; each was named.
+    pub(crate) unreadable: usize,
+}
+
+/// The documents worked on at a time, and the bytes of those that come out of larger files.
+const BATCH: usize = 1024;
+const BATCH_BYTES: usize = 16 << 20;
+
+impl<'a> Corpus<'a> {
+    /// Lists the documents of all sources and tells what each was taken for. `expected` is the model's kind, if
+    /// there is a model.
+    pub(crate) fn find(
+        arguments: &[String],
+        labelled: bool,
+        input: &'a InputArgs,
+        expected: Option<Kind>,
+    ) -> Result<Self> {
+        let mut corpus = Corpus { kind: Kind::Text, places: Vec::new(), input, labelled, unreadable: 0 };
+        let mut kind = expected.map(|kind| (kind, "the model".to_owned()));
+        for argument in arguments {
+            let found = sources::find(&Source::parse(argument), labelled, input.kind)?;
+            match &kind {
+                Some((known, whose)) if *known != found.kind && !found.places.is_empty() => bail!(
+                    "{argument}: expected {known}, as {whose} is, got {}; --as mail or --as text settles what documents are",
+                    found.kind
+                ),
+                Some(_) => (),
+                None => kind = Some((found.kind, argument.clone())),
+            }
+            say!("{argument}: {}, {}", found.kind, counted(found.places.len() as u64, "file"));
+            if found.unlabelled > 0 {
+                say!(
+                    "{argument}: left out {} beside the folders of labels",
+                    counted(found.unlabelled as u64, "file")
+                );
+            }
+            found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
+            corpus.unreadable += found.unreadable.len();
+            corpus.places.extend(found.places);
+        }
+        corpus.kind = kind.map_or(Kind::Text, |(kind, _)| kind);
+        Ok(corpus)
+    }
+
+    /// Does `work` for every document, on all threads, and then `done` with the results, in order.
+    ///
+    /// Every worker has a state made by `start`. A document that cannot be read is named and counted; an error of
+    /// `work` or `done` ends it all.
+    pub(crate) fn for_each<S: Send, T: Send>(
+        &self,
+        limits: &Limits,
+        start: impl Fn() -> Result<S> + Sync,
+        work: impl Fn(&mut S, &Item, Document<'_>) -> Result<T> + Sync,
+        mut done: impl FnMut(&Item, T) -> Result<()>,
+    ) -> Result<Finished<S>> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.input.threads.map_or(0, usize::from))
+            .build()
+            .context("starting threads")?;
+        let states = Mutex::new(Vec::new());
+        let run = |item: &Item| -> Result<Result<T, String>> {
+            let bytes = match self.read(item, limits) {
+                Ok(bytes) => bytes,
+                Err(error) => return Ok(Err(error)),
+            };
+            let loaded = match &item.content {
+                Content::Text(text) => Loaded::Text(Cow::Borrowed(text)),
+                _ => Loaded::new(self.kind, &bytes),
+            };
+            // At most one state a thread, since a worker puts its own back before it takes the next document.
+            let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut state = free.map_or_else(&start, Ok)?;
+            let result = work(&mut state, item, loaded.document()).with_context(|| item.name.clone());
+            states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+            result.map(Ok)
+        };
+        let mut unreadable = self.unreadable;
+        let bar = self.progress_bar();
+        self.for_each_batch(limits, &mut |batch| {
+            let results: Vec<_> = pool.install(|| batch.par_iter().map(run).collect());
+            for (item, result) in batch.iter().zip(results) {
+                match result? {
+                    Ok(result) => done(item, result)?,
+                    Err(error) => {
+                        unreadable += 1;
+                        bar.suspend(|| say!("tamis: {}: {error}", item.name));
+                    }
+                }
+            }
+            bar.inc(batch.len() as u64);
+            bar.set_length(bar.length().unwrap_or_default().max(bar.position()));
+            Ok(())
+        })?;
+        bar.finish_and_clear();
+        let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Finished { states, unreadable })
+    }
+
+    fn read<'i>(&self, item: &'i Item, limits: &Limits) -> Result<Cow<'i, [u8]>, String> {
+        if self.labelled && item.label.as_deref().is_none_or(str::is_empty) {
+            return Err("expected a label, got none".to_owned());
+        }
+        match &item.content {
+            Content::Mail(bytes) => Ok(Cow::Borrowed(bytes)),
+            Content::Text(_) => Ok(Cow::Borrowed(&[])),
+            Content::Unreadable(error) => Err(error.clone()),
+            Content::File => {
+                // Of a message no more than is looked at, and one byte to tell that there was more.
+                let most = if self.kind == Kind::Mail { limits.bytes as u64 + 1 } else { u64::MAX };
+                let mut bytes = Vec::new();
+                let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(&mut bytes));
+                read.map(|_| Cow::Owned(bytes)).map_err(|e| e.to_string())
+            }
+        }
+    }
+
+    fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(&[Item]) -> Result<()>) -> Result<()> {
+        let columns = Columns { label: &self.input.label_column, text: &self.input.text_column };
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for place in &self.places {
+            for item in sources::items(place, &columns, limits.bytes + 1)? {
+                bytes += match &item.content {
+                    Content::Mail(content) => content.len(),
+                    Content::Text(content) => content.len(),
+                    _ => 0,
+                };
+                batch.push(item);
+                if batch.len() == BATCH || bytes >= BATCH_BYTES {
+                    run(&batch)?;
+                    batch.clear();
+                    bytes = 0;
+                }
+            }
+        }
+        run(&batch)
+    }
+
+    fn progress_bar(&self) -> ProgressBar {
+        if !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new(self.places.len() as u64);
+        let template = "{bar:40} {human_pos}/{human_len} documents, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar
+    }
+
+    /// Says how many documents could not be read, and whether that is an error.
+    pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
+        if unreadable == 0 {
+            return 0;
+        }
+        say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
+        if self.input.strict { crate::ERROR } else { 0 }
+    }
+}

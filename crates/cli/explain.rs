@@ -1,0 +1,108 @@
+//! `tamis explain`
+
+use std::io::{BufWriter, Write};
+
+use anyhow::Result;
+use serde_json::json;
+use tamis_filter::{Explanation, Filter, Scratch, TermContribution};
+
+use crate::args::ExplainArgs;
+use crate::output::{Loaded, counted, verdict_line};
+use crate::read_input;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
+    let filter = args.model.open()?;
+    let (name, bytes) = read_input(args.file.as_ref())?;
+    let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
+    let explanation = filter.explain(loaded.document(), &mut Scratch::default())?;
+    let shown =
+        if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        print_json(&mut out, &filter, &name, &explanation, shown)?;
+    } else {
+        print_table(&mut out, &filter, &name, &explanation, shown)?;
+    }
+    out.flush()?;
+    Ok(0)
+}
+
+fn rest_of(terms: &[TermContribution]) -> f64 {
+    // From positive zero, so that an empty rest is not -0.
+    terms.iter().map(|t| t.contribution).fold(0.0, |sum, c| sum + c)
+}
+
+fn print_table(
+    out: &mut impl Write,
+    filter: &Filter,
+    name: &str,
+    explanation: &Explanation,
+    shown: usize,
+) -> Result<()> {
+    let Explanation { score, terms, unknown, intercept, .. } = explanation;
+    let label = |class| filter.classes().label(class).unwrap_or_default();
+    let (class, against) = (label(explanation.class), label(explanation.against));
+    writeln!(out, "{} {name}", verdict_line(filter, score))?;
+    writeln!(out, "log-odds of {class} against {against}, in nats:")?;
+    let width = |label: &str| label.chars().count().max(6);
+    let (for_width, against_width) = (width(class), width(against));
+    writeln!(out, "{:>9}  {:>5}  {class:>for_width$}  {against:>against_width$}  term", "adds", "count")?;
+    let (table, rest) = terms.split_at(shown);
+    for term in table {
+        let documents = |class| term.document_frequencies[usize::from(class)];
+        writeln!(
+            out,
+            "{:>+9.3}  {:>5}  {:>for_width$}  {:>against_width$}  {}",
+            term.contribution,
+            term.count,
+            documents(explanation.class),
+            documents(explanation.against),
+            term.term
+        )?;
+    }
+    if !rest.is_empty() {
+        writeln!(out, "{:>+9.3}  {}", rest_of(rest), counted(rest.len() as u64, "other term"))?;
+    }
+    writeln!(out, "{intercept:>+9.3}  before any term")?;
+    writeln!(out, "{:>+9.3}  in all", intercept + rest_of(terms))?;
+    if *unknown > 0 {
+        writeln!(out, "{}  not known to the model", counted(*unknown as u64, "word"))?;
+    }
+    Ok(())
+}
+
+fn print_json(
+    out: &mut impl Write,
+    filter: &Filter,
+    name: &str,
+    explanation: &Explanation,
+    shown: usize,
+) -> Result<()> {
+    let label = |class| filter.classes().label(class).unwrap_or_default();
+    let terms: Vec<_> = explanation.terms[..shown]
+        .iter()
+        .map(|term| {
+            let documents: serde_json::Map<_, _> = filter
+                .classes()
+                .iter()
+                .zip(&term.document_frequencies)
+                .map(|((_, label), df)| (label.to_owned(), json!(df)))
+                .collect();
+            json!({"term": term.term, "count": term.count, "documents": documents, "contribution": term.contribution})
+        })
+        .collect();
+    let object = json!({
+        "path": name,
+        "label": filter.label_of(&explanation.score),
+        "probability": explanation.score.probability,
+        "log_odds": explanation.score.log_odds,
+        "class": label(explanation.class),
+        "against": label(explanation.against),
+        "intercept": explanation.intercept,
+        "terms": terms,
+        "other_terms": explanation.terms.len() - shown,
+        "other_contribution": rest_of(&explanation.terms[shown..]),
+        "unknown": explanation.unknown,
+    });
+    Ok(writeln!(out, "{object}")?)
+}

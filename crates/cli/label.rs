@@ -1,0 +1,170 @@
+//! `tamis label`
+
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use tamis_filter::{Filter, Score, Scratch};
+
+use crate::args::{By, Format, LabelArgs};
+use crate::corpus::Corpus;
+use crate::output::{Verdict, say};
+use crate::sources::{Content, Item};
+
+pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
+    let filter = args.model.open()?;
+    let recipe = filter.information().recipe;
+    let corpus = Corpus::find(&args.paths, false, &args.input, Some(recipe.kind))?;
+    let mut rows = Rows::new(args, &filter)?;
+    let mut not_filed = 0;
+    let finished = corpus.for_each(
+        &recipe.limits,
+        || Ok(Scratch::default()),
+        |scratch, _, document| {
+            let score = filter.score(document, scratch)?;
+            let probabilities = if args.all { filter.probabilities(scratch).to_vec() } else { Vec::new() };
+            Ok((score, probabilities))
+        },
+        |item, (score, probabilities)| {
+            rows.write(&filter, &item.name, &score, &probabilities)?;
+            if let Some(directory) = &args.sort_into {
+                not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
+            }
+            Ok(())
+        },
+    )?;
+    rows.finish()?;
+    if not_filed > 0 {
+        say!("tamis: {not_filed} documents are parts of larger files and were labelled, not filed");
+    }
+    Ok(corpus.conclude(finished.unreadable))
+}
+
+/// Rows on standard output.
+enum Rows {
+    Table { writer: Box<csv::Writer<std::io::Stdout>>, all: bool },
+    Json { writer: BufWriter<std::io::Stdout>, all: bool },
+}
+
+impl Rows {
+    fn new(args: &LabelArgs, filter: &Filter) -> Result<Self> {
+        let all = args.all;
+        if args.format == Format::Jsonl {
+            return Ok(Rows::Json { writer: BufWriter::new(std::io::stdout()), all });
+        }
+        let mut builder = csv::WriterBuilder::new();
+        if args.format == Format::Tsv {
+            builder.delimiter(b'\t');
+        }
+        let mut writer = Box::new(builder.from_writer(std::io::stdout()));
+        let mut header: Vec<String> = ["path", "label", "probability", "log_odds"].map(str::to_owned).into();
+        if all {
+            header.extend(filter.classes().iter().map(|(_, label)| format!("probability_{label}")));
+        }
+        writer.write_record(header)?;
+        Ok(Rows::Table { writer, all })
+    }
+
+    fn write(&mut self, filter: &Filter, name: &str, score: &Score, probabilities: &[f64]) -> Result<()> {
+        match self {
+            Rows::Table { writer, all } => {
+                writer.write_field(name)?;
+                writer.write_field(filter.label_of(score))?;
+                writer.write_field(format!("{:.6}", score.probability))?;
+                writer.write_field(format!("{:.4}", score.log_odds))?;
+                if *all {
+                    probabilities.iter().try_for_each(|p| writer.write_field(format!("{p:.6}")))?;
+                }
+                writer.write_record(None::<&[u8]>)?;
+            }
+            Rows::Json { writer, all } => {
+                let mut row = json!(Verdict::new(filter, name, score));
+                if *all && let Value::Object(row) = &mut row {
+                    let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
+                    let posterior: Map<_, _> = labels.zip(probabilities.iter().map(|p| json!(p))).collect();
+                    row.insert("probabilities".to_owned(), Value::Object(posterior));
+                }
+                writeln!(writer, "{row}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Rows::Table { mut writer, .. } => writer.flush()?,
+            Rows::Json { mut writer, .. } => writer.flush()?,
+        }
+        Ok(())
+    }
+}
+
+/// Files a document into a folder; `false` if it is a part of a larger file. Nothing is ever overwritten: a name
+/// that is taken gets a number.
+fn file(item: &Item, folder: &Path, by: By) -> Result<bool> {
+    let (Content::File, Some(name)) = (&item.content, item.path.file_name()) else { return Ok(false) };
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let source = item.path.canonicalize().with_context(|| item.name.clone())?;
+    for number in 0.. {
+        let mut target = PathBuf::from(name);
+        if number > 0 {
+            let stem = item.path.file_stem().unwrap_or(name).to_string_lossy();
+            let extension =
+                item.path.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
+            target = PathBuf::from(format!("{stem}-{number}{extension}"));
+        }
+        match place(&source, &folder.join(target), by) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => (),
+            outcome => return outcome.map(|()| true).with_context(|| format!("filing {}", item.name)),
+        }
+    }
+    Ok(false)
+}
+
+fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
+    match by {
+        #[cfg(unix)]
+        By::Link => std::os::unix::fs::symlink(source, target),
+        #[cfg(not(unix))]
+        By::Link => std::fs::hard_link(source, target),
+        By::Copy => copy(source, target),
+        // A hard link fails where the name is taken, which renaming would not.
+        By::Move => match std::fs::hard_link(source, target) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => copy(source, target),
+            linked => linked,
+        }
+        .and_then(|()| std::fs::remove_file(source)),
+    }
+}
+
+fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
+    let mut from = std::fs::File::open(source)?;
+    let mut to = std::fs::File::create_new(target)?;
+    std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).inspect_err(|_| {
+        // What could not be copied whole is not left behind.
+        let _ = std::fs::remove_file(target);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filing_never_overwrites() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("in/a.eml");
+        std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+        let folder = directory.path().join("spam");
+        for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
+            std::fs::write(&source, content).unwrap();
+            let item = Item { name: "a".into(), path: source.clone(), label: None, content: Content::File };
+            assert!(file(&item, &folder, by).unwrap());
+        }
+        assert!(!source.exists());
+        assert_eq!(std::fs::read_to_string(folder.join("a.eml")).unwrap(), "1");
+        assert!(folder.join("a-1.eml").is_symlink());
+        assert_eq!(std::fs::read_to_string(folder.join("a-2.eml")).unwrap(), "3");
+    }
+}

@@ -1,0 +1,118 @@
+//! Bytes whose checksums are tested when they are first touched.
+//!
+//! Opening a model must cost the same whatever its size, and a flipped bit must never give a wrong
+//! answer. So every section is followed by one CRC-32 a block of [`BLOCK`] bytes, and a block is
+//! checked the first time something is read from it.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks.
+pub(crate) const BLOCK: usize = 1024;
+
+/// Bytes that the checksums of `length` bytes take.
+pub(crate) fn checksum_bytes(length: u64) -> u64 {
+    length.div_ceil(BLOCK as u64) * 4
+}
+
+/// The checksums of a section, one a block, little-endian.
+pub(crate) fn checksums(section: &[u8]) -> Vec<u8> {
+    section.chunks(BLOCK).flat_map(|block| crc32fast::hash(block).to_le_bytes()).collect()
+}
+
+/// One section of a model file: where it lies and which of its blocks have been checked.
+pub(crate) struct Section {
+    name: &'static str,
+    content: Range<usize>,
+    /// One bit a block, set once the block's checksum was found right.
+    checked: Vec<AtomicU64>,
+}
+
+impl Section {
+    /// A section of `length` bytes at `offset`, its checksums behind it. The caller has made sure that both lie in the file.
+    pub(crate) fn new(name: &'static str, offset: usize, length: usize) -> Self {
+        let words = length.div_ceil(BLOCK).div_ceil(64);
+        Section {
+            name,
+            content: offset..offset + length,
+            checked: std::iter::repeat_with(AtomicU64::default).take(words).collect(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.content.len()
+    }
+
+    /// The bytes `range` of the section, checked.
+    pub(crate) fn get<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8]> {
+        if range.start > range.end || range.end > self.len() {
+            return Err(Error::inconsistent(
+                self.name,
+                format_args!("a range within {} bytes", self.len()),
+                format_args!("{}..{}", range.start, range.end),
+            ));
+        }
+        if !range.is_empty() {
+            for block in range.start / BLOCK..=(range.end - 1) / BLOCK {
+                self.check(file, block)?;
+            }
+        }
+        Ok(&file[self.content.start + range.start..self.content.start + range.end])
+    }
+
+    /// Checks every block, also those found right before.
+    pub(crate) fn verify(&self, file: &[u8]) -> Result<()> {
+        (0..self.len().div_ceil(BLOCK)).try_for_each(|block| self.check_anew(file, block))
+    }
+
+    fn check(&self, file: &[u8], block: usize) -> Result<()> {
+        let (word, bit) = (&self.checked[block / 64], 1 << (block % 64));
+        // Relaxed: the bit guards no other memory, the file itself never changes.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            self.check_anew(file, block)?;
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn check_anew(&self, file: &[u8], block: usize) -> Result<()> {
+        let start = block * BLOCK;
+        let end = (start + BLOCK).min(self.len());
+        let got = crc32fast::hash(&file[self.content.start + start..self.content.start + end]);
+        let at = self.content.end + block * 4;
+        let mut written = [0; 4];
+        written.copy_from_slice(&file[at..at + 4]);
+        let expected = u32::from_le_bytes(written);
+        if got != expected {
+            return Err(Error::Checksum { part: self.name, offset: start as u64, expected, got });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_block_is_an_error_and_the_others_are_not() {
+        let content: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
+        let mut file = vec![0xAA; 16];
+        file.extend(&content);
+        file.extend(checksums(&content));
+        file[16 + 2 * BLOCK + 7] ^= 1;
+        let section = Section::new("test", 16, content.len());
+        assert_eq!(section.get(&file, 10..2000).unwrap(), &content[10..2000]);
+        assert!(matches!(section.get(&file, 2000..2100), Err(Error::Checksum { offset: 2048, .. })));
+        assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
+        assert!(section.verify(&file).is_err());
+        assert!(section.get(&file, 4999..5001).is_err());
+        assert!(section.get(&file, 0..0).unwrap().is_empty());
+    }
+}

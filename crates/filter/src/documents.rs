@@ -1,0 +1,112 @@
+//! What a model remembers of each document: a digest, its label, and perhaps its terms.
+
+use tamis_model::ClassId;
+use tamis_tokenizer::{CountRow, CountVector, TermId};
+use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::error::{Error, Result};
+
+/// An entry of the `documents` section, which is sorted by digest, then class.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(crate) struct DocumentRecord {
+    pub(crate) digest: [u8; 16],
+    pub(crate) class: U16,
+    /// How often the document was given.
+    pub(crate) multiplicity: U32,
+    /// When it was written, in seconds since 1970; [`NO_DATE`] if unknown.
+    pub(crate) date: I64,
+    /// A hash of its body: documents of one group must not be split between training and testing.
+    pub(crate) group: U64,
+    /// Where its terms end in the `vectors` section; they begin where the entry before ends.
+    pub(crate) vector_end: U64,
+}
+
+/// The date of a document without one.
+pub(crate) const NO_DATE: i64 = i64::MIN;
+
+/// A document as a model remembers it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Remembered {
+    pub(crate) digest: [u8; 16],
+    pub(crate) class: ClassId,
+    pub(crate) multiplicity: u32,
+    pub(crate) date: i64,
+    pub(crate) group: u64,
+    pub(crate) vector: CountVector,
+}
+
+/// Appends a vector: for each term the distance from the one before, doubled, plus one if its count follows.
+pub(crate) fn encode_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
+    let mut next = 0u64;
+    for (id, count) in row.iter() {
+        put_varint((u64::from(id) - next) << 1 | u64::from(count > 1), out);
+        if count > 1 {
+            put_varint(u64::from(count), out);
+        }
+        next = u64::from(id) + 1;
+    }
+}
+
+/// Reads a vector of terms below `n_terms`.
+pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVector> {
+    let broken = || {
+        Error::inconsistent("vectors", "increasing terms of the vocabulary, each with a count", "other bytes")
+    };
+    let (mut ids, mut counts): (Vec<TermId>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut next = 0u64;
+    while !bytes.is_empty() {
+        let coded = take_varint(&mut bytes).ok_or_else(broken)?;
+        let id = next.checked_add(coded >> 1).filter(|id| *id < n_terms as u64).ok_or_else(broken)?;
+        let count = if coded & 1 == 1 { take_varint(&mut bytes).ok_or_else(broken)? } else { 1 };
+        ids.push(TermId::try_from(id).map_err(|_| broken())?);
+        counts.push(u32::try_from(count).map_err(|_| broken())?);
+        next = id + 1;
+    }
+    CountVector::new(ids, counts).map_err(|_| broken())
+}
+
+fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(first & 0x7F).checked_shl(shift)?;
+        if first & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_vector_comes_back(pairs in proptest::collection::btree_map(0u32..1_000_000, 1u32.., 0..50)) {
+            let vector = CountVector::from_pairs(pairs).unwrap();
+            let mut bytes = Vec::new();
+            encode_vector(vector.row(), &mut bytes);
+            prop_assert_eq!(decode_vector(&bytes, 1_000_000).unwrap(), vector);
+        }
+
+        #[test]
+        fn any_bytes_give_a_vector_or_an_error(bytes: Vec<u8>, n_terms in 0usize..100_000) {
+            if let Ok(vector) = decode_vector(&bytes, n_terms) {
+                prop_assert!(vector.row().ids().iter().all(|id| (*id as usize) < n_terms));
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tamis_model::{ClassesError, ParametersError, StatisticsError};
+use tamis_tokenizer::{OptionsError, VocabularyFull};
+
+use crate::recipe::Kind;
+
+/// What went wrong when a filter was trained, written, opened or asked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused to read or write a file.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The bytes do not begin as a model file does.
+    NotAModel {
+        /// The first bytes found (eight at most).
+        got: Vec<u8>,
+    },
+    /// The file is a model of a format that this version does not read.
+    Version {
+        /// The format this version reads.
+        expected: u32,
+        /// The format of the file.
+        got: u32,
+    },
+    /// The file is shorter, or longer, than it says of itself.
+    Length {
+        /// Bytes the file should have.
+        expected: u64,
+        /// Bytes it has.
+        got: u64,
+    },
+    /// A part of the file does not have the checksum written beside it.
+    Checksum {
+        /// The part of the file, `header` or a section.
+        part: &'static str,
+        /// The first byte, within the part, of the block that failed.
+        offset: u64,
+        /// The CRC-32 written in the file.
+        expected: u32,
+        /// The CRC-32 of the bytes found.
+        got: u32,
+    },
+    /// The checksums hold, yet the content contradicts itself: it was not written by this program.
+    Inconsistent {
+        /// The part of the file, `header` or a section.
+        part: &'static str,
+        /// What should hold.
+        expected: String,
+        /// What was found.
+        got: String,
+    },
+    /// The model was trained by another version of the code that turns documents into terms.
+    RecipeVersion {
+        /// The version of this program's recipe.
+        expected: u16,
+        /// The version recorded in the model.
+        got: u16,
+    },
+    /// A mail was given to a model of text, or text to a model of mail.
+    Kind {
+        /// What the model was trained on.
+        expected: Kind,
+        /// What it was given.
+        got: Kind,
+    },
+    /// Too few labels to tell anything apart.
+    TooFewLabels {
+        /// Labels needed.
+        expected: usize,
+        /// Labels seen.
+        got: usize,
+    },
+    /// The model outgrew what its file format can hold.
+    TooLarge {
+        /// What there is too much of.
+        what: &'static str,
+        /// The most the format holds.
+        limit: u64,
+        /// How much there is.
+        got: u64,
+    },
+    /// Two trainers with different settings were asked to merge.
+    DifferentSettings,
+    /// A label is not acceptable.
+    Classes(ClassesError),
+    /// The tokenizer's options are out of range.
+    Options(OptionsError),
+    /// The vocabulary cannot take another term.
+    Vocabulary(VocabularyFull),
+    /// The counts refused a change.
+    Statistics(StatisticsError),
+    /// The parameters cannot be used with these counts.
+    Parameters(ParametersError),
+}
+
+/// The result of an operation of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
+        move |source| Error::Io { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn inconsistent(
+        part: &'static str,
+        expected: impl fmt::Display,
+        got: impl fmt::Display,
+    ) -> Error {
+        Error::Inconsistent { part, expected: expected.to_string(), got: got.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Error::NotAModel { got } => {
+                write!(
+                    f,
+                    "not a tamis model: expected it to begin with \"TAMIS\", got \"{}\"",
+                    got.escape_ascii()
+                )
+            }
+            Error::Version { expected, got } => {
+                write!(
+                    f,
+                    "model format {got} is not known here: expected format {expected}; train it anew or use the version of tamis that wrote it"
+                )
+            }
+            Error::Length { expected, got } if got < expected => {
+                write!(f, "the model is cut short: expected {expected} bytes, got {got}")
+            }
+            Error::Length { expected, got } => {
+                write!(f, "the model has bytes after its end: expected {expected} bytes, got {got}")
+            }
+            Error::Checksum { part, offset, expected, got } => write!(
+                f,
+                "the model is damaged in its {part} at byte {offset}: expected checksum {expected:08x}, got {got:08x}"
+            ),
+            Error::Inconsistent { part, expected, got } => {
+                write!(f, "the model contradicts itself in its {part}: expected {expected}, got {got}")
+            }
+            Error::RecipeVersion { expected, got } => {
+                write!(f, "the model was trained by recipe {got}: expected recipe {expected}; train it anew")
+            }
+            Error::Kind { expected, got } => {
+                write!(f, "the model was trained on {expected}: expected {expected}, got {got}")
+            }
+            Error::TooFewLabels { expected, got } => {
+                write!(f, "expected documents of at least {expected} labels, got {got}")
+            }
+            Error::TooLarge { what, limit, got } => {
+                write!(f, "too many {what}: expected at most {limit}, got {got}")
+            }
+            Error::DifferentSettings => {
+                write!(
+                    f,
+                    "trainers with different settings cannot be merged: expected equal recipes and parameters"
+                )
+            }
+            Error::Classes(e) => e.fmt(f),
+            Error::Options(e) => e.fmt(f),
+            Error::Vocabulary(e) => e.fmt(f),
+            Error::Statistics(e) => e.fmt(f),
+            Error::Parameters(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident),*) => {$(
+        impl From<$source> for Error {
+            fn from(error: $source) -> Self {
+                Error::$variant(error)
+            }
+        }
+    )*};
+}
+from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters);

@@ -1,0 +1,140 @@
+use tamis_model::{ClassId, Counts};
+use tamis_tokenizer::TermId;
+
+use crate::error::Result;
+use crate::filter::{Filter, Score, Scratch};
+use crate::recipe::Document;
+
+/// Why a document got its score: which terms spoke for one class and against another.
+///
+/// `intercept` and the contributions add up to the log-odds of `class` against `against`.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The score that is explained.
+    pub score: Score,
+    /// The class explained: spam in a spam filter, else the likeliest.
+    pub class: ClassId,
+    /// The class it is held against: the likeliest of the others.
+    pub against: ClassId,
+    /// What is said before any term is seen, in nats: the prior, and for Bernoulli the absence of every term.
+    pub intercept: f64,
+    /// The known terms, those that moved the score most first.
+    pub terms: Vec<TermContribution>,
+    /// Occurrences of terms that the model does not know; they contribute nothing.
+    pub unknown: usize,
+}
+
+/// What one term contributed to a score.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct TermContribution {
+    /// The term, with the field it was found in.
+    pub term: String,
+    /// Its occurrences in the document.
+    pub count: u32,
+    /// In how many learned documents of each class it occurs, in class order.
+    pub document_frequencies: Vec<u64>,
+    /// What it adds to the log-odds, in nats; positive speaks for the class.
+    pub contribution: f64,
+}
+
+impl Filter {
+    /// Explains the score of a raw message.
+    ///
+    /// # Errors
+    /// As [`Filter::score_mail`].
+    pub fn explain_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Explanation> {
+        self.explain(Document::Mail(raw), scratch)
+    }
+
+    /// Explains the score of plain text.
+    ///
+    /// # Errors
+    /// As [`Filter::score_text`].
+    pub fn explain_text(&self, text: &str, scratch: &mut Scratch) -> Result<Explanation> {
+        self.explain(Document::Text(text), scratch)
+    }
+
+    /// Explains the score of any document.
+    ///
+    /// # Errors
+    /// As [`Filter::score`].
+    pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
+        let score = self.score(document, scratch)?;
+        let class = score.about;
+        let posterior = self.probabilities(scratch);
+        // With two classes the other one; with more the strongest rival.
+        let against = (0..posterior.len() as ClassId)
+            .filter(|other| *other != class)
+            .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
+            .unwrap_or(class);
+        let difference = |per_class: &[f64]| per_class[usize::from(class)] - per_class[usize::from(against)];
+        let mut terms = Vec::with_capacity(scratch.row().len());
+        let mut weights = Vec::new();
+        for (id, count) in scratch.row().iter() {
+            if self.bayes.term_weights(&self.store, id, count, &mut weights)? {
+                terms.push(TermContribution {
+                    term: self.store.text(id)?.to_owned(),
+                    count,
+                    document_frequencies: self.document_frequencies(id)?,
+                    contribution: difference(&weights),
+                });
+            }
+        }
+        let by_strength = |a: &TermContribution, b: &TermContribution| {
+            b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
+        };
+        terms.sort_by(by_strength);
+        let intercept = difference(self.bayes.intercept());
+        Ok(Explanation { score, class, against, intercept, terms, unknown: scratch.unknown })
+    }
+
+    /// In how many learned documents of each class a term occurs.
+    fn document_frequencies(&self, id: TermId) -> Result<Vec<u64>> {
+        let mut frequencies = vec![0; self.classes().len()];
+        self.store.for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
+        Ok(frequencies)
+    }
+
+    /// The `most` terms that speak most strongly for a class against its strongest rival, term by term.
+    ///
+    /// Reads the whole model.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn strongest_terms(&self, class: ClassId, most: usize) -> Result<Vec<TermContribution>> {
+        let mut strongest: Vec<(f64, TermId)> = Vec::new();
+        let mut weights = Vec::new();
+        for id in 0..self.store.n_terms() as TermId {
+            if !self.bayes.term_weights(&self.store, id, 1, &mut weights)? {
+                continue;
+            }
+            let own = weights[usize::from(class)];
+            let rival = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class)).map(|(_, w)| *w);
+            let contribution = own - rival.fold(f64::NEG_INFINITY, f64::max);
+            strongest.push((contribution, id));
+            if strongest.len() >= 2 * most.max(512) {
+                keep_strongest(&mut strongest, most);
+            }
+        }
+        keep_strongest(&mut strongest, most);
+        strongest
+            .into_iter()
+            .map(|(contribution, id)| {
+                let document_frequencies = self.document_frequencies(id)?;
+                Ok(TermContribution {
+                    term: self.store.text(id)?.to_owned(),
+                    count: 1,
+                    document_frequencies,
+                    contribution,
+                })
+            })
+            .collect()
+    }
+}
+
+fn keep_strongest(terms: &mut Vec<(f64, TermId)>, most: usize) {
+    terms.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    terms.truncate(most);
+}

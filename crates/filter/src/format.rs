@@ -1,0 +1,129 @@
+//! The outside of a model file: preface, header and where the sections lie.
+//!
+//! ```text
+//! "TAMIS\r\n\x1a"                    8 bytes
+//! format version                     u32, little-endian like every number here
+//! header length, header CRC-32       u32, u32
+//! header                             bincode, fixed-width integers
+//! sections                           each its content, then a CRC-32 a block of 1,024 bytes
+//! ```
+
+use serde::{Deserialize, Serialize};
+use tamis_model::{ClassTotals, Classes, Parameters, Summary};
+
+use crate::blocks::{self, Section};
+use crate::error::{Error, Result};
+use crate::recipe::Recipe;
+use crate::trainer::Keep;
+
+pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
+
+/// The model format that this version reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+const PREFACE: usize = 20;
+
+/// The most bytes a header may have. It grows with the classes, not with the terms.
+const HEADER_LIMIT: usize = 64 << 20;
+
+/// The sections of a file, in their order.
+pub(crate) const SECTIONS: [&str; 5] = ["terms", "cells", "texts", "documents", "vectors"];
+
+/// What a model file says of itself before its sections.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Header {
+    pub(crate) recipe: Recipe,
+    pub(crate) keep: Keep,
+    pub(crate) parameters: Parameters,
+    pub(crate) classes: Classes,
+    pub(crate) totals: Vec<ClassTotals>,
+    pub(crate) summary: Summary,
+    /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
+    pub(crate) lengths: [u64; 5],
+}
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<HEADER_LIMIT>()
+}
+
+/// The bytes of a model file.
+pub(crate) fn write(header: &Header, sections: [&[u8]; 5]) -> Result<Vec<u8>> {
+    let encoded = bincode::serde::encode_to_vec(header, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
+    if encoded.len() > HEADER_LIMIT {
+        return Err(Error::TooLarge {
+            what: "bytes of header",
+            limit: HEADER_LIMIT as u64,
+            got: encoded.len() as u64,
+        });
+    }
+    let mut file = Vec::with_capacity(
+        PREFACE + encoded.len() + sections.iter().map(|s| s.len() + s.len() / 200 + 8).sum::<usize>(),
+    );
+    file.extend_from_slice(MAGIC);
+    for number in [FORMAT_VERSION, encoded.len() as u32, crc32fast::hash(&encoded)] {
+        file.extend_from_slice(&number.to_le_bytes());
+    }
+    file.extend_from_slice(&encoded);
+    for section in sections {
+        file.extend_from_slice(section);
+        file.extend_from_slice(&blocks::checksums(section));
+    }
+    Ok(file)
+}
+
+/// Reads what is needed to use the file, at a cost that does not grow with its sections.
+pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; 5])> {
+    let start = file.get(..MAGIC.len()).unwrap_or(file);
+    if start != MAGIC {
+        return Err(Error::NotAModel { got: start.to_vec() });
+    }
+    let version = number(file, 8)?;
+    if version != FORMAT_VERSION {
+        return Err(Error::Version { expected: FORMAT_VERSION, got: version });
+    }
+    let (length, checksum) = (number(file, 12)? as usize, number(file, 16)?);
+    let encoded = file
+        .get(PREFACE..)
+        .and_then(|rest| rest.get(..length))
+        .ok_or(Error::Length { expected: (PREFACE + length) as u64, got: file.len() as u64 })?;
+    let got = crc32fast::hash(encoded);
+    if got != checksum {
+        return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
+    }
+    let (header, consumed): (Header, usize) = bincode::serde::decode_from_slice(encoded, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
+    if consumed != length {
+        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), length));
+    }
+    let sections = sections(&header, PREFACE + length, file.len())?;
+    Ok((header, sections))
+}
+
+fn number(file: &[u8], at: usize) -> Result<u32> {
+    match file.get(at..at + 4) {
+        Some(bytes) => Ok(bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))),
+        None => Err(Error::Length { expected: PREFACE as u64, got: file.len() as u64 }),
+    }
+}
+
+fn sections(header: &Header, start: usize, file_length: usize) -> Result<[Section; 5]> {
+    // In u128, where the lengths of a hostile header cannot overflow.
+    let end = header.lengths.iter().fold(start as u128, |end, length| {
+        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)
+    });
+    if end != file_length as u128 {
+        return Err(Error::Length {
+            expected: u64::try_from(end).unwrap_or(u64::MAX),
+            got: file_length as u64,
+        });
+    }
+    // All of it lies in the file, so every length fits a usize.
+    let mut at = start;
+    Ok(std::array::from_fn(|i| {
+        let length = header.lengths[i] as usize;
+        let section = Section::new(SECTIONS[i], at, length);
+        at += length + blocks::checksum_bytes(length as u64) as usize;
+        section
+    }))
+}

@@ -1,0 +1,326 @@
+//! A model file in use: its terms, counts, texts and documents, read in place.
+
+use tamis_model::{Cell, ClassTotals, Classes, Counts, Parameters, Statistics};
+use tamis_tokenizer::{TermId, fingerprint};
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::blocks::Section;
+use crate::documents::{DocumentRecord, Remembered, decode_vector};
+use crate::error::{Error, Result};
+use crate::format::{self, Header};
+use crate::map::Bytes;
+use crate::recipe::Recipe;
+use crate::trainer::Keep;
+
+/// An entry of the `terms` section, which is sorted by fingerprint; its position is the term's id.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(crate) struct TermRecord {
+    pub(crate) fingerprint: U64,
+    /// The number of the first cell that is not this term's; its own begin where those of the term before end.
+    pub(crate) cells_end: U32,
+    /// Where its text ends in the `texts` section; it begins where that of the term before ends.
+    pub(crate) text_end: U32,
+}
+
+/// An entry of the `cells` section: the counts of one term in one class.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(crate) struct CellRecord {
+    pub(crate) class: U16,
+    pub(crate) df: U32,
+    pub(crate) tf: U32,
+}
+
+/// What a model says of itself.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Information<'a> {
+    /// How documents become terms.
+    pub recipe: &'a Recipe,
+    /// Likelihood, smoothing, prior and limits on features.
+    pub parameters: &'a Parameters,
+    /// The labels.
+    pub classes: &'a Classes,
+    /// Documents and counts, one entry a class.
+    pub totals: &'a [ClassTotals],
+    /// Terms in the vocabulary.
+    pub n_terms: usize,
+    /// Terms that take part in scoring.
+    pub n_features: u64,
+    /// Distinct documents that it remembers.
+    pub documents: usize,
+    /// What it remembers of them.
+    pub keep: Keep,
+    /// Bytes of the whole file.
+    pub bytes: usize,
+}
+
+pub(crate) struct Store {
+    bytes: Bytes,
+    pub(crate) header: Header,
+    terms: Section,
+    cells: Section,
+    texts: Section,
+    documents: Section,
+    vectors: Section,
+    n_terms: usize,
+}
+
+impl Store {
+    /// Reads preface and header; of the sections only where they lie.
+    pub(crate) fn new(bytes: Bytes) -> Result<Self> {
+        let (header, [terms, cells, texts, documents, vectors]) = format::read(&bytes)?;
+        let n_terms = entries::<TermRecord>(&terms)?;
+        entries::<CellRecord>(&cells)?;
+        entries::<DocumentRecord>(&documents)?;
+        if header.totals.len() != header.classes.len() {
+            return Err(Error::inconsistent("header", header.classes.len(), header.totals.len()));
+        }
+        if u32::try_from(n_terms).is_err() {
+            return Err(Error::TooLarge { what: "terms", limit: u32::MAX.into(), got: n_terms as u64 });
+        }
+        Ok(Store { bytes, header, terms, cells, texts, documents, vectors, n_terms })
+    }
+
+    pub(crate) fn information(&self) -> Information<'_> {
+        let Header { recipe, keep, parameters, classes, totals, summary, .. } = &self.header;
+        Information {
+            recipe,
+            parameters,
+            classes,
+            totals,
+            n_terms: self.n_terms,
+            n_features: summary.n_features(),
+            documents: self.n_documents(),
+            keep: *keep,
+            bytes: self.bytes.len(),
+        }
+    }
+
+    /// The id of the term with this fingerprint.
+    ///
+    /// Fingerprints are uniform, so the position is guessed, then bracketed by doubling steps and halved:
+    /// a handful of probes near one another, where halving from the start would touch log2(n) blocks.
+    pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
+        if self.n_terms == 0 {
+            return Ok(None);
+        }
+        let guess = ((u128::from(fingerprint) * self.n_terms as u128) >> 64) as usize;
+        // Invariant: everything before `low` is smaller, everything from `high` on is not.
+        let (mut low, mut high) = (0, self.n_terms);
+        let mut step = 16;
+        if self.fingerprint(guess)? < fingerprint {
+            low = guess + 1;
+            while low + step < high && self.fingerprint(low + step)? < fingerprint {
+                low += step + 1;
+                step *= 2;
+            }
+            high = high.min(low + step);
+        } else {
+            high = guess;
+            while high > low + step && self.fingerprint(high - step)? >= fingerprint {
+                high -= step;
+                step *= 2;
+            }
+            low = low.max(high.saturating_sub(step));
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.fingerprint(middle)? < fingerprint { low = middle + 1 } else { high = middle }
+        }
+        Ok((low < self.n_terms && self.fingerprint(low)? == fingerprint).then_some(low as TermId))
+    }
+
+    fn fingerprint(&self, id: usize) -> Result<u64> {
+        Ok(self.term(id)?.fingerprint.get())
+    }
+
+    fn term(&self, id: usize) -> Result<&TermRecord> {
+        self.entry(&self.terms, id)
+    }
+
+    /// The text of a term.
+    pub(crate) fn text(&self, id: TermId) -> Result<&str> {
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.term(id - 1)?.text_end.get() };
+        let bytes = self.texts.get(&self.bytes, start as usize..self.term(id)?.text_end.get() as usize)?;
+        std::str::from_utf8(bytes).map_err(|e| Error::inconsistent("texts", "UTF-8", e))
+    }
+
+    fn cells(&self, id: TermId) -> Result<&[CellRecord]> {
+        let id = id as usize;
+        if id >= self.n_terms {
+            return Ok(&[]);
+        }
+        let start = if id == 0 { 0 } else { self.term(id - 1)?.cells_end.get() };
+        let end = self.term(id)?.cells_end.get();
+        let size = size_of::<CellRecord>();
+        let bytes = self.cells.get(&self.bytes, start as usize * size..end as usize * size)?;
+        <[CellRecord]>::ref_from_bytes(bytes).map_err(|e| Error::inconsistent("cells", "whole cells", e))
+    }
+
+    pub(crate) fn n_documents(&self) -> usize {
+        self.documents.len() / size_of::<DocumentRecord>()
+    }
+
+    /// The documents that the model remembers, by digest; their vectors are empty where only digests are kept.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
+        let mut start = 0;
+        (0..self.n_documents()).map(move |i| {
+            let record: &DocumentRecord = self.entry(&self.documents, i)?;
+            let end = record.vector_end.get() as usize;
+            let vector = decode_vector(self.vectors.get(&self.bytes, start..end)?, self.n_terms)?;
+            start = end;
+            Ok(Remembered {
+                digest: record.digest,
+                class: record.class.get(),
+                multiplicity: record.multiplicity.get(),
+                date: record.date.get(),
+                group: record.group.get(),
+                vector,
+            })
+        })
+    }
+
+    fn entry<T: FromBytes + KnownLayout + Immutable + Unaligned>(
+        &self,
+        section: &Section,
+        i: usize,
+    ) -> Result<&T> {
+        let size = size_of::<T>();
+        let bytes = section.get(&self.bytes, i * size..(i + 1) * size)?;
+        T::ref_from_bytes(bytes).map_err(|_| Error::inconsistent(section.name(), size, bytes.len()))
+    }
+
+    /// Checks every checksum, then everything that the sections promise one another.
+    pub(crate) fn verify(&self) -> Result<()> {
+        for section in [&self.terms, &self.cells, &self.texts, &self.documents, &self.vectors] {
+            section.verify(&self.bytes)?;
+        }
+        self.verify_terms()?;
+        let statistics = self.statistics()?;
+        if statistics.totals() != self.header.totals {
+            return Err(Error::inconsistent("cells", "sums equal to the header's totals", "other sums"));
+        }
+        let Ok(summary) = self.header.parameters.summarize(&statistics);
+        if summary != self.header.summary {
+            return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
+        }
+        self.verify_documents(&statistics)
+    }
+
+    /// The counts as a value of their own.
+    fn statistics(&self) -> Result<Statistics> {
+        let documents = self.header.totals.iter().map(|t| t.documents);
+        let mut statistics = Statistics::with_documents(documents);
+        for id in 0..self.n_terms as TermId {
+            for cell in self.cells(id)? {
+                let cell = Cell { class: cell.class.get(), df: cell.df.get(), tf: cell.tf.get() };
+                statistics.push_cell(id, cell)?;
+            }
+        }
+        Ok(statistics)
+    }
+
+    /// Fingerprints strictly increasing, each of the text beside it.
+    fn verify_terms(&self) -> Result<()> {
+        let mut before = None;
+        for id in 0..self.n_terms {
+            let print = self.fingerprint(id)?;
+            if before.is_some_and(|before| before >= print) {
+                let got = format_args!("{print:016x} at {id}").to_string();
+                return Err(Error::inconsistent("terms", "increasing fingerprints", got));
+            }
+            before = Some(print);
+            let text = self.text(id as TermId)?;
+            if fingerprint(text) != print {
+                return Err(Error::inconsistent(
+                    "texts",
+                    format!("a term of fingerprint {print:016x}"),
+                    text,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Digests strictly increasing, as many documents of each class as counted, their terms adding up to the counts.
+    fn verify_documents(&self, statistics: &Statistics) -> Result<()> {
+        let n_classes = self.header.classes.len();
+        let mut documents = vec![0u64; n_classes];
+        let mut counted = Statistics::new(n_classes);
+        let mut before = None;
+        for document in self.documents() {
+            let document = document?;
+            let key = (document.digest, document.class);
+            if before.is_some_and(|before| before >= key) {
+                return Err(Error::inconsistent(
+                    "documents",
+                    "increasing digests",
+                    format!("{:02x?}", key.0),
+                ));
+            }
+            before = Some(key);
+            let Some(count) = documents.get_mut(usize::from(document.class)) else {
+                return Err(Error::inconsistent(
+                    "documents",
+                    format!("a class below {n_classes}"),
+                    document.class,
+                ));
+            };
+            *count += u64::from(document.multiplicity);
+            counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
+        }
+        let expected: Vec<u64> = self.header.totals.iter().map(|t| t.documents).collect();
+        if documents != expected {
+            return Err(Error::inconsistent(
+                "documents",
+                format!("{expected:?} a class"),
+                format!("{documents:?}"),
+            ));
+        }
+        if self.header.keep == Keep::Vectors && counted != *statistics {
+            return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
+        }
+        Ok(())
+    }
+}
+
+impl Counts for Store {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        &self.header.totals
+    }
+
+    fn n_terms(&self) -> usize {
+        self.n_terms
+    }
+
+    fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let n_classes = self.header.classes.len();
+        for cell in self.cells(term)? {
+            let cell = Cell { class: cell.class.get(), df: cell.df.get(), tf: cell.tf.get() };
+            if usize::from(cell.class) >= n_classes {
+                return Err(Error::inconsistent("cells", format!("a class below {n_classes}"), cell.class));
+            }
+            visit(cell);
+        }
+        Ok(())
+    }
+}
+
+/// The number of entries of a section, which must be whole.
+fn entries<T>(section: &Section) -> Result<usize> {
+    let size = size_of::<T>();
+    if section.len() % size != 0 {
+        return Err(Error::inconsistent(
+            section.name(),
+            format!("whole entries of {size} bytes"),
+            section.len(),
+        ));
+    }
+    Ok(section.len() / size)
+}

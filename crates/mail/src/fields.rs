@@ -1,0 +1,136 @@
+//! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
+use crate::charset::decode_text;
+use memchr::memchr;
+use std::ops::Range;
+
+/// One field as it stands in the message, folded and undecoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Field<'a> {
+    /// The name as written.
+    pub(crate) name: &'a str,
+    /// What follows the colon, line ends included.
+    value: &'a [u8],
+    /// The whole field in the block's bytes, its line end included.
+    pub(crate) range: Range<usize>,
+}
+
+impl Field<'_> {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
+    pub(crate) fn unfolded(&self) -> String {
+        let mut text = decode_text(self.value, None).into_owned();
+        text.retain(|c| c != '\r' && c != '\n');
+        text.trim().to_owned()
+    }
+}
+
+/// The fields of a header block, which ends at the first line that belongs to no field.
+///
+/// That is an empty line in a well-formed message; in a broken one it is the first line of text. Lines
+/// that begin with `From ` or `>From ` are left behind by mailboxes: they are passed over.
+pub(crate) struct Fields<'a> {
+    raw: &'a [u8],
+    /// How far the block has been read; once the iterator has ended, the end of the block.
+    pub(crate) position: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(raw: &'a [u8]) -> Self {
+        Fields { raw, position: 0 }
+    }
+
+    /// What follows the block, read to its end: without the empty line if there is one.
+    pub(crate) fn into_body(mut self) -> &'a [u8] {
+        self.by_ref().for_each(drop);
+        let rest = &self.raw[self.position..];
+        rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n")).unwrap_or(rest)
+    }
+
+    /// Whether the iterator, having ended, stands at an empty line or at the end of the bytes.
+    pub(crate) fn ended_well(&self) -> bool {
+        let rest = &self.raw[self.position..];
+        rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        loop {
+            let start = self.position;
+            let name = field_name(&self.raw[start..line_end(self.raw, start)]);
+            if name.is_none() && !is_mailbox_line(&self.raw[start..]) {
+                return None;
+            }
+            let mut end = line_end(self.raw, start);
+            while matches!(self.raw.get(end), Some(b' ' | b'\t')) {
+                end = line_end(self.raw, end);
+            }
+            self.position = end;
+            if let Some((name, value)) = name {
+                return Some(Field { name, value: &self.raw[start + value..end], range: start..end });
+            }
+        }
+    }
+}
+
+/// Where the line that begins at `start` ends, its line feed included.
+pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
+    memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1)
+}
+
+/// The name that begins a line, and where the value begins in it.
+fn field_name(line: &[u8]) -> Option<(&str, usize)> {
+    let length = line.iter().position(|c| !c.is_ascii_graphic() || *c == b':')?;
+    // RFC 5322, section 4.5: there used to be white space before the colon
+    let space = line[length..].iter().position(|c| !matches!(c, b' ' | b'\t'))?;
+    let name = str::from_utf8(&line[..length]).ok()?;
+    (length > 0 && line[length + space] == b':').then_some((name, length + space + 1))
+}
+
+fn is_mailbox_line(line: &[u8]) -> bool {
+    line.starts_with(b"From ") || line.starts_with(b">From ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
+        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded())).collect();
+        (fields, Fields::new(raw).into_body())
+    }
+
+    fn check(raw: &str, expected: &[(&str, &str)], body: &str) {
+        let (fields, rest) = read(raw.as_bytes());
+        let fields: Vec<_> = fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!((fields.as_slice(), rest), (expected, body.as_bytes()), "{raw:?}");
+    }
+
+    #[test]
+    fn blocks() {
+        check("", &[], "");
+        check("\nbody", &[], "body");
+        check("body at once\n", &[], "body at once\n");
+        check(" indented: text\n", &[], " indented: text\n");
+        check("A: 1", &[("A", "1")], "");
+        check("A: 1\n", &[("A", "1")], "");
+        check("A: 1\r\nb:2 \r\n\r\nbody\r\n", &[("A", "1"), ("b", "2")], "body\r\n");
+        check("A: 1\n 2\n\t3\nB:\n 4\n\n\nx", &[("A", "1 2\t3"), ("B", "4")], "\nx");
+        check("A : 1\n\n", &[("A", "1")], "");
+        check("A: 1\nno field\nB: 2\n", &[("A", "1")], "no field\nB: 2\n");
+        check(": no name\n", &[], ": no name\n");
+        check("From a@b Fri Aug 23\nA: 1\n>From c\n d\nB: 2\n\nbody", &[("A", "1"), ("B", "2")], "body");
+    }
+
+    #[test]
+    fn eight_bit_and_nul_values() {
+        let (fields, _) = read(b"A: caf\xe9\nB: caf\xc3\xa9\nC: a\0b\rc\n");
+        let values: Vec<_> = fields.iter().map(|f| f.1.as_str()).collect();
+        assert_eq!(values, ["café", "café", "abc"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! Header fields that are no evidence.
+//!
+//! Other filters, delivery agents and mailboxes add fields to mail after it has been sent. Trained on,
+//! they poison a filter: `Status` in one's own mailbox of ham says "ham" of every mail that has been read.
+//! They are removed before names, order and counts of fields are taken.
+
+/// Names removed, in lower case.
+const NAMES: &[&str] = &[
+    "content-length",
+    "delivered-to",
+    "lines",
+    "status",
+    "x-delivered-to",
+    "x-envelope-to",
+    "x-folder",
+    "x-keywords",
+    "x-ms-exchange-organization-pcl",
+    "x-ms-exchange-organization-scl",
+    "x-original-to",
+    "x-pstn-levels",
+    "x-pstn-settings",
+    "x-pstn-status",
+    "x-proofpoint-spam-details",
+    "x-status",
+    "x-uid",
+    "x-uidl",
+];
+
+/// What names removed begin with, in lower case.
+const PREFIXES: &[&str] = &[
+    "x-amavis",
+    "x-antispam",
+    "x-barracuda-",
+    "x-bogosity",
+    "x-crm114",
+    "x-dspam",
+    "x-evolution",
+    "x-forefront-antispam",
+    "x-gmail-",
+    "x-ironport-a",
+    "x-kmail-",
+    "x-mailscanner",
+    "x-microsoft-antispam",
+    "x-mozilla-",
+    "x-popfile",
+    "x-razor",
+    "x-rspamd",
+    "x-sieve",
+    "x-spam",
+    "x-tamis",
+    "x-virus",
+];
+
+/// Whether a header field of this name, in any case, is no evidence.
+///
+/// ```
+/// use tamis_mail::ignored::is_ignored;
+///
+/// assert!(is_ignored("X-UIDL") && is_ignored("x-spam-status"));
+/// assert!(!is_ignored("Received") && !is_ignored("Authentication-Results"));
+/// ```
+pub fn is_ignored(name: &str) -> bool {
+    let name = name.as_bytes();
+    NAMES.iter().any(|ignored| name.eq_ignore_ascii_case(ignored.as_bytes()))
+        || PREFIXES
+            .iter()
+            .any(|prefix| name.get(..prefix.len()).is_some_and(|n| n.eq_ignore_ascii_case(prefix.as_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_prefixes() {
+        for name in ["Status", "LINES", "X-SpamProbe", "X-Spamd-Bar", "x-mozilla-status2", "X-Bogosity"] {
+            assert!(is_ignored(name), "{name}");
+        }
+        for name in ["", "X", "Stat", "Status-Code", "Subject", "X-Mailer", "X-Priority", "List-Id"] {
+            assert!(!is_ignored(name), "{name}");
+        }
+    }
+}

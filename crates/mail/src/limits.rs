@@ -1,0 +1,89 @@
+//! How much of a message is read.
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How much of one message is read, so that hostile mail costs no more than large mail.
+///
+/// A message over a limit is read as far as the limit allows; [`LimitsHit`] says which ones cut.
+///
+/// ```
+/// use tamis_mail::{Limits, Message};
+///
+/// let limits = Limits { text: 5, ..Limits::default() };
+/// let message = Message::parse(b"Subject: s\n\nten letters", &limits);
+/// assert_eq!(message.body(), "ten l");
+/// assert!(message.limits_hit().text);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of the raw message that are looked at; the rest is not read. By default, 512 KiB.
+    pub bytes: usize,
+    /// Nested messages (`message/rfc822` and its kin) that are opened; the others are read as plain text.
+    /// By default, 64; never more than 256.
+    pub nested_messages: usize,
+    /// MIME parts that are looked at, containers included. By default, 1,000.
+    pub parts: usize,
+    /// Header fields of one header block that are looked at. By default, 1,000.
+    pub headers: usize,
+    /// Bytes of decoded text kept of all parts together, HTML counted with its tags. By default,
+    /// 300 KiB.
+    pub text: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { bytes: 512 * 1024, nested_messages: 64, parts: 1_000, headers: 1_000, text: 300 * 1024 }
+    }
+}
+
+/// Which [`Limits`] cut something off a message.
+///
+/// Displayed as the names of the limits, separated by commas; empty when nothing was cut.
+///
+/// ```
+/// use tamis_mail::LimitsHit;
+///
+/// let hit = LimitsHit { bytes: true, text: true, ..LimitsHit::default() };
+/// assert_eq!(hit.to_string(), "bytes, text");
+/// assert!(LimitsHit::default().is_empty());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LimitsHit {
+    /// The message is larger than [`Limits::bytes`].
+    pub bytes: bool,
+    /// A nested message was read as plain text: see [`Limits::nested_messages`].
+    pub nested_messages: bool,
+    /// Parts were left out: see [`Limits::parts`].
+    pub parts: bool,
+    /// Header fields were left out: see [`Limits::headers`].
+    pub headers: bool,
+    /// Text was left out: see [`Limits::text`].
+    pub text: bool,
+    /// A multipart more than 32 multiparts deep was read as plain text. This limit is fixed: each level
+    /// is one more pass over the message.
+    pub depth: bool,
+}
+
+impl LimitsHit {
+    /// Whether the whole message was read.
+    pub fn is_empty(&self) -> bool {
+        *self == LimitsHit::default()
+    }
+}
+
+impl fmt::Display for LimitsHit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (self.bytes, "bytes"),
+            (self.nested_messages, "nested messages"),
+            (self.parts, "parts"),
+            (self.headers, "headers"),
+            (self.text, "text"),
+            (self.depth, "depth"),
+        ];
+        for (i, (_, name)) in names.iter().filter(|(hit, _)| *hit).enumerate() {
+            write!(f, "{}{name}", if i > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}

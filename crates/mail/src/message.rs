@@ -1,0 +1,138 @@
+//! A message as the rest of tamis sees it.
+use crate::encoded_word::decode_words;
+use crate::fields::Fields;
+use crate::html::html_to_text;
+use crate::ignored::is_ignored;
+use crate::limits::{Limits, LimitsHit};
+use crate::mime;
+use std::borrow::Cow;
+
+/// One mail message: its header fields, its parts, its text.
+///
+/// ```
+/// use tamis_mail::{Limits, Message};
+///
+/// let raw = b"From: a@example.org\nSubject: Offer\nX-Spam-Flag: YES\n\nBuy now\n";
+/// let message = Message::parse(raw, &Limits::default());
+/// assert_eq!(message.header("from"), Some("a@example.org"));
+/// assert_eq!(message.header("x-spam-flag"), None); // another filter's word is no evidence
+///
+/// let mut fields = Vec::new();
+/// message.for_each_field(|field, text| fields.push(format!("{field}={text}")));
+/// assert_eq!(fields, ["from=a@example.org", "subject=Offer", "=Buy now\n"]);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    headers: Vec<Header>,
+    parts: Vec<Part>,
+    limits_hit: LimitsHit,
+}
+
+/// A header field of a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// The name as written, without the colon.
+    pub name: String,
+    /// The value on one line, with encoded words decoded (RFC 2047), wherever they stand in it.
+    pub value: String,
+}
+
+/// A MIME part of a message. A message that is no multipart is one part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// How many parts this one lies within.
+    pub depth: usize,
+    /// Type and subtype in lower case, as `text/html`; `text/plain` where none or nonsense is declared.
+    pub content_type: String,
+    /// The declared charset in lower case.
+    pub charset: Option<String>,
+    /// The declared transfer encoding in lower case.
+    pub transfer_encoding: Option<String>,
+    /// The name of the file that the part holds, decoded.
+    pub file_name: Option<String>,
+    /// The text of a `text/*` part, attachments included, HTML still with its tags. For a nested message
+    /// it is that message's subject; for a container or nested message that could not be opened, all that
+    /// is in it. None for other parts.
+    pub text: Option<String>,
+    /// Whether the text is HTML: declared so, or with an `<html` tag among its first 2,000 bytes.
+    pub is_html: bool,
+}
+
+impl Part {
+    /// The text to read: HTML converted. Empty for parts that have none.
+    pub fn plain_text(&self) -> Cow<'_, str> {
+        match &self.text {
+            Some(text) if self.is_html => Cow::Owned(html_to_text(text)),
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Borrowed(""),
+        }
+    }
+}
+
+impl Message {
+    /// Reads a message, whatever state it is in.
+    ///
+    /// A leading mbox `From ` line is dropped. Bytes without header block are a body in plain text.
+    pub fn parse(raw: &[u8], limits: &Limits) -> Message {
+        let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
+        let raw = &raw[..raw.len().min(limits.bytes)];
+        let headers = Fields::new(raw)
+            .take(limits.headers)
+            .filter(|field| !is_ignored(field.name))
+            .map(|field| Header {
+                name: field.name.to_owned(),
+                value: decode_words(&field.unfolded()).into_owned(),
+            })
+            .collect();
+        let (parts, limits_hit) = mime::read_parts(raw, limits, hit);
+        Message { headers, parts, limits_hit }
+    }
+
+    /// The header fields in order, without those that [`ignored`](crate::ignored) lists.
+    pub fn headers(&self) -> &[Header] {
+        &self.headers
+    }
+
+    /// The value of the first field of this name, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value.as_str())
+    }
+
+    /// The decoded subject, empty if there is none.
+    pub fn subject(&self) -> &str {
+        self.header("subject").unwrap_or_default()
+    }
+
+    /// The parts, depth first, multipart containers included.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The text of all parts, HTML converted, joined by newlines.
+    pub fn body(&self) -> String {
+        let texts: Vec<_> = self.texts().collect();
+        texts.join("\n")
+    }
+
+    /// Which limits cut something off.
+    pub fn limits_hit(&self) -> LimitsHit {
+        self.limits_hit
+    }
+
+    /// Calls `emit` with the field and the text of everything that holds words.
+    ///
+    /// Fields are the lower-cased names of the header fields, in their order, one call each; then the
+    /// body, whose field is empty, one call a part.
+    pub fn for_each_field(&self, mut emit: impl FnMut(&str, &str)) {
+        for header in &self.headers {
+            emit(&header.name.to_ascii_lowercase(), &header.value);
+        }
+        for text in self.texts() {
+            emit("", &text);
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.parts.iter().map(Part::plain_text).filter(|text| !text.is_empty())
+    }
+}

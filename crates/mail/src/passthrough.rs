@@ -1,0 +1,113 @@
+//! Verdicts written into messages.
+use crate::fields::{Field, Fields, line_end};
+
+/// A verdict to write into a message.
+///
+/// ```
+/// use tamis_mail::passthrough::{Verdict, annotate};
+///
+/// let verdict = Verdict {
+///     label: "spam",
+///     is_spam: true,
+///     unsure: false,
+///     probability: 0.99870,
+///     log_odds: 6.64,
+///     threshold: 2.2,
+///     version: "0.1.0",
+/// };
+/// let mail = annotate(b"Subject: Offer\n\nBuy now\n", &verdict, false);
+/// assert_eq!(
+///     String::from_utf8_lossy(&mail),
+///     "Subject: Offer\n\
+///      X-Spam-Flag: YES\n\
+///      X-Spam-Status: Yes, score=6.64 required=2.20 tests=TAMIS version=0.1.0\n\
+///      X-Tamis: spam; probability=0.9987; log-odds=+6.64; version=0.1.0\n\
+///      \n\
+///      Buy now\n"
+/// );
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Verdict<'a> {
+    /// The class found.
+    pub label: &'a str,
+    /// Whether that class is spam.
+    pub is_spam: bool,
+    /// Whether the verdict is neither; it then counts as not spam, and the label shown is `unsure`.
+    pub unsure: bool,
+    /// The probability of the class, from 0 to 1.
+    pub probability: f64,
+    /// The log-odds, in nats.
+    pub log_odds: f64,
+    /// The log-odds from which a message is spam, in nats.
+    pub threshold: f64,
+    /// The version of the program.
+    pub version: &'a str,
+}
+
+/// The message with three fields added at the end of its header block.
+///
+/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the message's first line,
+/// after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed.
+/// No other byte changes, with one exception: a message without header block whose first line is indented
+/// gets an empty line in front, or that line would become part of the last field.
+pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
+    let line_break: &[u8] = if raw[..line_end(raw, 0)].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
+    let mut out = Vec::with_capacity(raw.len() + 512);
+    let mut fields = Fields::new(raw);
+    let mut copied = 0;
+    for field in fields.by_ref() {
+        if is_replaced(&field, keep_headers) {
+            out.extend_from_slice(&raw[copied..field.range.start]);
+            copied = field.range.end;
+        }
+    }
+    let body = fields.position;
+    out.extend_from_slice(&raw[copied..body]);
+
+    // A last line that was not ended stays so: the breaks then go in front of the lines.
+    let unended = body == raw.len() && !raw.is_empty() && !raw.ends_with(b"\n") && !out.is_empty();
+    if unended && out.ends_with(b"\n") {
+        out.truncate(out.len() - if out.ends_with(b"\r\n") { 2 } else { 1 });
+    }
+    for line in lines(verdict) {
+        if unended {
+            out.extend_from_slice(line_break);
+        }
+        out.extend_from_slice(line.as_bytes());
+        if !unended {
+            out.extend_from_slice(line_break);
+        }
+    }
+    if matches!(raw.get(body), Some(b' ' | b'\t')) {
+        out.extend_from_slice(line_break);
+    }
+    out.extend_from_slice(&raw[body..]);
+    out
+}
+
+fn is_replaced(field: &Field<'_>, keep_headers: bool) -> bool {
+    field.is("x-tamis") || !keep_headers && (field.is("x-spam-flag") || field.is("x-spam-status"))
+}
+
+fn lines(verdict: &Verdict<'_>) -> [String; 3] {
+    let spam = verdict.is_spam && !verdict.unsure;
+    let label = if verdict.unsure { "unsure".to_owned() } else { harmless(verdict.label) };
+    let (log_odds, version) = (verdict.log_odds, harmless(verdict.version));
+    [
+        format!("X-Spam-Flag: {}", if spam { "YES" } else { "NO" }),
+        format!(
+            "X-Spam-Status: {}, score={log_odds:.2} required={:.2} tests=TAMIS version={version}",
+            if spam { "Yes" } else { "No" },
+            verdict.threshold,
+        ),
+        format!(
+            "X-Tamis: {label}; probability={:.4}; log-odds={log_odds:+.2}; version={version}",
+            verdict.probability
+        ),
+    ]
+}
+
+/// A word that can neither end the line nor be taken for another part of it, short enough for a line.
+fn harmless(word: &str) -> String {
+    word.chars().take(100).map(|c| if c.is_control() || c == ';' { '_' } else { c }).collect()
+}

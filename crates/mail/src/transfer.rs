@@ -1,0 +1,150 @@
+//! Content-Transfer-Encoding (RFC 2045, section 6), read leniently.
+use memchr::memchr;
+use std::borrow::Cow;
+
+/// The bytes behind a transfer encoding given in lower case; unknown encodings are taken as they are.
+pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
+    match encoding {
+        Some("base64") => Cow::Owned(base64(bytes)),
+        Some("quoted-printable") => Cow::Owned(quoted_printable(bytes)),
+        _ => Cow::Borrowed(bytes),
+    }
+}
+
+/// Base64 with everything outside its alphabet passed over.
+///
+/// Padding does not end the data, for a spammer may put some in front of it; text after the padding does,
+/// for mailing lists append it.
+pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
+    let (mut bits, mut count, mut padded) = (0u32, 0, false);
+    for &byte in bytes {
+        if let Some(value) = sextet(byte) {
+            bits = bits << 6 | u32::from(value);
+            count += 1;
+            if count == 4 {
+                out.extend_from_slice(&bits.to_be_bytes()[1..]);
+                (bits, count) = (0, 0);
+            }
+        } else if byte == b'=' {
+            flush(bits, count, &mut out);
+            (bits, count, padded) = (0, 0, true);
+        } else if padded && !byte.is_ascii_whitespace() {
+            return out;
+        }
+    }
+    flush(bits, count, &mut out);
+    out
+}
+
+/// Writes the whole bytes among fewer than four sextets.
+fn flush(bits: u32, count: u32, out: &mut Vec<u8>) {
+    let bytes = (bits << (6 * (4 - count))).to_be_bytes();
+    out.extend_from_slice(&bytes[1..][..(count as usize * 6) / 8]);
+}
+
+fn sextet(byte: u8) -> Option<u8> {
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
+/// Quoted-printable; an `=` that begins neither an escape nor a soft line break stays.
+pub(crate) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = memchr(b'=', rest) {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let [high, low, tail @ ..] = rest
+            && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+        {
+            out.push(high << 4 | low);
+            rest = tail;
+        } else if let Some(length) = soft_break(rest) {
+            rest = &rest[length..];
+        } else {
+            out.push(b'=');
+        }
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// The length of a line end, or of the end of the bytes, with the white space that may stand before it.
+fn soft_break(bytes: &[u8]) -> Option<usize> {
+    let space = bytes.iter().position(|c| !matches!(c, b' ' | b'\t' | b'\r'));
+    match space {
+        Some(length) => (bytes[length] == b'\n').then_some(length + 1),
+        None => Some(bytes.len()),
+    }
+}
+
+/// The value of a hexadecimal digit.
+pub(crate) fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn base64_cases() {
+        for (encoded, expected) in [
+            ("", ""),
+            ("SGVsbG8=", "Hello"),
+            ("SGVsbG8", "Hello"),
+            ("SGVs\r\n bG8h\r\n", "Hello!"),
+            ("S*G-V_s", "Hel"),
+            ("QQ==SGVs", "AHel"),
+            ("QQ==\n____\nfooter", "A"),
+            ("A", ""),
+            ("====", ""),
+        ] {
+            assert_eq!(base64(encoded.as_bytes()), expected.as_bytes(), "{encoded:?}");
+        }
+    }
+
+    #[test]
+    fn quoted_printable_cases() {
+        for (encoded, expected) in [
+            ("", ""),
+            ("a=3Db=3d", "a=b="),
+            ("soft=\nbreak=\r\ns= \t\nhere=", "softbreakshere"),
+            ("a = b =ZZ =4", "a = b =ZZ =4"),
+            ("==41", "=A"),
+            ("line\r\nend", "line\r\nend"),
+        ] {
+            assert_eq!(quoted_printable(encoded.as_bytes()), expected.as_bytes(), "{encoded:?}");
+        }
+        assert_eq!(quoted_printable(b"=E9"), b"\xe9");
+    }
+
+    #[test]
+    fn other_encodings_are_taken_as_they_are() {
+        for encoding in [None, Some("7bit"), Some("x-uuencode"), Some("")] {
+            assert_eq!(decode(b"=41", encoding), b"=41".as_slice());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn base64_agrees_with_mail_parser(bytes in "[A-Za-z0-9+/\n]{0,200}") {
+            let theirs = mail_parser::decoders::base64::base64_decode(bytes.as_bytes());
+            prop_assert_eq!(Some(base64(bytes.as_bytes())), theirs);
+        }
+
+        #[test]
+        fn quoted_printable_gives_back_what_was_escaped(bytes: Vec<u8>) {
+            let escaped: String = bytes.iter().map(|b| format!("={b:02X}")).collect();
+            prop_assert_eq!(quoted_printable(escaped.as_bytes()), bytes);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Verdicts written into messages of every shape.
+use proptest::prelude::*;
+use tamis_mail::passthrough::{Verdict, annotate};
+
+const VERDICT: Verdict<'_> = Verdict {
+    label: "ham",
+    is_spam: false,
+    unsure: false,
+    probability: 0.25,
+    log_odds: -1.5,
+    threshold: 0.0,
+    version: "1",
+};
+const LINES: [&str; 3] = [
+    "X-Spam-Flag: NO",
+    "X-Spam-Status: No, score=-1.50 required=0.00 tests=TAMIS version=1",
+    "X-Tamis: ham; probability=0.2500; log-odds=-1.50; version=1",
+];
+
+/// `@` in the expected message stands for the three lines, joined by line ends.
+#[track_caller]
+fn check(raw: &str, expected: &str) {
+    let line_end = if raw.split_inclusive('\n').next().unwrap_or("").ends_with("\r\n") { "\r\n" } else { "\n" };
+    let expected = expected.replace('@', &LINES.join(line_end));
+    let out = annotate(raw.as_bytes(), &VERDICT, false);
+    assert_eq!(String::from_utf8_lossy(&out), expected);
+    let again = annotate(&out, &VERDICT, false);
+    assert_eq!(again, out, "annotated twice");
+}
+
+#[test]
+fn shapes() {
+    check("A: 1\n\nbody\n", "A: 1\n@\n\nbody\n");
+    check("A: 1\r\nB: 2\n\r\nbody", "A: 1\r\nB: 2\n@\r\n\r\nbody");
+    check("A: 1\nB: 2\r\n\r\nbody", "A: 1\nB: 2\r\n@\n\r\nbody");
+    check("From a@b 2002\nA: 1\n 2\n\n", "From a@b 2002\nA: 1\n 2\n@\n\n");
+    check("A: 1\n", "A: 1\n@\n");
+    check("A: 1", "A: 1\n@");
+    check("", "@\n");
+    check("\nbody", "@\n\nbody");
+    check("\r\nbody", "@\r\n\r\nbody");
+    check("body at once\nmore\n", "@\nbody at once\nmore\n");
+    check("A: 1\nno field\n\nbody", "A: 1\n@\nno field\n\nbody");
+    check("A: 1\rB: 2\n\nbody\r", "A: 1\rB: 2\n@\n\nbody\r");
+    check("A: \0\n\n\0", "A: \0\n@\n\n\0");
+    check(" indented text", "@\n\n indented text");
+}
+
+#[test]
+fn older_verdicts_are_replaced() {
+    check("X-Spam-Flag: YES\nA: 1\nx-spam-STATUS: Yes,\n\tscore=5\nB: 2\n\nbody", "A: 1\nB: 2\n@\n\nbody");
+    check("X-Tamis : old\n\nX-Tamis: body\n", "@\n\nX-Tamis: body\n");
+    check("A: 1\nX-Tamis: old", "A: 1\n@");
+    check("X-Tamis: old", "@\n");
+    check("X-Spam-Level: ***\nX-Tamis-Other: 1\n\n", "X-Spam-Level: ***\nX-Tamis-Other: 1\n@\n\n");
+    let kept = annotate(b"X-Spam-Flag: YES\nX-Tamis: old\nX-Spam-Status: Yes\n\n", &VERDICT, true);
+    let expected = format!("X-Spam-Flag: YES\nX-Spam-Status: Yes\n{}\n\n", LINES.join("\n"));
+    assert_eq!(String::from_utf8_lossy(&kept), expected);
+}
+
+#[test]
+fn verdicts() {
+    let show = |verdict: Verdict<'_>| String::from_utf8(annotate(b"", &verdict, false)).unwrap();
+    let spam = Verdict { label: "spam", is_spam: true, ..VERDICT };
+    assert!(show(spam).contains("Flag: YES\n") && show(spam).contains("Status: Yes, "));
+    let unsure = Verdict { unsure: true, ..spam };
+    assert!(show(unsure).contains("Flag: NO\n") && show(unsure).contains("X-Tamis: unsure; "));
+    let odd = show(Verdict { label: "a\r\nX-Evil: 1;\u{85}\0é", version: "\n\n", ..VERDICT });
+    assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 3, "{odd}");
+    for value in [f64::NAN, f64::INFINITY, f64::MAX, -0.0] {
+        let odd = show(Verdict { probability: value, log_odds: value, threshold: value, ..VERDICT });
+        assert_eq!(odd.lines().count(), 3);
+    }
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> usize {
+    bytes.windows(what.len()).position(|window| window == what).unwrap()
+}
+
+/// The message without the three lines that were added to it.
+fn without_lines(out: &[u8]) -> Vec<u8> {
+    let (start, last) = (find(out, LINES[0].as_bytes()), find(out, LINES[2].as_bytes()));
+    let end = last + LINES[2].len();
+    let line_end: &[u8] = if out[..last].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
+    match out[end..].strip_prefix(line_end) {
+        Some([first @ (b'\r' | b'\n'), rest @ ..]) => {
+            // in front of indented text, an empty line was added
+            let added = if *first == b'\r' { rest.get(1..).unwrap_or(rest) } else { rest };
+            let indented = start == 0 && matches!(added.first(), Some(b' ' | b'\t')) && !added.is_empty();
+            if indented { added.to_vec() } else { [&out[..start], &out[end + line_end.len()..]].concat() }
+        }
+        Some(rest) => [&out[..start], rest].concat(),
+        None => out[..start - line_end.len()].to_vec(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn only_three_lines_are_added(raw in "([A-Z]: [a-z]{0,3}|From x|[a-z ]{0,3}|\0)((\r\n|\n|\r|\n |\n\n|\n)([A-Z]: [a-z]{0,3}|[a-z]{0,3}|\0)){0,8}\n?") {
+        let out = annotate(raw.as_bytes(), &VERDICT, false);
+        // indented text at once is told from an empty line and indented text only by what went in
+        if !raw.starts_with([' ', '\t', '\n', '\r']) {
+            prop_assert_eq!(without_lines(&out), raw.as_bytes());
+        }
+        prop_assert_eq!(annotate(&out, &VERDICT, false), out);
+    }
+
+    #[test]
+    fn any_bytes_come_out(raw: Vec<u8>, keep: bool) {
+        let out = annotate(&raw, &VERDICT, keep);
+        prop_assert!(out.len() <= raw.len() + LINES.join("\r\n").len() + 4);
+        prop_assert_eq!(annotate(&annotate(&raw, &VERDICT, false), &VERDICT, false), annotate(&raw, &VERDICT, false));
+    }
+
+    #[test]
+    fn labels_cannot_add_lines(label: String, version: String) {
+        let out = annotate(b"A: 1\n\nbody", &Verdict { label: &label, version: &version, ..VERDICT }, false);
+        let text = String::from_utf8(out).unwrap();
+        prop_assert_eq!(text.split('\n').count(), 6);
+        prop_assert!(!text.contains('\r'));
+    }
+}

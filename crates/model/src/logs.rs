@@ -1,0 +1,72 @@
+/// The logarithm of a sum of numbers given by their logarithms (nats), without overflow.
+///
+/// Of nothing it is negative infinity, the logarithm of zero.
+///
+/// ```
+/// use tamis_model::log_sum_exp;
+///
+/// assert!((log_sum_exp(&[-5_000.0, -5_000.0]) - (2f64.ln() - 5_000.0)).abs() < 1e-9);
+/// ```
+pub fn log_sum_exp(logs: &[f64]) -> f64 {
+    let max = max(logs);
+    if max.is_infinite() {
+        return max;
+    }
+    max + logs.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
+}
+
+/// Turns log-likelihoods (nats, up to a constant) into log-probabilities: each at most 0, their
+/// exponentials adding up to 1. If none is finite they become equal.
+pub fn log_normalize(logs: &mut [f64]) {
+    let total = log_sum_exp(logs);
+    let uniform = -(logs.len() as f64).ln();
+    for x in logs {
+        *x = if total.is_finite() { *x - total } else { uniform };
+    }
+}
+
+/// Turns log-likelihoods (nats, up to a constant) into probabilities that add up to 1. If none is finite
+/// they become equal.
+pub fn softmax(logs: &mut [f64]) {
+    let max = max(logs);
+    for x in logs.iter_mut() {
+        *x = if max.is_finite() { (*x - max).exp() } else { 1.0 };
+    }
+    let sum: f64 = logs.iter().sum();
+    for x in logs {
+        *x /= sum;
+    }
+}
+
+fn max(logs: &[f64]) -> f64 {
+    logs.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_from_zero() {
+        let mut x = [-20_000.0, -20_000.0 + 9f64.ln()];
+        softmax(&mut x);
+        assert!((x[1] - 0.9).abs() < 1e-9);
+        let mut x = [20_000.0, 20_000.0 + 9f64.ln()];
+        log_normalize(&mut x);
+        assert!((x[1] - 0.9f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn impossible_everywhere_is_undecided() {
+        let mut x = [f64::NEG_INFINITY; 2];
+        assert_eq!(log_sum_exp(&x), f64::NEG_INFINITY);
+        log_normalize(&mut x);
+        assert_eq!(x, [-(2f64.ln()); 2]);
+        let mut x = [f64::NEG_INFINITY; 4];
+        softmax(&mut x);
+        assert_eq!(x, [0.25; 4]);
+        assert_eq!(log_sum_exp(&[]), f64::NEG_INFINITY);
+        log_normalize(&mut []);
+        softmax(&mut []);
+    }
+}

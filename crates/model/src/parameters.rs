@@ -1,0 +1,279 @@
+mod error;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub use error::{FitError, ParametersError};
+
+use crate::{ClassTotals, Counts, NaiveBayes};
+
+/// Everything that is decided after counting: how counts become probabilities.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `likelihood` | `Multinomial` | model of a document given its class | |
+/// | `counting` | `Occurrences` | what the multinomial counts | |
+/// | `alpha` | 1 | additive smoothing | finite, > 0 |
+/// | `prior` | `Learned` | probability of a class before reading | |
+/// | `features` | all terms | which terms take part | see [`FeatureLimits`] |
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// The model of a document given its class. By default multinomial.
+    pub likelihood: Likelihood,
+    /// What the multinomial counts. By default occurrences.
+    pub counting: Counting,
+    /// Additive smoothing. By default 1 (Laplace).
+    pub alpha: Smoothing,
+    /// The probability of a class before anything is read. By default its share of the documents.
+    pub prior: ClassPrior,
+    /// Which terms take part. By default all.
+    pub features: FeatureLimits,
+}
+
+impl Parameters {
+    /// Derives a model: [`summarize`](Self::summarize), then [`NaiveBayes::new`].
+    ///
+    /// # Errors
+    /// Reading fails; or as [`NaiveBayes::new`].
+    pub fn fit<C: Counts>(&self, counts: &C) -> Result<NaiveBayes, FitError<C::Error>> {
+        let summary = self.summarize(counts).map_err(FitError::Counts)?;
+        NaiveBayes::new(self, &summary).map_err(FitError::Parameters)
+    }
+}
+
+/// Additive (Lidstone) smoothing: `alpha` occurrences of every feature are taken for granted, so that
+/// nothing unseen is impossible.
+///
+/// Invariant: finite and greater than 0. Small values (0.01 to 0.1) suit large vocabularies; the default
+/// is 1, Laplace's rule of succession.
+///
+/// ```
+/// use tamis_model::Smoothing;
+///
+/// assert_eq!(Smoothing::try_from(0.1)?.alpha(), 0.1);
+/// assert!(Smoothing::try_from(0.0).is_err());
+/// # Ok::<(), tamis_model::ParametersError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Smoothing(f64);
+
+impl Smoothing {
+    /// Alpha 1.
+    pub const LAPLACE: Smoothing = Smoothing(1.0);
+
+    /// The number of occurrences that are added.
+    pub fn alpha(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for Smoothing {
+    fn default() -> Self {
+        Self::LAPLACE
+    }
+}
+
+impl TryFrom<f64> for Smoothing {
+    type Error = ParametersError;
+
+    fn try_from(alpha: f64) -> Result<Self, ParametersError> {
+        match alpha.is_finite() && alpha > 0.0 {
+            true => Ok(Smoothing(alpha)),
+            false => Err(ParametersError::Smoothing { got: alpha }),
+        }
+    }
+}
+
+impl From<Smoothing> for f64 {
+    fn from(smoothing: Smoothing) -> f64 {
+        smoothing.0
+    }
+}
+
+/// The model of a document given its class (McCallum and Nigam, "A Comparison of Event Models for Naive
+/// Bayes Text Classification", 1998).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Likelihood {
+    /// Each feature is in the document or not: `p(t|c) = (df_tc + alpha) / (documents_c + 2 alpha)`, and what
+    /// is absent counts too. Always over presence.
+    Bernoulli,
+    /// Each token is drawn from the class: `p(t|c) = (n_tc + alpha) / (n_c + alpha V)`, with `V` features.
+    #[default]
+    Multinomial,
+}
+
+/// What the multinomial likelihood counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Counting {
+    /// Every occurrence: `tf`.
+    #[default]
+    Occurrences,
+    /// A term once a document: `df`, and 1 for every count of the document to classify.
+    Presence,
+}
+
+/// Names of an enumeration, as text.
+macro_rules! names {
+    ($type:ident: $expected:literal, $($variant:ident = $name:literal),+) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $($type::$variant => $name),+ })
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = ParametersError;
+
+            fn from_str(name: &str) -> Result<Self, ParametersError> {
+                match name {
+                    $($name => Ok($type::$variant),)+
+                    _ => Err(ParametersError::Name { expected: $expected, got: name.into() }),
+                }
+            }
+        }
+    };
+}
+
+names!(Likelihood: "bernoulli or multinomial", Bernoulli = "bernoulli", Multinomial = "multinomial");
+names!(Counting: "occurrences or presence", Occurrences = "occurrences", Presence = "presence");
+
+/// The probability of each class before anything is read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum ClassPrior {
+    /// The share of the class in the documents; a class without documents is an error.
+    #[default]
+    Learned,
+    /// `(documents + 1) / (all documents + classes)`, Laplace's rule: never 0.
+    Smoothed,
+    /// The same for all classes.
+    Uniform,
+    /// One probability a class, in class order: greater than 0, adding up to 1 within 1e-6.
+    Given(Vec<f64>),
+}
+
+impl ClassPrior {
+    /// The logarithms (nats), one a class.
+    pub(crate) fn log_prior(&self, totals: &[ClassTotals]) -> Result<Vec<f64>, ParametersError> {
+        let k = totals.len() as f64;
+        let documents = || totals.iter().map(|t| t.documents as f64);
+        let all: f64 = documents().sum();
+        match self {
+            ClassPrior::Learned => {
+                if let Some(class) = totals.iter().position(|t| t.documents == 0) {
+                    return Err(ParametersError::EmptyClass { class, expected: 1, got: 0 });
+                }
+                Ok(documents().map(|n| n.ln() - all.ln()).collect())
+            }
+            ClassPrior::Smoothed => Ok(documents().map(|n| (n + 1.0).ln() - (all + k).ln()).collect()),
+            ClassPrior::Uniform => Ok(totals.iter().map(|_| -k.ln()).collect()),
+            ClassPrior::Given(prior) => given(prior, totals.len()),
+        }
+    }
+}
+
+fn given(prior: &[f64], expected: usize) -> Result<Vec<f64>, ParametersError> {
+    if prior.len() != expected {
+        return Err(ParametersError::PriorLength { expected, got: prior.len() });
+    }
+    // written so that NaN fails
+    if let Some(&got) = prior.iter().find(|p| !(**p > 0.0 && p.is_finite())) {
+        return Err(ParametersError::PriorValue { got });
+    }
+    let sum: f64 = prior.iter().sum();
+    if (sum - 1.0).abs() > 1e-6 {
+        return Err(ParametersError::PriorSum { expected: 1.0, got: sum });
+    }
+    Ok(prior.iter().map(|p| (p / sum).ln()).collect())
+}
+
+/// Which terms take part, decided from the counts. Counts themselves are never pruned.
+///
+/// ```
+/// use tamis_model::FeatureLimits;
+///
+/// // in 2 documents or more, but not in more than half of them
+/// let limits = FeatureLimits { min_df: 2, max_df: Some(0.5), ..FeatureLimits::default() };
+/// assert_eq!(limits.max_features, None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FeatureLimits {
+    /// The fewest documents a feature is in. By default 1.
+    pub min_df: u64,
+    /// The largest share of the documents a feature is in, in (0, 1]. By default none.
+    pub max_df: Option<f64>,
+    /// The most features, of those within the other limits: the ones with the most occurrences, of equal ones those of
+    /// lower id. At least 1. By default none.
+    pub max_features: Option<usize>,
+}
+
+impl Default for FeatureLimits {
+    fn default() -> Self {
+        FeatureLimits { min_df: 1, max_df: None, max_features: None }
+    }
+}
+
+impl FeatureLimits {
+    pub(crate) fn check(&self) -> Result<(), ParametersError> {
+        match (self.max_df, self.max_features) {
+            (Some(got), _) if !(got > 0.0 && got <= 1.0) => Err(ParametersError::MaxDf { got }),
+            (_, Some(got @ 0)) => Err(ParametersError::MaxFeatures { expected: 1, got }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn documents(counts: &[u64]) -> Vec<ClassTotals> {
+        counts.iter().map(|&documents| ClassTotals { documents, ..ClassTotals::default() }).collect()
+    }
+
+    #[test]
+    fn smoothing_is_finite_and_positive() {
+        for bad in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Smoothing::try_from(bad).is_err(), "{bad}");
+            assert!(serde_json::from_str::<Smoothing>(&bad.to_string()).is_err(), "{bad}");
+        }
+        assert_eq!(serde_json::from_str::<Smoothing>("1.0").unwrap(), Smoothing::default());
+    }
+
+    #[test]
+    fn names_are_read_back() {
+        for likelihood in [Likelihood::Bernoulli, Likelihood::Multinomial] {
+            assert_eq!(likelihood.to_string().parse(), Ok(likelihood));
+        }
+        for counting in [Counting::Occurrences, Counting::Presence] {
+            assert_eq!(counting.to_string().parse(), Ok(counting));
+        }
+        let error = "gauss".parse::<Likelihood>().unwrap_err();
+        assert_eq!(error.to_string(), "expected bernoulli or multinomial, got \"gauss\"");
+    }
+
+    #[test]
+    fn priors() {
+        let totals = documents(&[3, 1]);
+        let prior =
+            |p: ClassPrior| p.log_prior(&totals).map(|x| x.iter().map(|x| x.exp()).collect::<Vec<_>>());
+        let close = |p, expected: [f64; 2]| {
+            let got = prior(p).unwrap();
+            assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?} {expected:?}");
+        };
+        close(ClassPrior::Learned, [0.75, 0.25]);
+        close(ClassPrior::Smoothed, [4.0 / 6.0, 2.0 / 6.0]);
+        close(ClassPrior::Uniform, [0.5, 0.5]);
+        close(ClassPrior::Given(vec![0.2, 0.8]), [0.2, 0.8]);
+        assert!(matches!(prior(ClassPrior::Given(vec![1.0])), Err(ParametersError::PriorLength { .. })));
+        assert!(matches!(prior(ClassPrior::Given(vec![0.5, 0.6])), Err(ParametersError::PriorSum { .. })));
+        for bad in [0.0, -0.5, f64::NAN, f64::INFINITY] {
+            let given = prior(ClassPrior::Given(vec![1.0, bad]));
+            assert!(matches!(given, Err(ParametersError::PriorValue { .. })), "{bad}");
+        }
+        let empty = ClassPrior::Learned.log_prior(&documents(&[3, 0]));
+        assert_eq!(empty, Err(ParametersError::EmptyClass { class: 1, expected: 1, got: 0 }));
+    }
+}

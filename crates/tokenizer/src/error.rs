@@ -1,0 +1,157 @@
+//! What can be refused, each with what was expected and what was found.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::language::Language;
+use crate::vocabulary::MAX_TERMS;
+
+/// A name that stands for nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ParseNameError {
+    /// Not a [`WordRule`](crate::WordRule).
+    UnknownWordRule {
+        /// The name given.
+        got: String,
+    },
+    /// Not a [`Language`] with a stemmer.
+    UnknownLanguage {
+        /// The name given.
+        got: String,
+    },
+}
+
+impl fmt::Display for ParseNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParseNameError::UnknownWordRule { got } => {
+                write!(f, "unknown word rule: expected unicode or mail, got {got:?}")
+            }
+            ParseNameError::UnknownLanguage { got } => {
+                let names = Language::ALL.map(Language::name).join(", ");
+                write!(f, "no stemmer for this language: expected one of {names}, got {got:?}")
+            }
+        }
+    }
+}
+
+impl Error for ParseNameError {}
+
+/// Tokenizer options out of range.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// An n-gram range that is empty or reaches outside 1 to 8.
+    NgramRange {
+        /// The smallest n given.
+        min: u8,
+        /// The largest n given.
+        max: u8,
+    },
+    /// A `max_chars` outside 1 to 256.
+    MaxChars {
+        /// The value given.
+        got: u16,
+    },
+    /// A `min_chars` outside 1 to `max_chars`.
+    MinChars {
+        /// The value given.
+        got: u16,
+        /// The largest value that would do.
+        max_chars: u16,
+    },
+}
+
+impl fmt::Display for OptionsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionsError::NgramRange { min, max } => {
+                write!(f, "n-gram range: expected 1 <= min <= max <= 8, got min {min}, max {max}")
+            }
+            OptionsError::MaxChars { got } => {
+                write!(f, "longest word (max_chars): expected 1 to 256 characters, got {got}")
+            }
+            OptionsError::MinChars { got, max_chars } => {
+                write!(
+                    f,
+                    "shortest word (min_chars): expected 1 to {max_chars} characters (max_chars), got {got}"
+                )
+            }
+        }
+    }
+}
+
+impl Error for OptionsError {}
+
+/// No term id is left: the vocabulary holds 2^32 - 1 terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct VocabularyFull;
+
+impl fmt::Display for VocabularyFull {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "vocabulary is full: expected at most {MAX_TERMS} terms, got one more")
+    }
+}
+
+impl Error for VocabularyFull {}
+
+/// Counts that are not what a count vector or matrix holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum CountError {
+    /// Not one count for each term id.
+    Lengths {
+        /// Number of ids.
+        ids: usize,
+        /// Number of counts.
+        counts: usize,
+    },
+    /// A term id that is not larger than the one before it in its row.
+    Order {
+        /// The id before.
+        previous: u32,
+        /// The id given.
+        got: u32,
+    },
+    /// A count of zero.
+    Zero {
+        /// The term with that count.
+        id: u32,
+    },
+    /// Counts of one term that together exceed `u32::MAX`.
+    Overflow {
+        /// The term.
+        id: u32,
+    },
+    /// Row boundaries that do not begin with 0, or fall, or do not end with the number of ids.
+    RowBounds {
+        /// The index of the first wrong boundary; the length of `indptr` when one is missing.
+        index: usize,
+    },
+}
+
+impl fmt::Display for CountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CountError::Lengths { ids, counts } => {
+                write!(f, "expected one count for each of {ids} term ids, got {counts} counts")
+            }
+            CountError::Order { previous, got } => {
+                write!(f, "expected a term id above {previous}, got {got}: ids must be strictly increasing")
+            }
+            CountError::Zero { id } => write!(f, "expected a count of at least 1, got 0 for term id {id}"),
+            CountError::Overflow { id } => {
+                write!(f, "expected a count of at most {}, got more for term id {id}", u32::MAX)
+            }
+            CountError::RowBounds { index } => write!(
+                f,
+                "row boundaries (indptr): expected 0, then no value below the one before, then the number of \
+                 term ids; got something else at index {index}"
+            ),
+        }
+    }
+}
+
+impl Error for CountError {}

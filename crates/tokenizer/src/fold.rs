@@ -1,0 +1,46 @@
+//! Case folding: one character at a time, so that it never depends on what surrounds a word.
+
+/// Replaces what is in `folded` by `text` in lower case, every sigma as `σ`.
+pub(crate) fn fold_into(text: &str, folded: &mut String) {
+    folded.clear();
+    folded.extend(text.chars().flat_map(fold_char));
+}
+
+/// The lower-case form of `c`. A capital sigma cannot know whether it ends a word, so a final `ς` becomes
+/// `σ` too and all spellings meet.
+pub(crate) fn fold_char(c: char) -> impl Iterator<Item = char> {
+    (if c == 'ς' { 'σ' } else { c }).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn fold(text: &str) -> String {
+        let mut folded = "left over".to_owned();
+        fold_into(text, &mut folded);
+        folded
+    }
+
+    #[test]
+    fn folds() {
+        for (text, expected) in [
+            ("", ""),
+            ("Hello", "hello"),
+            ("ÉCOLE", "école"),
+            ("ΟΔΟΣ οδος", "οδοσ οδοσ"),
+            ("İ", "i\u{307}"),
+            ("漢字ẞ", "漢字ß"),
+        ] {
+            assert_eq!(fold(text), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn folding_again_changes_nothing(text in ".*") {
+            prop_assert_eq!(fold(&fold(&text)), fold(&text));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The README's examples: every `console` block, run in order by a shell, prints what the README shows.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{TAMIS, World, root, stderr};
+
+/// A command and the lines it prints; a line `...` stands for any lines.
+struct Example {
+    command: String,
+    expected: Vec<String>,
+}
+
+fn examples(text: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if inside {
+            match (line.strip_prefix("$ "), examples.last_mut()) {
+                (Some(command), _) => examples.push(Example { command: command.to_owned(), expected: Vec::new() }),
+                (None, Some(example)) if example.command.ends_with('\\') => {
+                    example.command.push('\n');
+                    example.command.push_str(line);
+                }
+                (None, Some(example)) => example.expected.push(line.to_owned()),
+                (None, None) => panic!("output before a command: {line}"),
+            }
+        }
+    }
+    examples
+}
+
+fn matches(expected: &[String], got: &[&str]) -> bool {
+    match expected.split_first() {
+        None => got.is_empty(),
+        Some((first, rest)) if first == "..." => (0..=got.len()).any(|skip| matches(rest, &got[skip..])),
+        Some((first, rest)) => got.first().is_some_and(|line| line == first) && matches(rest, &got[1..]),
+    }
+}
+
+#[test]
+fn its_examples_print_what_it_shows() {
+    let world = World::new();
+    // The reader stands in the repository; what the examples write goes to the world.
+    for entry in fs::read_dir(root()).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name() != "target" && entry.file_name() != ".git" {
+            std::os::unix::fs::symlink(entry.path(), world.path(entry.file_name().to_str().unwrap())).unwrap();
+        }
+    }
+    let program = std::path::Path::new(TAMIS).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let examples = examples(&fs::read_to_string(root().join("README.md")).unwrap());
+    assert!(examples.len() >= 6, "the README shows {} examples", examples.len());
+    for example in examples {
+        let mut shell = Command::new("bash");
+        shell.arg("-c").arg(&example.command).current_dir(world.path("")).env("PATH", &path);
+        shell.env("HOME", world.path("")).env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL");
+        let output = shell.output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<_> = printed.lines().collect();
+        assert!(
+            matches(&example.expected, &lines),
+            "$ {}\nexpected:\n{}\ngot:\n{printed}\nand on standard error:\n{}",
+            example.command,
+            example.expected.join("\n"),
+            stderr(&output)
+        );
+    }
+}
