@@ -139,7 +139,7 @@ pub(crate) struct BayesArgs {
     #[arg(long)]
     pub(crate) occurrences: bool,
     /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's [default: 0.01 for mail, 0.1 for text]
-    #[arg(long, value_name = "A")]
+    #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub(crate) alpha: Option<f64>,
     /// Class priors: learned, smoothed, uniform, or given as LABEL=P,LABEL=P
     #[arg(long, value_name = "PRIOR", default_value = "learned")]
@@ -148,7 +148,7 @@ pub(crate) struct BayesArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) min_df: u64,
     /// Score only with terms that occur in at most this share of the documents
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) max_df: Option<f64>,
     /// Score only with the N terms that occur most
     #[arg(long, value_name = "N")]

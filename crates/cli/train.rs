@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
@@ -13,10 +12,9 @@ use tamis_filter::{
 
 use crate::args::{BayesArgs, TermArgs, TrainArgs};
 use crate::corpus::Corpus;
-use crate::output::{counted, grouped, say};
+use crate::output::{counted, grouped};
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
-    let started = Instant::now();
     let path = args.model.path()?;
     refuse_to_replace_what_is_no_model(&path)?;
     let corpus = Corpus::find(&args.sources, true, &args.input, None)?;
@@ -47,7 +45,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     }
     model.save(&path)?;
-    report(&path, &Filter::from_bytes(model.as_bytes().to_vec())?, started)?;
+    report(&path, &Filter::from_bytes(model.as_bytes().to_vec())?)?;
     Ok(corpus.conclude(finished.unreadable))
 }
 
@@ -64,7 +62,7 @@ fn refuse_to_replace_what_is_no_model(path: &Path) -> Result<()> {
     }
 }
 
-fn report(path: &Path, filter: &Filter, started: Instant) -> Result<()> {
+fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();
     let classes: Vec<_> = information
         .classes
@@ -82,7 +80,6 @@ fn report(path: &Path, filter: &Filter, started: Instant) -> Result<()> {
         counted(information.n_terms as u64, "term")
     )?;
     writeln!(out, "wrote {} ({} kB)", path.display(), grouped(information.bytes.div_ceil(1000) as u64))?;
-    say!("{:.1} s", started.elapsed().as_secs_f64());
     Ok(())
 }
 

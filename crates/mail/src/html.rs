@@ -220,9 +220,21 @@ mod tests {
 
     #[test]
     fn hostile_documents_are_linear() {
-        for unit in
-            ["<", "<a ", "<a b=\"", "<!--", "<b>", "</", "&", "&#", "<a b=c ", "<script>", "<div>", "<![CDATA[", "é<"]
-        {
+        for unit in [
+            "<",
+            "<a ",
+            "<a b=\"",
+            "<!--",
+            "<b>",
+            "</",
+            "&",
+            "&#",
+            "<a b=c ",
+            "<script>",
+            "<div>",
+            "<![CDATA[",
+            "é<",
+        ] {
             read_html(&unit.repeat(1_000_000 / unit.len()));
         }
         read_html(&format!("<a href=\"{}\">", "x".repeat(1_000_000)));

@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn long_lines_and_messages_are_not_held() {
-        let line = std::io::repeat(b'x').take(20 << 20);
+        let line = io::repeat(b'x').take(20 << 20);
         let tail = b"\n\nFrom a@b 2002\nsmall\n".as_slice();
         let file = SEPARATOR.as_bytes().chain(line).chain(tail);
         let entries: Vec<_> = Reader::new(io::BufReader::new(file), 1_000).map(Result::unwrap).collect();

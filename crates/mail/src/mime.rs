@@ -22,7 +22,7 @@ pub(crate) fn read_parts(raw: &[u8], limits: &Limits, hit: LimitsHit) -> (Vec<Pa
         hit,
         parts: Vec::new(),
         text_left: limits.text,
-        messages_left: limits.nested_messages,
+        messages_left: limits.nested_messages.min(MOST_NESTED),
     };
     reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 });
     (reader.parts, reader.hit)
@@ -128,10 +128,7 @@ fn is_message(content_type: &str) -> bool {
 }
 
 /// What the fields of a part say about it, and the boundary if it is a multipart.
-fn declared<'a>(
-    fields: impl Iterator<Item = Field<'a>>,
-    default_type: &str,
-) -> (Part, Option<String>) {
+fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> (Part, Option<String>) {
     let (mut kind, mut encoding, mut disposition) = (None, None, None);
     for field in fields {
         for (name, slot) in [
@@ -246,9 +243,13 @@ mod tests {
 
     #[test]
     fn first_words() {
-        for (value, expected) in
-            [("Base64", "base64"), (" 8bit (comment)", "8bit"), ("\"UTF-8\"", "utf-8"), ("7bit;", "7bit"), ("", "")]
-        {
+        for (value, expected) in [
+            ("Base64", "base64"),
+            (" 8bit (comment)", "8bit"),
+            ("\"UTF-8\"", "utf-8"),
+            ("7bit;", "7bit"),
+            ("", ""),
+        ] {
             assert_eq!(first_word(value), expected);
         }
     }

@@ -100,8 +100,8 @@ impl NaiveBayes {
         Ok(class.map(|class| self.rule.log_prob(class, n)))
     }
 
-    /// Writes the joint log-likelihood of the document and each class to `out`; returns how many distinct terms of the
-    /// document are features. Work grows with their cells plus the classes.
+    /// Writes the joint log-likelihood of the document and each class to `out`; returns how many distinct
+    /// terms of the document are features. Work grows with their cells plus the classes.
     ///
     /// # Errors
     /// Reading the counts fails; `out` then holds nothing of use.
@@ -174,8 +174,9 @@ impl NaiveBayes {
         Ok(best.0)
     }
 
-    /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class, compared
-    /// with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is no feature or
+    /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class,
+    /// compared with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is no
+    /// feature or
     /// `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its joint
     /// log-likelihood.
     ///

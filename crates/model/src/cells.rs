@@ -6,8 +6,8 @@ use crate::{Cell, StatisticsError};
 
 /// The cells of all terms: one block of an arena for each term, sorted by class.
 ///
-/// Eight bytes a term and twelve a cell, no allocation for either alone. Most terms of a text live in one class; a
-/// block that is full moves to one of twice the size, and what it leaves is used for other terms.
+/// Eight bytes a term and twelve a cell, no allocation for either alone. Most terms of a text live in one
+/// class; a block that is full moves to one of twice the size, and what it leaves is used for other terms.
 ///
 /// Invariants: classes strictly increase within a block; `1 <= df <= tf` in each cell; blocks do not overlap.
 #[derive(Clone, Debug, Default)]
@@ -96,6 +96,18 @@ impl Cells {
             }
             _ => Err(underflow(found.tf)),
         }
+    }
+
+    /// Gives a term that has no cells these, which are in increasing class order.
+    pub(crate) fn put(&mut self, term: TermId, cells: &[Cell]) -> Result<(), StatisticsError> {
+        // at most Classes::MAX cells, which is u16::MAX
+        let Ok(len @ 1..) = u16::try_from(cells.len()) else { return Ok(()) };
+        let block = self.allocate(cells.len().next_power_of_two().ilog2() as u8)?;
+        let block = Block { len, ..block };
+        self.arena[block.cells()].copy_from_slice(cells);
+        self.grow(term as usize + 1);
+        self.blocks[term as usize] = block;
+        Ok(())
     }
 
     /// Moves the cells of all classes from `at` on up by one class.

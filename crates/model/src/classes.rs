@@ -6,8 +6,8 @@ use crate::ClassId;
 
 /// The labels of a model's classes.
 ///
-/// Invariant: sorted by bytes, unique, not empty, without control characters, at most
-/// [`MAX`](Self::MAX) of them. A class's id is its position, so labels learned in any order give the same ids.
+/// Invariant: sorted by bytes, unique, not empty, without control characters, at most [`MAX`](Self::MAX) of
+/// them. A class's id is its position, so labels learned in any order give the same ids.
 ///
 /// Read through serde the labels must already be in order, since ids elsewhere refer to positions.
 ///

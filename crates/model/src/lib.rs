@@ -7,9 +7,9 @@
 //!
 //! Everything real-valued comes after counting. [`Parameters`] name the likelihood, the smoothing, the
 //! class prior and the features; [`Parameters::summarize`] passes once over the counts and keeps a few
-//! integers a class ([`Summary`]); [`NaiveBayes`] turns those into a few floating-point numbers a class and reads
-//! the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read that
-//! way: `Statistics` in memory, or a file mapped into it.
+//! integers a class ([`Summary`]); [`NaiveBayes`] turns those into a few floating-point numbers a class and
+//! reads the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read
+//! that way: `Statistics` in memory, or a file mapped into it.
 //!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. A class without
 //! a term shares the weight of all its absent terms, so absence is one multiplication a class.
@@ -27,11 +27,9 @@
 //! statistics.observe(SPAM, offer.row())?;
 //! statistics.observe(HAM, minutes.row())?;
 //!
-//! let model = Parameters::default().fit(&statistics)?;
-//! let mut probabilities = Vec::new();
-//! let known = model.predict_proba(&statistics, CountVector::from_pairs([(1, 1)])?.row(), &mut probabilities)?;
-//! assert_eq!(known, 1);
-//! // P(spam) = (1+1)/(3+3) / ((1+1)/(3+3) + (0+1)/(2+3)) = 5/8
+//! let model = Parameters::default().fit(&statistics)?; let mut probabilities = Vec::new(); let known =
+//! model.predict_proba(&statistics, CountVector::from_pairs([(1, 1)])?.row(), &mut probabilities)?;
+//! assert_eq!(known, 1); // P(spam) = (1+1)/(3+3) / ((1+1)/(3+3) + (0+1)/(2+3)) = 5/8
 //! assert!((probabilities[1] - 0.625).abs() < 1e-12);
 //!
 //! // What was learned can be forgotten: nothing remains of it.

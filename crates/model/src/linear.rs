@@ -4,8 +4,8 @@ use crate::Counting;
 
 /// The log-odds of two classes as a linear function of a document's counts.
 ///
-/// Made by [`NaiveBayes::linear_form`](crate::NaiveBayes::linear_form). Eight bytes a term of the whole vocabulary: worth it when many
-/// documents are scored.
+/// Made by [`NaiveBayes::linear_form`](crate::NaiveBayes::linear_form). Eight bytes a term of the whole
+/// vocabulary: worth it when many documents are scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearForm {
     /// Log-odds (nats) an occurrence of each term adds, by term id; 0 for terms that are no features.

@@ -6,8 +6,8 @@ use crate::ClassId;
 
 /// How often documents of each class were predicted to be of each class, or left undecided.
 ///
-/// An undecided ("unsure") document counts as a document of its class and as predicted for none: it lowers accuracy and
-/// recall, and is neither a false positive nor a false negative.
+/// An undecided ("unsure") document counts as a document of its class and as predicted for none: it lowers
+/// accuracy and recall, and is neither a false positive nor a false negative.
 ///
 /// Shares of nothing are 0, as in scikit-learn with `zero_division=0`, except the error rates, which are
 /// `None`.

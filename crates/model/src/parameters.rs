@@ -204,8 +204,8 @@ pub struct FeatureLimits {
     pub min_df: u64,
     /// The largest share of the documents a feature is in, in (0, 1]. By default none.
     pub max_df: Option<f64>,
-    /// The most features, of those within the other limits: the ones with the most occurrences, of equal ones those of
-    /// lower id. At least 1. By default none.
+    /// The most features, of those within the other limits: the ones with the most occurrences, of equal
+    /// ones those of lower id. At least 1. By default none.
     pub max_features: Option<usize>,
 }
 

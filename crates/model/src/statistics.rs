@@ -77,9 +77,7 @@ impl Statistics {
             return Err(StatisticsError::Impossible { term, expected: documents, got: cell });
         }
         self.cells.add(term, cell)?;
-        let totals = &mut self.totals[usize::from(cell.class)];
-        totals.df += u64::from(cell.df);
-        totals.tf += u64::from(cell.tf);
+        self.add_totals(cell);
         Ok(())
     }
 
@@ -121,7 +119,7 @@ impl Statistics {
         self.observe_times(class, row, 1)
     }
 
-    /// Learns the same document `times` times.
+    /// Learns the same document `times` times; none at all if that is 0.
     ///
     /// # Errors
     /// As [`observe`](Self::observe).
@@ -224,18 +222,17 @@ impl Statistics {
         if expected != got {
             return Err(StatisticsError::Classes { expected, got });
         }
-        let pairs = self.totals.iter().zip(&other.totals).zip(0..);
-        let totals: Vec<ClassTotals> = pairs
-            .map(|((a, b), class)| {
-                let documents = add_documents(class, a.documents, b.documents)?;
-                Ok(ClassTotals { documents, df: a.df + b.df, tf: a.tf + b.tf })
-            })
-            .collect::<Result<_, _>>()?;
+        let pairs = (0..).zip(self.totals.iter().zip(&other.totals));
+        let documents = pairs.map(|(class, (a, b))| add_documents(class, a.documents, b.documents));
+        let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let terms = || term_ids(other).flat_map(|term| other.cells(term).map(move |cell| (term, cell)));
         let add = |cells: &mut Cells, (term, cell)| cells.add(map(term), cell);
         let subtract = |cells: &mut Cells, (term, cell)| cells.subtract(map(term), cell);
         all_or_nothing(&mut self.cells, terms, add, subtract)?;
-        self.totals = totals;
+        // as in observe_times, the sums fit once all cells do
+        for ((here, there), documents) in self.totals.iter_mut().zip(&other.totals).zip(documents) {
+            *here = ClassTotals { documents, df: here.df + there.df, tf: here.tf + there.tf };
+        }
         Ok(())
     }
 
@@ -247,9 +244,10 @@ impl Statistics {
         let mut seen = vec![false; self.n_terms()];
         for (new, &old) in (0..).zip(order) {
             let first = seen.get_mut(old as usize).is_some_and(|seen| !std::mem::replace(seen, true));
-            for cell in self.cells(old).take_while(|_| first) {
-                // cells that these statistics hold, each once: there is room for them and they are possible
-                let _ = result.push_cell(new, cell);
+            let cells = if first { self.cells.get(old) } else { &[] };
+            // each cell of these statistics at most once, in blocks that are no larger: there is room
+            if result.cells.put(new, cells).is_ok() {
+                cells.iter().for_each(|&cell| result.add_totals(cell));
             }
         }
         result
@@ -277,6 +275,12 @@ impl Statistics {
     /// How many terms have counts. Passes over all terms.
     pub fn n_features(&self) -> usize {
         self.cells.n_features()
+    }
+
+    fn add_totals(&mut self, cell: Cell) {
+        let totals = &mut self.totals[usize::from(cell.class)];
+        totals.df += u64::from(cell.df);
+        totals.tf += u64::from(cell.tf);
     }
 
     fn class(&self, class: ClassId) -> Result<ClassTotals, StatisticsError> {

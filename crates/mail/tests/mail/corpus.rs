@@ -41,7 +41,11 @@ fn types(message: &mail_parser::Message<'_>) -> Vec<String> {
     for part in &message.parts {
         let kind = part.content_type();
         let name = kind.map(|k| format!("{}/{}", k.ctype(), k.subtype().unwrap_or_default()));
-        types.push(name.filter(|name| !name.ends_with('/')).unwrap_or_else(|| "text/plain".to_owned()).to_lowercase());
+        types.push(
+            name.filter(|name| !name.ends_with('/'))
+                .unwrap_or_else(|| "text/plain".to_owned())
+                .to_lowercase(),
+        );
         if let mail_parser::PartType::Message(nested) = &part.body {
             types.extend(self::types(nested));
         }

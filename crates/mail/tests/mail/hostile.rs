@@ -8,7 +8,9 @@ fn exercise(raw: &[u8], limits: &Limits) -> Message {
     let message = Message::parse(raw, limits);
     assert!(message.parts().len() <= limits.parts);
     assert!(message.headers().len() <= limits.headers);
-    assert!(message.parts().iter().filter_map(|p| p.text.as_ref()).map(String::len).sum::<usize>() <= limits.text);
+    assert!(
+        message.parts().iter().filter_map(|p| p.text.as_ref()).map(String::len).sum::<usize>() <= limits.text
+    );
     message.for_each_field(|_, _| {});
     message
 }
@@ -20,8 +22,14 @@ fn check(raw: &str, expected: LimitsHit) -> Message {
     message
 }
 
-const NONE: LimitsHit =
-    LimitsHit { bytes: false, nested_messages: false, parts: false, headers: false, text: false, depth: false };
+const NONE: LimitsHit = LimitsHit {
+    bytes: false,
+    nested_messages: false,
+    parts: false,
+    headers: false,
+    text: false,
+    depth: false,
+};
 
 #[test]
 fn nested_messages() {
@@ -35,9 +43,14 @@ fn nested_messages() {
         }
     }
     let all = Limits { nested_messages: usize::MAX, bytes: usize::MAX, ..Limits::default() };
-    assert!(exercise("Content-Type: message/rfc822\n\n".repeat(100_000).as_bytes(), &all).limits_hit().nested_messages);
-    let unit = "Content-Type:multipart/digest;boundary=a\n\n--a\n\n";
-    assert!(exercise(unit.repeat(10_000).as_bytes(), &Limits::default()).limits_hit().depth);
+    assert!(
+        exercise("Content-Type: message/rfc822\n\n".repeat(100_000).as_bytes(), &all)
+            .limits_hit()
+            .nested_messages
+    );
+    let digests: String =
+        (0..9_000).map(|i| format!("Content-Type:multipart/digest;boundary=a{i}\n\n--a{i}\n\n")).collect();
+    assert!(exercise(digests.as_bytes(), &Limits::default()).limits_hit().depth);
     let unit = "Content-Type:message/rfc822\nContent-Transfer-Encoding:quoted-printable\n\n";
     assert!(exercise(unit.repeat(7_000).as_bytes(), &Limits::default()).limits_hit().nested_messages);
 }
@@ -54,7 +67,10 @@ fn nested_multiparts() {
     // the same boundary over and over, and one that never comes
     for inner in ["B", "x"] {
         let unit = format!("--B\nContent-Type:multipart/a;boundary={inner}\n\n");
-        exercise(format!("Content-Type:multipart/a;boundary=B\n\n{}", unit.repeat(12_000)).as_bytes(), &Limits::default());
+        exercise(
+            format!("Content-Type:multipart/a;boundary=B\n\n{}", unit.repeat(12_000)).as_bytes(),
+            &Limits::default(),
+        );
     }
 }
 
@@ -64,7 +80,8 @@ fn boundaries_that_almost_match() {
     let lines = "--\n".repeat(130_000);
     check(&format!("Content-Type: multipart/a; boundary=\"{dashes}x\"\n\n{dashes}{dashes}"), NONE);
     for depth in [1, 40] {
-        let open: String = (0..depth).map(|i| format!("Content-Type:multipart/a;boundary=-{i}\n\n---{i}\n")).collect();
+        let open: String =
+            (0..depth).map(|i| format!("Content-Type:multipart/a;boundary=-{i}\n\n---{i}\n")).collect();
         exercise(format!("{open}\n{lines}").as_bytes(), &Limits::default());
         exercise(format!("{open}\n{}", "\n".repeat(500_000)).as_bytes(), &Limits::default());
     }
@@ -92,7 +109,10 @@ fn very_long_lines_and_texts() {
     assert_eq!(message.body().len(), Limits::default().text);
     check(&format!("Subject: {line}"), LimitsHit { bytes: true, ..NONE });
     check(&line, LimitsHit { bytes: true, text: true, ..NONE });
-    check(&format!("Content-Type: text/html\n\n{}", "<".repeat(1_000_000)), LimitsHit { bytes: true, text: true, ..NONE });
+    check(
+        &format!("Content-Type: text/html\n\n{}", "<".repeat(1_000_000)),
+        LimitsHit { bytes: true, text: true, ..NONE },
+    );
     check(&format!("Subject: {}\n\n", "=?utf-8?q?".repeat(50_000)), NONE);
     check(&format!("Content-Type: text/plain; {}\n\n", "name*0*=;".repeat(50_000)), NONE);
 }

@@ -1,4 +1,5 @@
 //! Whole messages: of every shape, hostile, and real.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // tests, and the word about a test that is skipped
 mod corpus;
 mod hostile;
 mod passthrough;

@@ -63,7 +63,11 @@ fn charsets() {
         ("us-ascii", b"caf\xc3\xa9", "café"),
         ("utf-8", b"caf\xe9", "café"),
     ] {
-        check([format!("Content-Type: text/plain; charset={charset}\n\n").as_bytes(), body].concat(), "", expected);
+        check(
+            [format!("Content-Type: text/plain; charset={charset}\n\n").as_bytes(), body].concat(),
+            "",
+            expected,
+        );
     }
     check(b"Subject: caf\xe9\n\n\x80 5", "café", "€ 5");
     check(b"Subject: caf\xc3\xa9\n\ncaf\xc3\xa9", "café", "café");
