@@ -2,5 +2,7 @@
 
 #[test]
 fn the_program_prints_what_it_printed() {
-    trycmd::TestCases::new().case("tests/cmd/*.trycmd").register_bin("tamis", trycmd::cargo::cargo_bin!("tamis"));
+    trycmd::TestCases::new()
+        .case("tests/cmd/*.trycmd")
+        .register_bin("tamis", trycmd::cargo::cargo_bin!("tamis"));
 }

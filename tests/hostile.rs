@@ -40,7 +40,9 @@ fn two_hundred_megabytes_of_one_line() {
     message.resize(200 << 20, b'x');
     let output = world.run_with_input(&["score", "--passthrough"], &message);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(output.stdout.ends_with(&message[15..]) && output.stdout.starts_with(b"Subject: long\nX-Spam-Flag: "));
+    assert!(
+        output.stdout.ends_with(&message[15..]) && output.stdout.starts_with(b"Subject: long\nX-Spam-Flag: ")
+    );
 
     let topics = World::new();
     topics.succeed(&["train", &root().join("corpora/topics/train").display().to_string()]);
@@ -63,7 +65,9 @@ fn wrong_paths_and_models_are_clear_errors() {
     assert!(world.fail(&["frobnicate"]).contains("frobnicate"));
     assert!(world.fail(&["train", "-m", "notes.txt", "a=folder", "b=folder"]).contains("no tamis model"));
     assert!(world.fail(&["train", "-m", "one.tamis", "a=folder"]).contains("two labels"));
-    assert!(world.fail(&["train", "-m", "bad.tamis", "--alpha", "0", "a=folder", "b=folder"]).contains("alpha"));
+    assert!(
+        world.fail(&["train", "-m", "bad.tamis", "--alpha", "0", "a=folder", "b=folder"]).contains("alpha")
+    );
     assert!(!world.path("one.tamis").exists() && !world.path("bad.tamis").exists());
     assert_eq!(std::fs::read(world.path("notes.txt")).unwrap(), b"not a model");
 }

@@ -15,7 +15,8 @@ const TEXTS: [(&str, &str); 4] = [
 const QUESTION: &str = "is an apple softer than tin and lead";
 
 fn small_model() -> Model {
-    let mut trainer = Trainer::new(TrainOptions { keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) }).unwrap();
+    let mut trainer =
+        Trainer::new(TrainOptions { keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) }).unwrap();
     for (label, text) in TEXTS {
         trainer.add(label, Document::Text(text)).unwrap();
     }
@@ -38,7 +39,10 @@ fn check_damaged(bytes: Vec<u8>, right: &tamis_filter::Score, what: &str) {
 #[test]
 fn a_flipped_bit_anywhere_is_an_error_and_never_a_wrong_answer() {
     let model = small_model();
-    let right = Filter::from_bytes(model.as_bytes().to_vec()).unwrap().score_text(QUESTION, &mut Scratch::default()).unwrap();
+    let right = Filter::from_bytes(model.as_bytes().to_vec())
+        .unwrap()
+        .score_text(QUESTION, &mut Scratch::default())
+        .unwrap();
     for at in 0..model.as_bytes().len() {
         for flip in [0x01, 0x80, 0xFF] {
             let mut bytes = model.as_bytes().to_vec();

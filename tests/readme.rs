@@ -19,7 +19,9 @@ fn examples(text: &str) -> Vec<Example> {
             inside = line == "```console";
         } else if inside {
             match (line.strip_prefix("$ "), examples.last_mut()) {
-                (Some(command), _) => examples.push(Example { command: command.to_owned(), expected: Vec::new() }),
+                (Some(command), _) => {
+                    examples.push(Example { command: command.to_owned(), expected: Vec::new() })
+                }
                 (None, Some(example)) if example.command.ends_with('\\') => {
                     example.command.push('\n');
                     example.command.push_str(line);
@@ -47,7 +49,8 @@ fn its_examples_print_what_it_shows() {
     for entry in fs::read_dir(root()).unwrap() {
         let entry = entry.unwrap();
         if entry.file_name() != "target" && entry.file_name() != ".git" {
-            std::os::unix::fs::symlink(entry.path(), world.path(entry.file_name().to_str().unwrap())).unwrap();
+            std::os::unix::fs::symlink(entry.path(), world.path(entry.file_name().to_str().unwrap()))
+                .unwrap();
         }
     }
     let program = std::path::Path::new(TAMIS).parent().unwrap();

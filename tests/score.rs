@@ -31,7 +31,8 @@ fn the_verdict_is_printed_as_documented() {
     assert_eq!(words[3], file);
     let (probability, log_odds): (f64, f64) = (words[1].parse().unwrap(), words[2].parse().unwrap());
     assert!(probability > 0.9 && log_odds > 0.0 && words[2].starts_with('+'));
-    let object: serde_json::Value = serde_json::from_str(&stdout(&world.run(&["score", "--json", &file]))).unwrap();
+    let object: serde_json::Value =
+        serde_json::from_str(&stdout(&world.run(&["score", "--json", &file]))).unwrap();
     let keys: Vec<_> = object.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["label", "log_odds", "path", "probability"]);
     let sigmoid = 1.0 / (1.0 + (-object["log_odds"].as_f64().unwrap()).exp());
@@ -42,7 +43,8 @@ fn the_verdict_is_printed_as_documented() {
 fn several_files_get_a_line_each_and_one_that_fails_is_an_error() {
     let world = World::with_mail_model();
     let inbox = root().join("corpora/mail/inbox");
-    let (first, second) = (inbox.join("01.eml").display().to_string(), inbox.join("02.eml").display().to_string());
+    let (first, second) =
+        (inbox.join("01.eml").display().to_string(), inbox.join("02.eml").display().to_string());
     let output = world.run(&["score", &first, &second]);
     assert_eq!((output.status.code(), stdout(&output).lines().count()), (Some(0), 2));
     let output = world.run(&["score", &first, "nowhere.eml", &second]);
@@ -54,7 +56,8 @@ fn several_files_get_a_line_each_and_one_that_fails_is_an_error() {
 fn a_message_passes_through_with_the_verdict_at_the_end_of_its_headers() {
     let world = World::with_mail_model();
     for line_end in ["\n", "\r\n"] {
-        let message = ["From: a@example.org", "X-Spam-Flag: NO", "Subject: cheap pills", "", "buy now", ""].join(line_end);
+        let message = ["From: a@example.org", "X-Spam-Flag: NO", "Subject: cheap pills", "", "buy now", ""]
+            .join(line_end);
         let output = world.run_with_input(&["score", "--passthrough"], message.as_bytes());
         let passed = stdout(&output);
         let lines: Vec<_> = passed.split(line_end).collect();
@@ -95,7 +98,12 @@ fn on_any_error_the_message_comes_out_unchanged() {
 fn a_closed_pipe_is_no_error() {
     let world = World::with_mail_model();
     let mail = root().join("corpora/mail").display().to_string();
-    let mut child = world.command(&["label", &mail]).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = world
+        .command(&["label", &mail])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -116,7 +124,10 @@ fn other_labels_exit_with_zero() {
     let world = World::new();
     let topics = root().join("corpora/topics");
     world.succeed(&["train", &topics.join("train").display().to_string()]);
-    let text = std::fs::read(root().join("corpora/topics/test/cycling").read_dir().unwrap().next().unwrap().unwrap().path()).unwrap();
+    let text = std::fs::read(
+        root().join("corpora/topics/test/cycling").read_dir().unwrap().next().unwrap().unwrap().path(),
+    )
+    .unwrap();
     let output = world.run_with_input(&["score"], &text);
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).starts_with("cycling "), "{}", stdout(&output));

@@ -3,7 +3,9 @@
 use crate::support::{World, root, stderr, stdout};
 
 fn message(subject: &str, body: &str) -> String {
-    format!("From: a@example.org\nTo: b@example.org\nDate: Mon, 2 Mar 2026 10:00:00 +0000\nSubject: {subject}\n\n{body}\n")
+    format!(
+        "From: a@example.org\nTo: b@example.org\nDate: Mon, 2 Mar 2026 10:00:00 +0000\nSubject: {subject}\n\n{body}\n"
+    )
 }
 
 fn learned(world: &World, arguments: &[&str]) -> String {
@@ -45,10 +47,16 @@ fn tables_bring_labels_and_texts() {
     let world = World::new();
     world.write("a.csv", "Text,label\n\"iron, tin\",metal\n\"apples\nand pears\",fruit\n");
     world.write("b.tsv", "metal\tiron, tin\nfruit\tapples and pears\n");
-    world.write("c.jsonl", "{\"label\":\"metal\",\"text\":\"iron, tin\"}\n{\"label\":\"fruit\",\"text\":\"apples and pears\"}\n");
+    world.write(
+        "c.jsonl",
+        "{\"label\":\"metal\",\"text\":\"iron, tin\"}\n{\"label\":\"fruit\",\"text\":\"apples and pears\"}\n",
+    );
     world.write("d.csv", "kind;x\n");
     for (i, table) in ["a.csv", "b.tsv", "c.jsonl"].iter().enumerate() {
-        assert!(learned(&world, &["-m", &format!("{i}.tamis"), table]).starts_with("learned 2 documents (1 fruit, 1 metal)"));
+        assert!(
+            learned(&world, &["-m", &format!("{i}.tamis"), table])
+                .starts_with("learned 2 documents (1 fruit, 1 metal)")
+        );
     }
     let model = |n| std::fs::read(world.path(&format!("{n}.tamis"))).unwrap();
     assert!(model(0) == model(1) && model(0) == model(2));
@@ -59,7 +67,12 @@ fn tables_bring_labels_and_texts() {
     let output = world.run(&["train", "-m", "e.tamis", "e.jsonl"]);
     assert!(stdout(&output).starts_with("learned 2 documents"));
     let said = stderr(&output);
-    assert!(said.contains("e.jsonl:2") && said.contains("e.jsonl:3") && said.contains("2 documents could not be read"), "{said}");
+    assert!(
+        said.contains("e.jsonl:2")
+            && said.contains("e.jsonl:3")
+            && said.contains("2 documents could not be read"),
+        "{said}"
+    );
     assert_eq!(world.run(&["train", "--strict", "-m", "e.tamis", "e.jsonl"]).status.code(), Some(3));
 }
 
@@ -88,7 +101,15 @@ fn documents_are_filed_by_label() {
     let world = World::new();
     let topics = root().join("corpora/topics").display().to_string();
     world.succeed(&["train", &format!("{topics}/train")]);
-    let rows = world.succeed(&["label", "--all", "--sort-into", "sorted", "--by", "link", &format!("{topics}/test")]);
+    let rows = world.succeed(&[
+        "label",
+        "--all",
+        "--sort-into",
+        "sorted",
+        "--by",
+        "link",
+        &format!("{topics}/test"),
+    ]);
     let header = "path,label,probability,log_odds,probability_astronomy,probability_cooking,probability_cycling,probability_gardening,probability_programming";
     assert_eq!(rows.lines().next(), Some(header));
     let mut filed = 0;
@@ -134,15 +155,39 @@ fn options_change_the_model_and_are_recorded() {
     world.write("t/b/1.txt", "Iron and the runners of tin");
     world.write("stop.txt", "the and of");
     world.succeed(&[
-        "train", "t", "--stop-words", "stop.txt", "--stem", "english", "--ngrams", "1-2", "--likelihood", "bernoulli", "--alpha", "1",
-        "--prior", "a=0.25,b=0.75", "--min-chars", "2",
+        "train",
+        "t",
+        "--stop-words",
+        "stop.txt",
+        "--stem",
+        "english",
+        "--ngrams",
+        "1-2",
+        "--likelihood",
+        "bernoulli",
+        "--alpha",
+        "1",
+        "--prior",
+        "a=0.25,b=0.75",
+        "--min-chars",
+        "2",
     ]);
     let shown = world.succeed(&["inspect", "--terms", "50"]);
-    for expected in ["bernoulli", "alpha 1", "stems of english", "sequences of 1 to 2", "3 stop words", "  run\n", "苹果", "  iron runner\n"] {
+    for expected in [
+        "bernoulli",
+        "alpha 1",
+        "stems of english",
+        "sequences of 1 to 2",
+        "3 stop words",
+        "  run\n",
+        "苹果",
+        "  iron runner\n",
+    ] {
         assert!(shown.contains(expected), "{expected:?} is missing:\n{shown}");
     }
     assert!(!shown.contains("  the\n"));
-    let explained = world.succeed(&["explain", "--json", &world.write("x.txt", "apple").display().to_string()]);
+    let explained =
+        world.succeed(&["explain", "--json", &world.write("x.txt", "apple").display().to_string()]);
     let object: serde_json::Value = serde_json::from_str(&explained).unwrap();
     assert_eq!(object["terms"][0]["documents"]["a"], 1);
     assert!(world.fail(&["train", "t", "--prior", "a=1,c=0"]).contains("\"b\""));

@@ -17,7 +17,8 @@ pub const TAMIS: &str = env!("CARGO_BIN_EXE_tamis");
 
 /// The public corpora, where they are.
 pub fn public_corpus(name: &str) -> Option<PathBuf> {
-    let corpora = std::env::var_os("TAMIS_CORPORA").map_or_else(|| root().join("../shared/corpora"), PathBuf::from);
+    let corpora =
+        std::env::var_os("TAMIS_CORPORA").map_or_else(|| root().join("../shared/corpora"), PathBuf::from);
     let path = corpora.join(name);
     if !path.is_dir() {
         eprintln!("skipped: {} is not here", path.display());

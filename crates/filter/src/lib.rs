@@ -1,4 +1,28 @@
-//! The tamis filter: train, open, score and explain; the model file.
+//! A filter of mail and text: train it, open it, score with it, ask it why.
+//!
+//! A [`Trainer`] counts labelled documents into a [`Model`], the bytes of a file. A [`Filter`] is such a file in use,
+//! mapped and never changed: share one among threads, give each a [`Scratch`], and ask for a [`Score`] or an
+//! [`Explanation`]. Nothing here prints, exits or panics on input, and there is no global state.
+//!
+//! Equal documents give a model of equal bytes, whatever the order they came in and the threads that counted them.
+//! What is read from a file is checked when it is first touched, so a damaged model is an error and never a wrong answer.
+//!
+//! ```
+//! use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+//!
+//! let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+//! trainer.add("fruit", Document::Text("apples and pears"))?;
+//! trainer.add("metal", Document::Text("iron and tin"))?;
+//! let filter = trainer.finish()?.into_filter()?;
+//!
+//! let mut scratch = Scratch::default();
+//! let score = filter.score_text("a pound of pears", &mut scratch)?;
+//! assert_eq!(filter.label_of(&score), "fruit");
+//!
+//! let explanation = filter.explain_text("a pound of pears", &mut scratch)?;
+//! assert_eq!(explanation.terms[0].term, "pears");
+//! # Ok::<(), tamis_filter::Error>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod blocks;
@@ -26,3 +50,8 @@ pub use tamis_model::{
     ClassId, ClassPrior, ClassTotals, Classes, Counting, FeatureLimits, Likelihood, Parameters, Smoothing,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
+
+/// The README's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -315,7 +315,7 @@ impl Counts for Store {
 /// The number of entries of a section, which must be whole.
 fn entries<T>(section: &Section) -> Result<usize> {
     let size = size_of::<T>();
-    if section.len() % size != 0 {
+    if !section.len().is_multiple_of(size) {
         return Err(Error::inconsistent(
             section.name(),
             format!("whole entries of {size} bytes"),

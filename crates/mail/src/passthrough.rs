@@ -46,12 +46,11 @@ pub struct Verdict<'a> {
 
 /// The message with three fields added at the end of its header block.
 ///
-/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the message's first line,
-/// after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed.
+/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the message's first line
+/// (that stays), after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed.
 /// No other byte changes, with one exception: a message without header block whose first line is indented
 /// gets an empty line in front, or that line would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
-    let line_break: &[u8] = if raw[..line_end(raw, 0)].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
     let mut out = Vec::with_capacity(raw.len() + 512);
     let mut fields = Fields::new(raw);
     let mut copied = 0;
@@ -63,26 +62,30 @@ pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8
     }
     let body = fields.position;
     out.extend_from_slice(&raw[copied..body]);
+    let first_kept = [&out, &raw[body..], raw].into_iter().find(|bytes| !bytes.is_empty());
+    let line_break = line_break(first_kept.unwrap_or_default());
 
-    // A last line that was not ended stays so: the breaks then go in front of the lines.
-    let unended = body == raw.len() && !raw.is_empty() && !raw.ends_with(b"\n") && !out.is_empty();
-    if unended && out.ends_with(b"\n") {
-        out.truncate(out.len() - if out.ends_with(b"\r\n") { 2 } else { 1 });
+    // A header block whose last line was not ended is not ended afterwards either.
+    let unended = body == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
+    if unended && !out.ends_with(b"\n") {
+        out.extend_from_slice(line_break);
     }
-    for line in lines(verdict) {
-        if unended {
-            out.extend_from_slice(line_break);
-        }
-        out.extend_from_slice(line.as_bytes());
-        if !unended {
-            out.extend_from_slice(line_break);
-        }
+    let lines = lines(verdict).map(String::into_bytes);
+    out.extend_from_slice(&lines.join(line_break));
+    if !unended {
+        out.extend_from_slice(line_break);
     }
     if matches!(raw.get(body), Some(b' ' | b'\t')) {
         out.extend_from_slice(line_break);
     }
     out.extend_from_slice(&raw[body..]);
     out
+}
+
+/// The line end of the first line. A carriage return that ends the message is half of one.
+fn line_break(raw: &[u8]) -> &'static [u8] {
+    let line = &raw[..line_end(raw, 0)];
+    if line.strip_suffix(b"\n").unwrap_or(line).ends_with(b"\r") { b"\r\n" } else { b"\n" }
 }
 
 fn is_replaced(field: &Field<'_>, keep_headers: bool) -> bool {

@@ -7,7 +7,7 @@ use crate::ClassId;
 /// How often documents of each class were predicted to be of each class, or left undecided.
 ///
 /// An undecided ("unsure") document counts as a document of its class and as predicted for none: it lowers
-/// accuracy and recall, and is neither a false positive nor a false negative.
+/// accuracy and recall and is a miss, but no false positive.
 ///
 /// Shares of nothing are 0, as in scikit-learn with `zero_division=0`, except the error rates, which are
 /// `None`.
@@ -22,7 +22,7 @@ use crate::ClassId;
 /// assert_eq!(matrix.accuracy(), 0.5);
 /// assert_eq!((matrix.precision(1), matrix.recall(1), matrix.unsure(1)), (0.5, 0.5, 1));
 /// assert_eq!(matrix.false_positive_rate(1), Some(0.5));
-/// assert_eq!(matrix.false_negative_rate(1), Some(0.0));
+/// assert_eq!(matrix.false_negative_rate(1), Some(0.5));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfusionMatrix {
@@ -112,12 +112,11 @@ impl ConfusionMatrix {
         (negatives > 0).then(|| share(wrong, negatives))
     }
 
-    /// The share of the documents of the `positive` class that were predicted to be of another; `None` if
-    /// there are none.
+    /// The share of the documents of the `positive` class that were missed: not predicted to be of it, whether
+    /// predicted to be of another or of none; `None` if there are no such documents.
     pub fn false_negative_rate(&self, positive: ClassId) -> Option<f64> {
         let positives = self.support(positive);
-        let wrong = positives - self.get(positive, positive) - self.unsure(positive);
-        (positives > 0).then(|| share(wrong, positives))
+        (positives > 0).then(|| share(positives - self.get(positive, positive), positives))
     }
 
     fn count(&self, which: impl Fn(ClassId, Option<ClassId>) -> bool) -> u64 {

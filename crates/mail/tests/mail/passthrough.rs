@@ -20,8 +20,11 @@ const LINES: [&str; 3] = [
 /// `@` in the expected message stands for the three lines, joined by line ends.
 #[track_caller]
 fn check(raw: &str, expected: &str) {
-    let line_end =
-        if raw.split_inclusive('\n').next().unwrap_or("").ends_with("\r\n") { "\r\n" } else { "\n" };
+    let line_end = if raw.split_inclusive('\n').next().unwrap_or("").trim_end_matches('\n').ends_with('\r') {
+        "\r\n"
+    } else {
+        "\n"
+    };
     let expected = expected.replace('@', &LINES.join(line_end));
     let out = annotate(raw.as_bytes(), &VERDICT, false);
     assert_eq!(String::from_utf8_lossy(&out), expected);
@@ -44,6 +47,8 @@ fn shapes() {
     check("A: 1\nno field\n\nbody", "A: 1\n@\nno field\n\nbody");
     check("A: 1\rB: 2\n\nbody\r", "A: 1\rB: 2\n@\n\nbody\r");
     check("A: \0\n\n\0", "A: \0\n@\n\n\0");
+    check("A: \r", "A: \r\r\n@");
+    check("A: 1\nB: \r", "A: 1\nB: \r\n@");
     check(" indented text", "@\n\n indented text");
 }
 
@@ -52,7 +57,11 @@ fn older_verdicts_are_replaced() {
     check("X-Spam-Flag: YES\nA: 1\nx-spam-STATUS: Yes,\n\tscore=5\nB: 2\n\nbody", "A: 1\nB: 2\n@\n\nbody");
     check("X-Tamis : old\n\nX-Tamis: body\n", "@\n\nX-Tamis: body\n");
     check("A: 1\nX-Tamis: old", "A: 1\n@");
+    check("A: 1\r\nB: 2\nX-Tamis: old", "A: 1\r\nB: 2\n@");
     check("X-Tamis: old", "@\n");
+    let mixed = annotate(b"X-Tamis: old\r\nA: 1\n\n", &VERDICT, false);
+    assert_eq!(annotate(&mixed, &VERDICT, false), mixed);
+    check("X-Tamis: old\r\n", "@\r\n");
     check("X-Spam-Level: ***\nX-Tamis-Other: 1\n\n", "X-Spam-Level: ***\nX-Tamis-Other: 1\n@\n\n");
     let kept = annotate(b"X-Spam-Flag: YES\nX-Tamis: old\nX-Spam-Status: Yes\n\n", &VERDICT, true);
     let expected = format!("X-Spam-Flag: YES\nX-Spam-Status: Yes\n{}\n\n", LINES.join("\n"));
@@ -104,6 +113,12 @@ proptest! {
             prop_assert_eq!(without_lines(&out), raw.as_bytes());
         }
         prop_assert_eq!(annotate(&out, &VERDICT, false), out);
+    }
+
+    #[test]
+    fn twice_is_once(raw in "((X-Tamis: |x-spam-flag:|[A-Z]: |From |)[a-z]{0,2}(\r|\n|\r\n|\n |)){0,8}") {
+        let once = annotate(raw.as_bytes(), &VERDICT, false);
+        prop_assert_eq!(annotate(&once, &VERDICT, false), once);
     }
 
     #[test]
