@@ -1,6 +1,7 @@
 //! HTML to text.
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
+use std::borrow::Cow;
 
 /// Links kept of one document.
 const MOST_LINKS: usize = 200;
@@ -47,14 +48,25 @@ pub fn html_links(html: &str) -> Vec<String> {
 
 /// Text and links in one pass.
 pub fn read_html(html: &str) -> HtmlText {
+    let html = close_comments(html);
     let mut reader = Reader::default();
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| reader.event(&event));
-    let mut tokenizer = Tokenizer::new_with_emitter(html, emitter);
+    let mut tokenizer = Tokenizer::new_with_emitter(&*html, emitter);
     while let Some(Ok(state)) = tokenizer.next() {
         tokenizer.set_state(state);
     }
     drop(tokenizer);
     reader.found
+}
+
+/// The document with comments that never end made to end with their tag, as mail readers let them: the
+/// standard has the rest of the document vanish in them, and a spammer's text from the filter.
+fn close_comments(html: &str) -> Cow<'_, str> {
+    let (closed, open) = html.split_at(html.rfind("-->").map_or(0, |at| at + 3));
+    if !open.contains("<!--") {
+        return Cow::Borrowed(html);
+    }
+    Cow::Owned([closed, &open.replace("<!--", "<?")].concat()) // a processing instruction: ends at `>`
 }
 
 /// Whether a text says early on that it is HTML.
@@ -184,6 +196,7 @@ mod tests {
             ("plain", "plain"),
             ("vi<b></b>ag<font color=red>r</font>a <span>x</span>y", "viagra xy"),
             ("vi<!-- x -->ag<!---->r<!x>a<x-unknown>!</x-unknown>", "viagra!"),
+            ("a<!-- b -->c<!--rotate>d<b>e</b><!----", "acde"),
             ("sub<a name=x>scribe</a>now", "subscribe\nnow"),
             ("one<br>two<p>three</p>four<td>five<li>six", "one\ntwo\nthree\nfour\nfive\nsix"),
             ("a<input>b<button>c</button>d<select><option>e</select>f", "a\nb\nc\nd\ne\nf"),

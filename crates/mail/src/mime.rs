@@ -12,7 +12,8 @@ use std::iter;
 
 /// Multiparts opened within multiparts. Each is one more pass over the message; real mail has a few.
 const DEEPEST: usize = 32;
-/// Nested messages opened, whatever the limit says: each may lie in the one before, on the stack.
+/// Nested messages opened, whatever the limit says: each may lie in the one before, and takes up to 4 KiB of
+/// stack.
 const MOST_NESTED: usize = 256;
 
 /// The parts of a message and which limits cut something off it.

@@ -46,8 +46,8 @@ pub struct Verdict<'a> {
 
 /// The message with three fields added at the end of its header block.
 ///
-/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the message's first line
-/// (that stays), after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed.
+/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the first line that stays,
+/// after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed.
 /// No other byte changes, with one exception: a message without header block whose first line is indented
 /// gets an empty line in front, or that line would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
@@ -82,7 +82,7 @@ pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8
     out
 }
 
-/// The line end of the first line. A carriage return that ends the message is half of one.
+/// The line end of the first line. A lone carriage return that ends the message is half of one.
 fn line_break(raw: &[u8]) -> &'static [u8] {
     let line = &raw[..line_end(raw, 0)];
     if line.strip_suffix(b"\n").unwrap_or(line).ends_with(b"\r") { b"\r\n" } else { b"\n" }
