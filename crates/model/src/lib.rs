@@ -11,6 +11,12 @@
 //! reads the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read
 //! that way: `Statistics` in memory, or a file mapped into it.
 //!
+//! Two classes have a second, better way ([`WeightedLogOdds`]): the same counts, with rare terms weighing more
+//! and long documents no more than short ones when they are scored. A [`Correction`] learns on top of it what
+//! counting cannot see, [`Platt`] turns scores into probabilities, and [`threshold_for_fpr`] finds thresholds
+//! that hold. All three are fitted to scores of documents that did not take part: [`leave_one_out`] and
+//! [`cross_fit`] get them out of the counts by subtraction.
+//!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. A class without
 //! a term shares the weight of all its absent terms, so absence is one multiplication a class.
 //!
@@ -27,8 +33,10 @@
 //! statistics.observe(SPAM, offer.row())?;
 //! statistics.observe(HAM, minutes.row())?;
 //!
-//! let model = Parameters::default().fit(&statistics)?; let mut probabilities = Vec::new(); let known =
-//! model.predict_proba(&statistics, CountVector::from_pairs([(1, 1)])?.row(), &mut probabilities)?;
+//! let model = Parameters::default().fit(&statistics)?;
+//! let mut probabilities = Vec::new();
+//! let free = CountVector::from_pairs([(1, 1)])?;
+//! let known = model.predict_proba(&statistics, free.row(), &mut probabilities)?;
 //! assert_eq!(known, 1); // P(spam) = (1+1)/(3+3) / ((1+1)/(3+3) + (0+1)/(2+3)) = 5/8
 //! assert!((probabilities[1] - 0.625).abs() < 1e-12);
 //!
@@ -42,20 +50,32 @@
 #![forbid(unsafe_code)]
 
 mod bayes;
+mod binomial;
+mod calibration;
 mod cells;
 mod classes;
+mod correction;
 mod counts;
+mod crossfit;
 mod linear;
 mod logs;
 pub mod metrics;
 mod parameters;
+mod random;
 mod rule;
 mod statistics;
 mod summary;
+mod weighted;
 
 pub use bayes::NaiveBayes;
+pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
+pub use calibration::Platt;
 pub use classes::{Classes, ClassesError};
+pub use correction::{
+    COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,
+};
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
+pub use crossfit::{Labelled, cross_fit, leave_one_out};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
 pub use parameters::{
@@ -63,3 +83,4 @@ pub use parameters::{
 };
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
+pub use weighted::WeightedLogOdds;

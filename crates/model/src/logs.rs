@@ -38,6 +38,28 @@ pub fn softmax(logs: &mut [f64]) {
     }
 }
 
+/// ln(total + alpha outcomes), the denominator of smoothed probabilities; finite for any finite alpha > 0 and
+/// at least one outcome.
+pub(crate) fn log_smoothed(total: u64, alpha: f64, outcomes: f64) -> f64 {
+    let sum = total as f64 + alpha * outcomes;
+    match sum.is_finite() {
+        true => sum.ln(),
+        // huge smoothing: the same number with alpha taken out of the sum
+        false => alpha.ln() + (total as f64 / alpha + outcomes).ln(),
+    }
+}
+
+/// The probability of these log-odds (nats).
+pub(crate) fn sigmoid(log_odds: f64) -> f64 {
+    // exp overflows to infinity, of which the inverse is the right 0
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+/// ln(1 + exp(x)) without overflow: minus the logarithm of the probability of log-odds -x.
+pub(crate) fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
 fn max(logs: &[f64]) -> f64 {
     logs.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }

@@ -1,6 +1,15 @@
-//! How good predictions are: counts of right and wrong, and how well scores separate two classes.
+//! How good predictions are: counts of right and wrong, how well scores separate two classes, how far
+//! probabilities can be believed, and how much of it all is chance.
+
+mod bootstrap;
+mod probabilities;
+mod ranking;
 
 use std::collections::BTreeMap;
+
+pub use bootstrap::bootstrap_interval;
+pub use probabilities::{brier, expected_calibration_error, log_loss};
+pub use ranking::{caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc};
 
 use crate::ClassId;
 
@@ -128,50 +137,6 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The area under the ROC curve: the probability that a positive document scores higher than a negative
-/// one, where equal scores count half (the Mann-Whitney statistic). `true` marks positives.
-///
-/// `None` if there are documents of one class only, or a score is NaN.
-///
-/// ```
-/// use tamis_model::metrics::roc_auc;
-///
-/// assert_eq!(roc_auc(&[(0.9, true), (0.4, true), (0.4, false), (0.1, false)]), Some(0.875));
-/// assert_eq!(roc_auc(&[(0.9, true)]), None);
-/// ```
-pub fn roc_auc(scores: &[(f64, bool)]) -> Option<f64> {
-    let (wins, losses) = half_pairs(scores)?;
-    Some(wins as f64 / (wins + losses) as f64)
-}
-
-/// 100 (1 - [`roc_auc`]), the TREC spam track's measure: 0 is perfect. Counted from the misordered pairs, so
-/// nothing is lost near 0.
-pub fn one_minus_roc_auc_percent(scores: &[(f64, bool)]) -> Option<f64> {
-    let (wins, losses) = half_pairs(scores)?;
-    Some(100.0 * losses as f64 / (wins + losses) as f64)
-}
-
-/// Twice the pairs of a positive and a negative in the right and in the wrong order; equal ones are one of
-/// each.
-fn half_pairs(scores: &[(f64, bool)]) -> Option<(u128, u128)> {
-    if scores.iter().any(|(score, _)| score.is_nan()) {
-        return None;
-    }
-    let mut sorted = scores.to_vec();
-    sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let positives = scores.iter().filter(|(_, positive)| *positive).count() as u128;
-    let negatives = scores.len() as u128 - positives;
-    let (mut wins, mut below) = (0, 0);
-    for equal in sorted.chunk_by(|a, b| a.0 == b.0) {
-        let p = equal.iter().filter(|(_, positive)| *positive).count() as u128;
-        let n = equal.len() as u128 - p;
-        wins += p * (2 * below + n);
-        below += n;
-    }
-    let all = 2 * positives * negatives;
-    (all > 0).then(|| (wins, all - wins))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,14 +164,5 @@ mod tests {
         assert_eq!((twice.total(), twice.f1(1)), (12, matrix.f1(1)));
         twice.record(7, None);
         assert_eq!((twice.n_classes(), twice.unsure(7), twice.support(7)), (8, 1, 1));
-    }
-
-    #[test]
-    fn auc_at_the_ends() {
-        assert_eq!(roc_auc(&[(1.0, true), (0.0, false)]), Some(1.0));
-        assert_eq!(roc_auc(&[(0.0, true), (-0.0, false)]), Some(0.5));
-        assert_eq!(one_minus_roc_auc_percent(&[(f64::INFINITY, false), (0.0, true)]), Some(100.0));
-        assert_eq!(roc_auc(&[(f64::NAN, true), (0.0, false)]), None);
-        assert_eq!(roc_auc(&[]), None);
     }
 }

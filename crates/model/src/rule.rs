@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use crate::logs::log_smoothed;
 use crate::{Cell, ClassTotals, Counting, Likelihood, Parameters};
 
 /// How the counts of a term become a probability.
@@ -36,12 +37,7 @@ impl Rule {
                 (if self.presence { totals.df } else { totals.tf }, n_features.max(1) as f64)
             }
         };
-        let sum = total as f64 + self.alpha * outcomes;
-        let log_total = match sum.is_finite() {
-            true => sum.ln(),
-            // huge smoothing: the same number with alpha taken out of the sum
-            false => self.alpha.ln() + (total as f64 / self.alpha + outcomes).ln(),
-        };
+        let log_total = log_smoothed(total, self.alpha, outcomes);
         let mut class = Class { total, log_total, absent: 0.0 };
         class.absent = self.weight(&class, 0);
         class

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::ClassId;
+
 /// Why parameters cannot make a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -58,6 +60,22 @@ pub enum ParametersError {
         /// The number asked for.
         got: usize,
     },
+    /// Two-class scores need two classes, one of them positive.
+    TwoClasses {
+        /// The number of classes: ids are below it.
+        expected: usize,
+        /// The number of classes there are.
+        got: usize,
+        /// The class that was to be positive.
+        positive: ClassId,
+    },
+    /// An option of a correction out of its range.
+    Correction {
+        /// The range.
+        expected: &'static str,
+        /// The value.
+        got: f64,
+    },
     /// A summary that no counts have, or one made with other parameters.
     Summary {
         /// What should hold.
@@ -84,6 +102,10 @@ impl fmt::Display for ParametersError {
             PriorSum { expected, got } => write!(f, "prior: expected a sum of {expected}, got {got}"),
             MaxDf { got } => write!(f, "largest document frequency: expected a share in (0, 1], got {got}"),
             MaxFeatures { expected, got } => write!(f, "expected at least {expected} features, got {got}"),
+            TwoClasses { expected, got, positive } => {
+                write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
+            }
+            Correction { expected, got } => write!(f, "correction: expected {expected}, got {got}"),
             Summary { expected, got } => write!(f, "inconsistent summary: expected {expected}, got {got}"),
         }
     }

@@ -1,0 +1,243 @@
+use rayon::prelude::*;
+use tamis_tokenizer::CountRow;
+
+use crate::random::scramble;
+use crate::{
+    ClassId, CorrectionOptions, Counts, ParametersError, Smoothing, Statistics, WeightedLogOdds, corrected,
+    fit_correction,
+};
+
+/// One learned document, as fitting and calibration see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// Its counts.
+    pub row: CountRow<'a>,
+    /// Its class.
+    pub class: ClassId,
+    /// How many times it was learned.
+    pub multiplicity: u32,
+    /// The same for documents too alike to test one with a model that has learned the other, such as mails
+    /// with the same body.
+    pub group: u64,
+}
+
+/// The exact leave-one-out score of each document ([`WeightedLogOdds::log_odds_left_out`]), in parallel in
+/// the current rayon pool.
+pub fn leave_one_out(
+    scorer: &WeightedLogOdds,
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+) -> Vec<Option<f64>> {
+    let score = |d: &Labelled<'_>| {
+        let Ok(score) = scorer.log_odds_left_out(counts, d.row, d.class);
+        score
+    };
+    documents.par_iter().map(score).collect()
+}
+
+/// The score of each document by a model that has seen neither it nor any document of its group: what
+/// calibration and thresholds may be fitted to.
+///
+/// The groups are dealt out to `folds` folds (at least 2; 10 is a good number), class by class, in an order
+/// that their hashes decide. For each fold its documents are subtracted from the counts, the correction, if
+/// there is one, is fitted anew to the others, and the fold is scored: corrected log-odds with a
+/// correction, else plain ones. The same result for any number of threads.
+///
+/// `windows[i]` are the rows of document `i` of which the highest score counts; where there are none, its
+/// own row does, so `&[]` will do without windows. A score is `None` where no term is known, or where the
+/// rest has no document of one class. A document that the counts never learned takes nothing from them.
+///
+/// # Errors
+/// Not exactly two classes; options out of their ranges.
+pub fn cross_fit(
+    alpha: Smoothing,
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+    windows: &[Vec<CountRow<'_>>],
+    positive: ClassId,
+    correction: Option<&CorrectionOptions>,
+    folds: usize,
+) -> Result<Vec<Option<f64>>, ParametersError> {
+    WeightedLogOdds::new(alpha, counts.totals(), 0, positive)?;
+    correction.map_or(Ok(()), CorrectionOptions::check)?;
+    let fit = CrossFit { alpha, counts, documents, windows, positive, correction };
+    let folds = deal(documents, folds);
+    let scored: Vec<_> = folds.par_iter().map(|fold| fit.score_fold(fold)).collect::<Result<_, _>>()?;
+    let mut scores = vec![None; documents.len()];
+    for (i, score) in folds.iter().flatten().zip(scored.iter().flatten()) {
+        scores[*i] = *score;
+    }
+    Ok(scores)
+}
+
+/// The indices of the documents in each fold, increasing; no fold is empty.
+fn deal(documents: &[Labelled<'_>], folds: usize) -> Vec<Vec<usize>> {
+    // a group that has documents of several classes counts for the lowest
+    let mut groups: Vec<_> = (0..documents.len()).map(|i| (documents[i].group, documents[i].class)).collect();
+    groups.sort_unstable();
+    groups.dedup_by_key(|(group, _)| *group);
+    // scrambling keeps groups apart, so this is one order
+    groups.sort_unstable_by_key(|&(group, class)| (class, scramble(group)));
+    let n_folds = folds.max(2).min(groups.len());
+    let mut fold_of: Vec<_> =
+        groups.iter().enumerate().map(|(rank, (group, _))| (*group, rank % n_folds)).collect();
+    fold_of.sort_unstable();
+    let mut dealt = vec![Vec::new(); n_folds];
+    for (i, document) in documents.iter().enumerate() {
+        if let Ok(at) = fold_of.binary_search_by_key(&document.group, |(group, _)| *group) {
+            dealt[fold_of[at].1].push(i);
+        }
+    }
+    dealt
+}
+
+/// What the folds share.
+struct CrossFit<'a> {
+    alpha: Smoothing,
+    counts: &'a Statistics,
+    documents: &'a [Labelled<'a>],
+    windows: &'a [Vec<CountRow<'a>>],
+    positive: ClassId,
+    correction: Option<&'a CorrectionOptions>,
+}
+
+impl CrossFit<'_> {
+    /// The scores of the documents of one fold, given by increasing index, by a model of the others.
+    fn score_fold(&self, fold: &[usize]) -> Result<Vec<Option<f64>>, ParametersError> {
+        let mut counts = self.counts.clone();
+        for &i in fold {
+            let document = &self.documents[i];
+            // refused, and nothing changed, if it never was learned
+            let _ = counts.forget_times(document.class, document.row, document.multiplicity);
+        }
+        if counts.totals().iter().any(|class| class.documents == 0) {
+            return Ok(vec![None; fold.len()]);
+        }
+        let scorer =
+            WeightedLogOdds::new(self.alpha, counts.totals(), counts.n_features() as u64, self.positive)?;
+        let fitted = self.correction.map(|options| {
+            let held_out = |i: &usize| fold.binary_search(i).is_ok();
+            let others = (0..self.documents.len()).filter(|i| !held_out(i));
+            let others: Vec<_> = others.map(|i| self.documents[i]).collect();
+            (options, fit_correction(&scorer, &counts, &others, self.positive, options).0)
+        });
+        let score = |row: CountRow<'_>| {
+            let Ok(score) = scorer.log_odds(&counts, row);
+            match &fitted {
+                Some((options, correction)) => score.map(|s| corrected(options, s, correction.value(row))),
+                None => score,
+            }
+        };
+        Ok(fold.iter().map(|&i| self.rows(i).iter().filter_map(|&row| score(row)).reduce(f64::max)).collect())
+    }
+
+    /// The rows of a document of which the highest score counts.
+    fn rows(&self, i: usize) -> &[CountRow<'_>] {
+        let own = || std::slice::from_ref(&self.documents[i].row);
+        self.windows.get(i).filter(|rows| !rows.is_empty()).map_or_else(own, Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+
+    const ALPHA: Smoothing = Smoothing::LAPLACE;
+
+    fn learn(documents: &[Labelled<'_>]) -> Statistics {
+        let mut statistics = Statistics::new(2);
+        documents.iter().for_each(|d| statistics.observe_times(d.class, d.row, d.multiplicity).unwrap());
+        statistics
+    }
+
+    /// Four documents of each class that share a term; groups as given.
+    fn documents<'a>(rows: &'a [CountVector], groups: &[u64]) -> Vec<Labelled<'a>> {
+        let document = |(i, row): (usize, &'a CountVector)| Labelled {
+            row: row.row(),
+            class: (i / 4) as ClassId,
+            multiplicity: 1 + i as u32 % 2,
+            group: groups[i],
+        };
+        rows.iter().enumerate().map(document).collect()
+    }
+
+    fn rows() -> Vec<CountVector> {
+        (0..8).map(|i| CountVector::from_pairs([(i / 4, 1), (2 + i, 2)]).unwrap()).collect()
+    }
+
+    #[test]
+    fn folds_keep_groups_together_and_spread_classes() {
+        let rows = rows();
+        let documents = documents(&rows, &[1, 1, 2, 3, 4, 5, 6, 6]);
+        for folds in [0, 1, 2, 3, 6, usize::MAX] {
+            let dealt = deal(&documents, folds);
+            assert_eq!(dealt.len(), folds.clamp(2, 6));
+            let mut all = dealt.concat();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..8));
+            let fold_of = |i: usize| dealt.iter().position(|fold| fold.contains(&i));
+            assert_eq!((fold_of(0), fold_of(6)), (fold_of(1), fold_of(7)));
+            assert!(dealt.iter().all(|fold| fold.is_sorted() && !fold.is_empty()));
+        }
+        assert_eq!(deal(&[], 10), Vec::<Vec<usize>>::new());
+    }
+
+    #[test]
+    fn without_a_correction_it_is_retraining() {
+        let rows = rows();
+        let documents = documents(&rows, &[0, 1, 2, 3, 4, 5, 6, 7]);
+        let scores = cross_fit(ALPHA, &learn(&documents), &documents, &[], 1, None, 8).unwrap();
+        for (i, score) in scores.iter().enumerate() {
+            let others: Vec<_> = (0..8).filter(|&j| j != i).map(|j| documents[j]).collect();
+            let statistics = learn(&others);
+            let n = statistics.n_features() as u64;
+            let scorer = WeightedLogOdds::new(ALPHA, statistics.totals(), n, 1).unwrap();
+            assert_eq!(scorer.log_odds(&statistics, documents[i].row), Ok(*score));
+            assert_eq!(score.unwrap() > 0.0, i >= 4);
+        }
+    }
+
+    #[test]
+    fn a_class_of_one_group_has_no_scores() {
+        let rows = rows();
+        let documents = documents(&rows, &[1, 2, 3, 4, 9, 9, 9, 9]);
+        let options = CorrectionOptions::default();
+        for correction in [None, Some(&options)] {
+            let scores = cross_fit(ALPHA, &learn(&documents), &documents, &[], 1, correction, 10).unwrap();
+            assert!(scores[..4].iter().all(Option::is_some) && scores[4..].iter().all(Option::is_none));
+            let one = &documents[..1];
+            assert_eq!(cross_fit(ALPHA, &learn(one), one, &[], 1, correction, 10), Ok(vec![None]));
+            assert_eq!(cross_fit(ALPHA, &learn(&[]), &[], &[], 1, correction, 10), Ok(vec![]));
+        }
+    }
+
+    #[test]
+    fn the_highest_window_counts() {
+        let rows = rows();
+        let documents = documents(&rows, &[0, 1, 2, 3, 4, 5, 6, 7]);
+        let statistics = learn(&documents);
+        let spam = CountVector::from_pairs([(1, 1)]).unwrap();
+        let unknown = CountVector::from_pairs([(99, 1)]).unwrap();
+        let windows = [vec![documents[0].row, spam.row()], vec![], vec![unknown.row()]];
+        let plain = cross_fit(ALPHA, &statistics, &documents, &[], 1, None, 8).unwrap();
+        let windowed = cross_fit(ALPHA, &statistics, &documents, &windows, 1, None, 8).unwrap();
+        assert!(plain[0].unwrap() < 0.0 && windowed[0].unwrap() > 0.0);
+        assert_eq!(windowed[1], plain[1]);
+        assert_eq!(windowed[2], None);
+        assert_eq!(windowed[3..], plain[3..]);
+    }
+
+    #[test]
+    fn bad_parameters() {
+        let three = Statistics::new(3);
+        let options = CorrectionOptions { passes: 0, ..CorrectionOptions::default() };
+        assert!(matches!(
+            cross_fit(ALPHA, &three, &[], &[], 1, None, 2),
+            Err(ParametersError::TwoClasses { .. })
+        ));
+        let got = cross_fit(ALPHA, &Statistics::new(2), &[], &[], 1, Some(&options), 2);
+        assert!(matches!(got, Err(ParametersError::Correction { .. })));
+    }
+}
