@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tamis_filter::{Kind, Language, Likelihood, WordRule};
+use tamis_filter::{Kind, Language, WordRule};
 
 /// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
 #[derive(Parser)]
@@ -89,9 +89,14 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
-    pub(crate) terms: TermArgs,
+    pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
-    pub(crate) bayes: BayesArgs,
+    pub(crate) scoring: ScoringArgs,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
+    /// Put the threshold so that at most this share of ham (0.5% or 0.005) is called spam, with 95 % confidence
+    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share)]
+    pub(crate) max_fpr: Option<f64>,
     /// Remember each document's terms (default for mail), so that it can be forgotten without being at hand
     #[arg(long, overrides_with = "no_documents")]
     pub(crate) documents: bool,
@@ -100,9 +105,20 @@ pub(crate) struct TrainArgs {
     pub(crate) no_documents: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]
-pub(crate) struct TermArgs {
+pub(crate) struct RecipeArgs {
+    /// Of mail, only the words of body and subject; no headers, structure and links
+    #[arg(long)]
+    pub(crate) content_only: bool,
+    /// Also score every stretch of body text of this many bytes by itself, and go by the highest score, so that
+    /// innocent text around a message cannot hide it
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true)]
+    pub(crate) windows: Option<u32>,
+    /// A header field that is no evidence, besides those known to be added by filters and mailboxes; NAME* for all
+    /// that begin so
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ignore_header: Vec<String>,
     /// How text is cut into words: unicode (UAX #29; default for text) or mail (keeps $ ' ! % -; default for mail)
     #[arg(long, value_name = "RULE")]
     pub(crate) words: Option<WordRule>,
@@ -129,30 +145,46 @@ pub(crate) struct TermArgs {
     pub(crate) max_chars: Option<u16>,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Model")]
-pub(crate) struct BayesArgs {
-    /// multinomial or bernoulli
-    #[arg(long, value_name = "NAME", default_value_t = Likelihood::Multinomial)]
-    pub(crate) likelihood: Likelihood,
-    /// Count every occurrence of a term, not only its presence in a document
-    #[arg(long)]
-    pub(crate) occurrences: bool,
-    /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's [default: 0.01 for mail, 0.1 for text]
+pub(crate) struct ScoringArgs {
+    /// weighted (presence, with idf, log tf and length norm when scoring, corrected and calibrated; for two labels, and
+    /// their default), multinomial or bernoulli naive Bayes [default: multinomial for more than two labels]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) likelihood: Option<LikelihoodName>,
+    /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's [default: 0.1]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub(crate) alpha: Option<f64>,
-    /// Class priors: learned, smoothed, uniform, or given as LABEL=P,LABEL=P
-    #[arg(long, value_name = "PRIOR", default_value = "learned")]
-    pub(crate) prior: String,
-    /// Score only with terms that occur in at least so many documents
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) min_df: u64,
-    /// Score only with terms that occur in at most this share of the documents
+    /// The correction of weighted scoring; off leaves pure counts [default: on]
+    #[arg(long, value_name = "on|off")]
+    pub(crate) correction: Option<Switch>,
+    /// Naive Bayes: count every occurrence of a term, not only its presence in a document
+    #[arg(long)]
+    pub(crate) occurrences: bool,
+    /// Naive Bayes: class priors learned, smoothed, uniform, or given as LABEL=P,LABEL=P [default: learned]
+    #[arg(long, value_name = "PRIOR")]
+    pub(crate) class_prior: Option<String>,
+    /// Naive Bayes: only terms that occur in at least so many documents
+    #[arg(long, value_name = "N")]
+    pub(crate) min_df: Option<u64>,
+    /// Naive Bayes: only terms that occur in at most this share of the documents
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) max_df: Option<f64>,
-    /// Score only with the N terms that occur most
+    /// Naive Bayes: only the N terms that occur most
     #[arg(long, value_name = "N")]
     pub(crate) max_features: Option<usize>,
+}
+
+/// Where the line between two labels is drawn.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+#[command(next_help_heading = "Decision")]
+pub(crate) struct DecisionArgs {
+    /// The share of spam to expect, if it is not that of the training documents: spam=0.1
+    #[arg(long, value_name = "LABEL=SHARE")]
+    pub(crate) prior: Option<String>,
+    /// How many missed spam messages one lost ham message is as bad as; spam is then what is likelier than N/(N+1)
+    #[arg(long, value_name = "fp=N")]
+    pub(crate) cost: Option<Cost>,
 }
 
 #[derive(Args)]
@@ -172,6 +204,8 @@ Example (procmail):
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
     /// Messages or documents; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -198,6 +232,8 @@ Example:
 pub(crate) struct LabelArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
     /// Files, folders, mboxes, Maildirs, CSV, TSV or JSONL
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
@@ -227,6 +263,8 @@ Example:
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
     /// The message or document; standard input by default
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -241,13 +279,22 @@ pub(crate) struct ExplainArgs {
 #[derive(Args)]
 #[command(after_help = "\
 Example:
-  tamis inspect --terms 20")]
+  tamis inspect --terms 20
+  tamis inspect --suspects=10 mail/")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
     /// Also show the N strongest terms of every class
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) terms: usize,
+    /// Also show the N learned documents whose held-out score most contradicts their label: likely mislabelled
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
+    pub(crate) suspects: Option<usize>,
+    /// Where the learned documents are, to name the suspects' files
+    #[arg(value_name = "SOURCE", requires = "suspects")]
+    pub(crate) sources: Vec<String>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -255,24 +302,53 @@ pub(crate) struct InspectArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-Sources are those of `train`. Unsure counts as wrong in accuracy and as a miss in recall.
+Sources are those of `train`. Unsure counts as wrong in accuracy and as a miss in recall. With --folds or --online no
+model is used: the options of `train` say how documents are learned. Intervals hold with 95 % confidence (bootstrap).
 
 Example:
-  tamis evaluate ham=test/ham spam=test/spam --scores scores.tsv")]
+  tamis evaluate ham=test/ham spam=test/spam --scores scores.tsv
+  tamis evaluate --folds 10 ham=mail/ham spam=mail/spam
+  tamis evaluate --online --order date spam=Junk.mbox ham=Inbox.mbox")]
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Labelled documents that the model has not learned
+    /// Labelled documents, which the model must not have learned
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    /// Learn K-1 parts of the documents and score the other one, K times; documents with the same body stay together
+    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = clap::value_parser!(u16).range(2..))]
+    pub(crate) folds: Option<u16>,
+    /// Score every document with what was learned before it, then learn it
+    #[arg(long, conflicts_with = "model")]
+    pub(crate) online: bool,
+    /// The order for --online
+    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
+    pub(crate) order: Order,
     /// Write a TSV of path, true label, log-odds, verdict and probability of every document
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) scoring: ScoringArgs,
+}
+
+/// The order in which documents come.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// As the sources are given
+    Given,
+    /// By the MD5 digest of the file's name, a random order that anyone can repeat
+    Md5,
+    /// By the date in the header
+    Date,
 }
 
 /// How rows are written.
@@ -291,8 +367,43 @@ pub(crate) enum By {
     Move,
 }
 
+/// What `--likelihood` can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LikelihoodName {
+    Weighted,
+    Multinomial,
+    Bernoulli,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+/// The cost of a false positive, `fp=N`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Cost(pub(crate) f64);
+
+impl std::str::FromStr for Cost {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let number =
+            s.strip_prefix("fp=").and_then(|n| n.parse().ok()).filter(|n: &f64| *n > 0.0 && n.is_finite());
+        number.map(Cost).ok_or_else(|| format!("expected fp=N with a positive number, got {s:?}"))
+    }
+}
+
+/// A share, `0.5%` or `0.005`.
+fn share(s: &str) -> Result<f64, String> {
+    let (number, unit) = s.strip_suffix('%').map_or((s, 1.0), |number| (number.trim_end(), 100.0));
+    let share = number.parse::<f64>().ok().map(|n| n / unit).filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| format!("expected a share such as 0.5% or 0.005, got {s:?}"))
+}
+
 /// A range of lengths, `3` or `3-5`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     pub(crate) min: u8,
     pub(crate) max: u8,

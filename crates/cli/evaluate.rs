@@ -4,206 +4,180 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
-use serde_json::json;
-use tamis_filter::{ClassId, Filter, Scratch};
-use tamis_model::metrics::{ConfusionMatrix, roc_auc};
+use anyhow::{Context, Result, bail};
+use tamis_filter::{ClassId, Classes, Document, HeldOut, Online, Score, Scoring, Scratch, Trainer};
+use tamis_mail::Message;
 
-use crate::args::EvaluateArgs;
+use crate::args::{EvaluateArgs, Order};
 use crate::corpus::Corpus;
-use crate::output::{counted, grouped};
+use crate::report::Report;
+use crate::setup;
+use crate::sources::Item;
+
+/// A document, its true class and what was said of it.
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) truth: ClassId,
+    pub(crate) score: Score,
+}
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let filter = args.model.open()?;
+    let (classes, outcomes, status) =
+        if args.folds.is_some() || args.online { by_learning(args)? } else { by_model(args)? };
+    if outcomes.is_empty() {
+        bail!("expected documents to evaluate, got none");
+    }
+    if let Some(path) = &args.scores {
+        write_scores(path, &classes, &outcomes).with_context(|| path.display().to_string())?;
+    }
+    let report = Report::new(&classes, &outcomes);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        writeln!(out, "{}", report.json())?;
+    } else {
+        report.print(&mut out)?;
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+type Evaluated = (Classes, Vec<Outcome>, u8);
+
+/// Scores documents with a model that has not learned them.
+fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
+    if args.recipe != Default::default() || args.scoring != Default::default() {
+        bail!("options of learning: expected --folds or --online with them, since a model has its own");
+    }
+    let mut filter = args.model.open()?;
+    args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
     let corpus = Corpus::find(&args.sources, true, &args.input, Some(recipe.kind))?;
-    let mut table = args.scores.as_deref().map(create_table).transpose()?;
-    let mut results = Results::new(&filter);
+    let mut outcomes = Vec::new();
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scratch::default()),
-        |scratch, item, document| {
-            let truth = item.label.as_deref().unwrap_or_default();
-            let truth = filter.classes().index(truth).ok_or_else(|| unknown_label(&filter, truth))?;
-            Ok((truth, filter.score(document, scratch)?))
-        },
+        |scratch, item, document| Ok((class_of(filter.classes(), item)?, filter.score(document, scratch)?)),
         |item, (truth, score)| {
-            results.confusion.record(truth, score.label);
-            // Of two classes the log-odds of one are minus those of the other.
-            let of_positive = if score.about == results.positive { score.log_odds } else { -score.log_odds };
-            results.scores.push((of_positive, truth == results.positive));
-            if let Some(table) = &mut table {
-                let truth = filter.classes().label(truth).unwrap_or_default();
-                let [log_odds, probability] = [score.log_odds, score.probability].map(|n| n.to_string());
-                table.write_record([
-                    item.name.as_str(),
-                    truth,
-                    &log_odds,
-                    filter.label_of(&score),
-                    &probability,
-                ])?;
-            }
+            outcomes.push(Outcome { name: item.name.clone(), truth, score });
             Ok(())
         },
     )?;
-    if let Some(mut table) = table {
-        table.flush()?;
+    Ok((filter.classes().clone(), outcomes, corpus.conclude(finished.unreadable)))
+}
+
+fn class_of(classes: &Classes, item: &Item) -> Result<ClassId> {
+    let label = item.label.as_deref().unwrap_or_default();
+    classes.index(label).with_context(|| {
+        let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
+        format!("expected one of the model's labels ({}), got {label:?}", known.join(", "))
+    })
+}
+
+/// A document held in memory, to be learned when its turn comes.
+struct Held {
+    name: String,
+    label: String,
+    content: HeldContent,
+    key: Key,
+}
+
+enum HeldContent {
+    Mail(Vec<u8>),
+    Text(String),
+}
+
+/// What documents are ordered by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Given,
+    Digest([u8; 16]),
+    Date(Option<i64>),
+}
+
+impl Held {
+    fn document(&self) -> Document<'_> {
+        match &self.content {
+            HeldContent::Mail(bytes) => Document::Mail(bytes),
+            HeldContent::Text(text) => Document::Text(text),
+        }
     }
-    if results.scores.is_empty() {
-        bail!("expected documents to evaluate, got none");
+}
+
+/// Learns and scores by turns.
+fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
+    let corpus = Corpus::find(&args.sources, true, &args.input, None)?;
+    let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    let mut documents = Vec::new();
+    let order = args.order;
+    let finished = corpus.for_each(
+        &options.recipe.limits,
+        || Ok(()),
+        |(), item, document| Ok(hold(item, document, order)),
+        |_, held| {
+            documents.push(held);
+            Ok(())
+        },
+    )?;
+    // A stable sort: documents of equal keys stay as given.
+    documents.sort_by(|a, b| a.key.cmp(&b.key));
+    let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
+    options.scoring = Some(args.scoring.scoring(&classes)?);
+    if !matches!(options.scoring, Some(Scoring::Weighted(_))) {
+        bail!("--folds and --online: expected two labels and weighted scoring");
     }
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
-        writeln!(out, "{}", results.json())?;
+    if args.decision != Default::default() {
+        bail!("--prior and --cost: expected a model, got --folds or --online");
+    }
+    let held_out = if let Some(folds) = args.folds {
+        let mut trainer = Trainer::new(options)?;
+        for held in &documents {
+            trainer.add(&held.label, held.document()).with_context(|| held.name.clone())?;
+        }
+        trainer.cross_validate(folds.into())?
     } else {
-        results.print(&mut out)?;
-    }
-    out.flush()?;
-    Ok(corpus.conclude(finished.unreadable))
+        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
+        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect::<Result<_>>()?
+    };
+    let outcome = |(held, HeldOut { class, score, .. }): (Held, HeldOut)| Outcome {
+        name: held.name,
+        truth: class,
+        score,
+    };
+    let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
+    Ok((classes, outcomes, corpus.conclude(finished.unreadable)))
 }
 
-fn create_table(path: &Path) -> Result<csv::Writer<File>> {
-    let file = File::create(path).with_context(|| path.display().to_string())?;
-    let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(file);
+fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {
+    let content = match document {
+        Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
+        Document::Text(text) => HeldContent::Text(text.to_owned()),
+        // Sources give no fields.
+        Document::Fields(_) => HeldContent::Text(String::new()),
+    };
+    let file_name = item.path.file_name().map_or(item.name.as_bytes(), |name| name.as_encoded_bytes());
+    let key = match (order, &content) {
+        (Order::Md5, _) => Key::Digest(md5::compute(file_name).0),
+        (Order::Date, HeldContent::Mail(bytes)) => {
+            Key::Date(Message::parse(bytes, &Default::default()).date())
+        }
+        _ => Key::Given,
+    };
+    Held {
+        name: item.name.clone(),
+        label: item.label.as_deref().unwrap_or_default().to_owned(),
+        content,
+        key,
+    }
+}
+
+fn write_scores(path: &Path, classes: &Classes, outcomes: &[Outcome]) -> Result<()> {
+    let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
     table.write_record(["path", "true_label", "log_odds", "verdict", "probability"])?;
-    Ok(table)
-}
-
-fn unknown_label(filter: &Filter, got: &str) -> anyhow::Error {
-    let known: Vec<_> = filter.classes().iter().map(|(_, label)| label).collect();
-    anyhow!("expected one of the model's labels ({}), got {got:?}", known.join(", "))
-}
-
-struct Results<'a> {
-    filter: &'a Filter,
-    confusion: ConfusionMatrix,
-    /// The class that is detected, where there are two: spam, else the last.
-    positive: ClassId,
-    /// Log-odds of the positive class, and whether the document is of it.
-    scores: Vec<(f64, bool)>,
-}
-
-impl<'a> Results<'a> {
-    fn new(filter: &'a Filter) -> Self {
-        let n_classes = filter.classes().len();
-        Results {
-            filter,
-            confusion: ConfusionMatrix::new(n_classes),
-            positive: filter.spam().unwrap_or(n_classes.saturating_sub(1) as ClassId),
-            scores: Vec::new(),
-        }
+    for Outcome { name, truth, score } in outcomes {
+        let label = |class: ClassId| classes.label(class).unwrap_or_default();
+        let verdict = score.label.map_or("unsure", label);
+        let [log_odds, probability] = [score.log_odds, score.probability].map(|n| n.to_string());
+        table.write_record([name, label(*truth), &log_odds, verdict, &probability])?;
     }
-
-    /// FPR, FNR, ROC AUC and 1-ROCA%, where there are two classes.
-    fn detection(&self) -> Option<[(&'static str, Option<f64>); 4]> {
-        if self.filter.classes().len() != 2 {
-            return None;
-        }
-        let auc = roc_auc(&self.scores);
-        Some([
-            ("FPR", self.confusion.false_positive_rate(self.positive)),
-            ("FNR", self.confusion.false_negative_rate(self.positive)),
-            ("ROC AUC", auc),
-            ("1-ROCA%", auc.map(|auc| 100.0 * (1.0 - auc))),
-        ])
-    }
-
-    fn print(&self, out: &mut impl Write) -> Result<()> {
-        let classes = self.filter.classes();
-        let documents = self.scores.len() as u64;
-        let unsure: u64 = classes.iter().map(|(class, _)| self.confusion.unsure(class)).sum();
-        writeln!(out, "{}, {} unsure", counted(documents, "document"), grouped(unsure))?;
-        writeln!(out, "accuracy  {:.4}", self.confusion.accuracy())?;
-        writeln!(out, "macro F1  {:.4}", self.confusion.macro_f1())?;
-        if let Some(detection) = self.detection() {
-            let label = classes.label(self.positive).unwrap_or_default();
-            for (name, value) in detection {
-                let value = match (name, value) {
-                    (_, None) => "undefined (needs documents of both labels)".to_owned(),
-                    ("FPR", Some(v)) => format!("{:.2} % called {label} that are not", 100.0 * v),
-                    ("FNR", Some(v)) => format!("{:.2} % of {label} missed", 100.0 * v),
-                    ("ROC AUC", Some(v)) => format!("{v:.6}"),
-                    (_, Some(v)) => format!("{v:.4}"),
-                };
-                writeln!(out, "{name:<8}  {value}")?;
-            }
-        }
-        self.print_classes(out)?;
-        self.print_confusion(out)
-    }
-
-    fn print_classes(&self, out: &mut impl Write) -> Result<()> {
-        let width = self.label_width();
-        writeln!(out, "\n{:<width$}  precision  recall      F1  documents", "label")?;
-        for (class, label) in self.filter.classes().iter() {
-            let m = &self.confusion;
-            writeln!(
-                out,
-                "{label:<width$}  {:>9.4}  {:.4}  {:.4}  {:>9}",
-                m.precision(class),
-                m.recall(class),
-                m.f1(class),
-                grouped(m.support(class))
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Rows are true labels, columns verdicts; columns are numbered where names would be too wide.
-    fn print_confusion(&self, out: &mut impl Write) -> Result<()> {
-        let classes = self.filter.classes();
-        let width = self.label_width() + 4;
-        let column = |class: ClassId, label: &str| {
-            if classes.len() > 8 { format!("{}", class + 1) } else { label.to_owned() }
-        };
-        let headings: Vec<_> =
-            classes.iter().map(|(class, label)| column(class, label)).chain(["unsure".to_owned()]).collect();
-        let widths: Vec<_> = headings.iter().map(|h| h.chars().count().max(5)).collect();
-        writeln!(out, "\nconfusion (rows: true label, columns: verdict)")?;
-        write!(out, "{:<width$}", "")?;
-        headings.iter().zip(&widths).try_for_each(|(heading, w)| write!(out, "  {heading:>w$}"))?;
-        writeln!(out)?;
-        for (truth, label) in classes.iter() {
-            let name = if classes.len() > 8 { format!("{:>2} {label}", truth + 1) } else { label.to_owned() };
-            write!(out, "{name:<width$}")?;
-            let counts = classes
-                .iter()
-                .map(|(verdict, _)| self.confusion.get(truth, verdict))
-                .chain([self.confusion.unsure(truth)]);
-            counts.zip(&widths).try_for_each(|(count, w)| write!(out, "  {count:>w$}"))?;
-            writeln!(out)?;
-        }
-        Ok(())
-    }
-
-    fn label_width(&self) -> usize {
-        self.filter.classes().iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0).max(5)
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let m = &self.confusion;
-        let classes: Vec<_> = self
-            .filter
-            .classes()
-            .iter()
-            .map(|(class, label)| {
-                let verdicts: serde_json::Map<_, _> =
-                    self.filter.classes().iter().map(|(v, l)| (l.to_owned(), json!(m.get(class, v)))).collect();
-                json!({
-                    "label": label, "documents": m.support(class), "precision": m.precision(class),
-                    "recall": m.recall(class), "f1": m.f1(class), "verdicts": verdicts, "unsure": m.unsure(class),
-                })
-            })
-            .collect();
-        let mut object = json!({
-            "documents": self.scores.len(), "accuracy": m.accuracy(), "macro_f1": m.macro_f1(), "classes": classes,
-        });
-        if let Some([fpr, fnr, auc, one_minus]) = self.detection() {
-            object["false_positive_rate"] = json!(fpr.1);
-            object["false_negative_rate"] = json!(fnr.1);
-            object["roc_auc"] = json!(auc.1);
-            object["one_minus_roc_auc_percent"] = json!(one_minus.1);
-        }
-        object
-    }
+    Ok(table.flush()?)
 }

@@ -11,7 +11,8 @@ use crate::output::{Loaded, counted, verdict_line};
 use crate::read_input;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
-    let filter = args.model.open()?;
+    let mut filter = args.model.open()?;
+    args.decision.apply(&mut filter)?;
     let (name, bytes) = read_input(args.file.as_ref())?;
     let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
     let explanation = filter.explain(loaded.document(), &mut Scratch::default())?;

@@ -1,42 +1,51 @@
 //! `tamis inspect` and `tamis verify`
 
+use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use tamis_filter::{ClassPrior, Filter, Information, Keep, Terms, TokenizerOptions};
+use tamis_filter::{
+    ClassPrior, Decision, Filter, Information, Keep, Parameters, Scoring, Suspect, Terms, TokenizerOptions,
+    positive_class,
+};
 
 use crate::args::{InspectArgs, ModelArg};
+use crate::corpus::Corpus;
 use crate::output::{counted, grouped};
+use crate::train::expectation;
 
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        print_json(&mut out, &path.display().to_string(), &filter, args.terms)?;
+        let mut object = describe_json(&path.display().to_string(), &filter, args.terms)?;
+        if args.suspects.is_some() {
+            object["suspects"] = suspects_json(args, &filter)?;
+        }
+        writeln!(out, "{object}")?;
     } else {
         writeln!(out, "{}", path.display())?;
         print_facts(&mut out, &filter.information())?;
+        if let Some(expectation) = expectation(&filter) {
+            writeln!(out, "\n{expectation}")?;
+        }
         print_terms(&mut out, &filter, args.terms)?;
+        if let Some(most) = args.suspects {
+            print_suspects(&mut out, &filter, most, &find_names(args, &filter)?)?;
+        }
     }
     out.flush()?;
     Ok(0)
 }
 
 fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
-    let Information { recipe, parameters, classes, totals, .. } = information;
+    let Information { recipe, classes, totals, .. } = information;
     let documents: u64 = totals.iter().map(|t| t.documents).sum();
     writeln!(out, "kind        {} (recipe {})", recipe.kind, recipe.version)?;
     writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
-    writeln!(
-        out,
-        "likelihood  {}, {}, alpha {}",
-        parameters.likelihood,
-        parameters.counting,
-        f64::from(parameters.alpha)
-    )?;
-    writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
+    print_scoring(out, information)?;
     let remembered = match information.keep {
         Keep::Vectors => "with their terms",
         Keep::Digests => "by their digests",
@@ -60,6 +69,33 @@ fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()
     for ((_, label), totals) in classes.iter().zip(*totals) {
         let [documents, df, tf] = [totals.documents, totals.df, totals.tf].map(grouped);
         writeln!(out, "{label:<width$}  {documents:>10}  {df:>12}  {tf:>14}")?;
+    }
+    Ok(())
+}
+
+fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
+    match information.scoring {
+        Scoring::NaiveBayes(parameters) => {
+            let Parameters { likelihood, counting, alpha, .. } = parameters;
+            writeln!(out, "likelihood  {likelihood}, {counting}, alpha {}", alpha.alpha())?;
+            writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
+        }
+        Scoring::Weighted(weighted) => {
+            let correction = if weighted.correction.is_some() { "on" } else { "off" };
+            writeln!(out, "likelihood  weighted, alpha {}, correction {correction}", weighted.alpha.alpha())?;
+            let Decision { calibration, shift, upper, lower, .. } = information.decision;
+            writeln!(
+                out,
+                "calibration log-odds = {:.4} score {:+.4}",
+                calibration.slope,
+                calibration.offset + shift
+            )?;
+            let positive = information.classes.label(positive_class(information.classes)).unwrap_or_default();
+            writeln!(
+                out,
+                "decision    {positive} above {upper:+.3}, unsure above {lower:+.3} (log-odds in nats)"
+            )?;
+        }
     }
     Ok(())
 }
@@ -102,7 +138,53 @@ fn print_terms(out: &mut impl Write, filter: &Filter, most: usize) -> Result<()>
     Ok(())
 }
 
-fn print_json(out: &mut impl Write, path: &str, filter: &Filter, most: usize) -> Result<()> {
+/// The names of the documents in the sources, by their digests.
+fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], String>> {
+    let mut names = HashMap::new();
+    if !args.sources.is_empty() {
+        let recipe = filter.information().recipe;
+        let corpus = Corpus::find(&args.sources, false, &args.input, Some(recipe.kind))?;
+        corpus.for_each(
+            &recipe.limits,
+            || Ok(()),
+            |(), _, document| Ok(filter.digest(document)?),
+            |item, digest| {
+                names.entry(digest).or_insert_with(|| item.name.clone());
+                Ok(())
+            },
+        )?;
+    }
+    Ok(names)
+}
+
+fn print_suspects(
+    out: &mut impl Write,
+    filter: &Filter,
+    most: usize,
+    names: &HashMap<[u8; 16], String>,
+) -> Result<()> {
+    let suspects = filter.suspects()?;
+    writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
+    for suspect in suspects.iter().take(most) {
+        let label = filter.classes().label(suspect.class).unwrap_or_default();
+        let digest: String = suspect.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = names.get(&suspect.digest).map_or("", String::as_str);
+        writeln!(out, "{:>+9.3}  learned as {label}  {digest}  {name}", suspect.log_odds)?;
+    }
+    Ok(())
+}
+
+fn suspects_json(args: &InspectArgs, filter: &Filter) -> Result<serde_json::Value> {
+    let names = find_names(args, filter)?;
+    let suspect = |suspect: &Suspect| {
+        let digest: String = suspect.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let label = filter.classes().label(suspect.class);
+        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest)})
+    };
+    Ok(filter.suspects()?.iter().take(args.suspects.unwrap_or(0)).map(suspect).collect())
+}
+
+fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json::Value> {
     let information = filter.information();
     let mut classes = Vec::new();
     for ((class, label), totals) in filter.classes().iter().zip(information.totals) {
@@ -112,17 +194,18 @@ fn print_json(out: &mut impl Write, path: &str, filter: &Filter, most: usize) ->
             .collect();
         classes.push(json!({"label": label, "totals": totals, "strongest_terms": terms}));
     }
-    let object = json!({
+    Ok(json!({
         "path": path,
         "recipe": information.recipe,
-        "parameters": information.parameters,
+        "scoring": information.scoring,
+        "decision": information.decision,
+        "expected": information.expected,
         "classes": classes,
         "terms": information.n_terms,
         "features": information.n_features,
         "remembered": {"documents": information.documents, "keep": information.keep},
         "bytes": information.bytes,
-    });
-    Ok(writeln!(out, "{object}")?)
+    }))
 }
 
 pub(crate) fn verify(args: &ModelArg) -> Result<u8> {

@@ -13,7 +13,8 @@ use crate::output::{Verdict, say};
 use crate::sources::{Content, Item};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
-    let filter = args.model.open()?;
+    let mut filter = args.model.open()?;
+    args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
     let corpus = Corpus::find(&args.paths, false, &args.input, Some(recipe.kind))?;
     let mut rows = Rows::new(args, &filter)?;
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         || Ok(Scratch::default()),
         |scratch, _, document| {
             let score = filter.score(document, scratch)?;
-            let probabilities = if args.all { filter.probabilities(scratch).to_vec() } else { Vec::new() };
+            let probabilities = if args.all { scratch.probabilities().to_vec() } else { Vec::new() };
             Ok((score, probabilities))
         },
         |item, (score, probabilities)| {

@@ -16,7 +16,8 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if args.passthrough {
         return Ok(pass_through(args));
     }
-    let filter = args.model.open()?;
+    let mut filter = args.model.open()?;
+    args.decision.apply(&mut filter)?;
     let mut scratch = Scratch::default();
     let mut out = std::io::stdout().lock();
     if args.files.len() <= 1 {
@@ -108,7 +109,8 @@ fn annotate(args: &ScoreArgs, raw: &[u8]) -> Result<Vec<u8>> {
     if args.files.len() > 1 {
         bail!("--passthrough: expected one message, got {} files", args.files.len());
     }
-    let filter = args.model.open()?;
+    let mut filter = args.model.open()?;
+    args.decision.apply(&mut filter)?;
     if filter.information().recipe.kind != Kind::Mail {
         bail!("--passthrough: expected a model of mail, got one of text");
     }
@@ -119,7 +121,7 @@ fn annotate(args: &ScoreArgs, raw: &[u8]) -> Result<Vec<u8>> {
         unsure: score.label.is_none(),
         probability: score.probability,
         log_odds: score.log_odds,
-        threshold: 0.0,
+        threshold: filter.decision().upper,
         version: env!("CARGO_PKG_VERSION"),
     };
     Ok(passthrough::annotate(raw, &verdict, args.keep_headers))

@@ -1,27 +1,29 @@
 //! `tamis train`
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{
-    ClassPrior, Classes, Counting, Error, FeatureLimits, Filter, Keep, Kind, Parameters, Smoothing, Terms,
-    TokenizerOptions, TrainOptions, Trainer,
-};
+use tamis_filter::{Error, Expected, Filter, Keep, Kind, Scoring, Trainer, positive_class};
+use tamis_model::clopper_pearson;
 
-use crate::args::{BayesArgs, TermArgs, TrainArgs};
+use crate::args::TrainArgs;
 use crate::corpus::Corpus;
 use crate::output::{counted, grouped};
+use crate::setup;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     refuse_to_replace_what_is_no_model(&path)?;
     let corpus = Corpus::find(&args.sources, true, &args.input, None)?;
-    let (mut options, prior) = options(args, corpus.kind)?;
-    let limits = options.recipe.limits;
+    let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    options.keep = match (args.documents, args.no_documents) {
+        (true, _) => Keep::Vectors,
+        (_, true) => Keep::Digests,
+        _ => options.keep,
+    };
     let finished = corpus.for_each(
-        &limits,
+        &options.recipe.limits,
         || Ok(Trainer::new(options.clone())?),
         |trainer, item, document| Ok(trainer.add(item.label.as_deref().unwrap_or_default(), document)?),
         |_, ()| Ok(()),
@@ -31,14 +33,20 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     for other in trainers {
         trainer.merge(other)?;
     }
-    options.parameters.prior = prior.for_classes(trainer.classes())?;
-    let documents = trainer.n_documents();
-    let model = trainer.with_parameters(options.parameters).finish().map_err(|error| match error {
-        Error::TooFewLabels { got, .. } => {
-            anyhow::anyhow!("expected documents of at least two labels, got {documents} documents of {got}")
-        }
-        error => error.into(),
-    })?;
+    let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
+    if labels < 2 {
+        bail!("expected documents of at least two labels, got {documents} documents of {labels}");
+    }
+    let scoring = args.scoring.scoring(trainer.classes())?;
+    let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
+    if decision != Default::default() && !matches!(scoring, Scoring::Weighted(_)) {
+        bail!("--max-fpr, --cost and --prior: expected two labels and weighted scoring");
+    }
+    let model =
+        trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| match error {
+            Error::TooLittleHam(_) => anyhow::Error::new(error).context("--max-fpr"),
+            error => error.into(),
+        })?;
     if args.model.model.is_none()
         && let Some(directory) = path.parent()
     {
@@ -72,100 +80,43 @@ fn report(path: &Path, filter: &Filter) -> Result<()> {
         .collect();
     let documents = information.totals.iter().map(|t| t.documents).sum();
     let mut out = std::io::stdout().lock();
-    writeln!(
-        out,
-        "learned {} ({}): {}",
-        counted(documents, "document"),
-        classes.join(", "),
-        counted(information.n_terms as u64, "term")
-    )?;
+    let terms = counted(information.n_terms as u64, "term");
+    writeln!(out, "learned {} ({}): {terms}", counted(documents, "document"), classes.join(", "))?;
     writeln!(out, "wrote {} ({} kB)", path.display(), grouped(information.bytes.div_ceil(1000) as u64))?;
+    if let Some(expectation) = expectation(filter) {
+        writeln!(out, "{expectation}")?;
+    }
     Ok(())
 }
 
-fn options(args: &TrainArgs, kind: Kind) -> Result<(TrainOptions, Prior)> {
-    let mut options = TrainOptions::new(kind);
-    set_terms(&mut options.recipe.tokenizer, &args.terms)?;
-    options.keep = match (args.documents, args.no_documents) {
-        (true, _) => Keep::Vectors,
-        (_, true) => Keep::Digests,
-        _ => options.keep,
+/// What to expect on documents like those learned, in words; nothing for models that do not tell.
+pub(crate) fn expectation(filter: &Filter) -> Option<String> {
+    let information = filter.information();
+    if !matches!(information.scoring, Scoring::Weighted(_)) {
+        return None;
+    }
+    let kind = information.recipe.kind;
+    let Some(expected) = information.expected else {
+        return Some(format!("too few documents to tell what to expect on {kind} like this"));
     };
-    set_parameters(&mut options.parameters, &args.bayes)?;
-    Ok((options, Prior::parse(&args.bayes.prior)?))
-}
-
-fn set_terms(options: &mut TokenizerOptions, args: &TermArgs) -> Result<()> {
-    options.word_rule = args.words.unwrap_or(options.word_rule);
-    options.fold_case &= !args.keep_case;
-    options.stemmer = args.stem;
-    options.min_chars = args.min_chars.unwrap_or(options.min_chars);
-    options.max_chars = args.max_chars.unwrap_or(options.max_chars);
-    if let Some(path) = &args.stop_words {
-        let words = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        options.stop_words = words.split_whitespace().map(str::to_owned).collect();
-    }
-    options.terms = match (args.ngrams, args.characters) {
-        (Some(span), _) => Terms::Words { min: span.min, max: span.max },
-        (_, Some(span)) => Terms::Characters { min: span.min, max: span.max },
-        _ => options.terms,
+    let Expected { negatives, false_positives, positives, missed, .. } = expected;
+    let positive = positive_class(information.classes);
+    let label = |class| information.classes.label(class).unwrap_or_default();
+    let (ham, spam) = (label(1 - positive), label(positive));
+    let lost = if kind == Kind::Mail && filter.spam().is_some() {
+        "lost".to_owned()
+    } else {
+        format!("called {spam}")
     };
-    Ok(())
+    Some(format!(
+        "expected on {kind} like this: {} of {ham} {lost}, {} of {spam} missed (95 % interval)",
+        share(false_positives, negatives),
+        share(missed, positives)
+    ))
 }
 
-fn set_parameters(parameters: &mut Parameters, args: &BayesArgs) -> Result<()> {
-    parameters.likelihood = args.likelihood;
-    if args.occurrences {
-        parameters.counting = Counting::Occurrences;
-    }
-    if let Some(alpha) = args.alpha {
-        parameters.alpha = Smoothing::try_from(alpha).context("--alpha")?;
-    }
-    parameters.features =
-        FeatureLimits { min_df: args.min_df, max_df: args.max_df, max_features: args.max_features };
-    Ok(())
-}
-
-/// A prior as the user gave it: the labels' order is known only when all were seen.
-enum Prior {
-    Rule(ClassPrior),
-    Given(BTreeMap<String, f64>),
-}
-
-impl Prior {
-    fn parse(argument: &str) -> Result<Self> {
-        Ok(match argument {
-            "learned" => Prior::Rule(ClassPrior::Learned),
-            "smoothed" => Prior::Rule(ClassPrior::Smoothed),
-            "uniform" => Prior::Rule(ClassPrior::Uniform),
-            _ => {
-                let pair = |pair: &str| {
-                    let (label, p) = pair.rsplit_once('=')?;
-                    Some((label.to_owned(), p.parse().ok()?))
-                };
-                let pairs = argument.split(',').map(pair).collect::<Option<_>>();
-                Prior::Given(pairs.with_context(|| {
-                    format!(
-                        "--prior: expected learned, smoothed, uniform or LABEL=P,LABEL=P, got {argument:?}"
-                    )
-                })?)
-            }
-        })
-    }
-
-    fn for_classes(self, classes: &Classes) -> Result<ClassPrior> {
-        match self {
-            Prior::Rule(prior) => Ok(prior),
-            Prior::Given(mut given) => {
-                let take = |(_, label)| {
-                    given.remove(label).with_context(|| format!("--prior: expected a share for {label:?}"))
-                };
-                let shares = classes.iter().map(take).collect::<Result<_>>()?;
-                match given.into_keys().next() {
-                    None => Ok(ClassPrior::Given(shares)),
-                    Some(label) => bail!("--prior: expected labels of the documents, got {label:?}"),
-                }
-            }
-        }
-    }
+/// `0.38 % (0.17 to 0.75)`
+fn share(part: u64, whole: u64) -> String {
+    let (low, high) = clopper_pearson(part, whole, 0.95);
+    format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
 }

@@ -1,8 +1,8 @@
 //! What a model remembers of each document: a digest, its label, and perhaps its terms.
 
-use tamis_model::ClassId;
+use tamis_model::{ClassId, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
-use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::little_endian::{F32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
@@ -19,6 +19,10 @@ pub(crate) struct DocumentRecord {
     pub(crate) date: I64,
     /// A hash of its body: documents of one group must not be split between training and testing.
     pub(crate) group: U64,
+    /// Its part of the correction: what fitting added to the weight of each of its terms, fixed point.
+    pub(crate) coefficient: I64,
+    /// Its raw score by a model that had not seen it; not a number if there is none.
+    pub(crate) held_out: F32,
     /// Where its terms end in the `vectors` section; they begin where the entry before ends.
     pub(crate) vector_end: U64,
 }
@@ -34,6 +38,8 @@ pub(crate) struct Remembered {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
+    pub(crate) coefficient: Coefficient,
+    pub(crate) held_out: Option<f64>,
     pub(crate) vector: CountVector,
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tamis_model::{ClassesError, ParametersError, StatisticsError};
+use tamis_model::{ClassesError, ParametersError, StatisticsError, TooLittleHam};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
 use crate::recipe::Kind;
@@ -78,6 +78,13 @@ pub enum Error {
         /// Labels seen.
         got: usize,
     },
+    /// Something that is there for two labels was asked of more or fewer.
+    NotTwoLabels {
+        /// Labels there are.
+        got: usize,
+    },
+    /// Something that is there for weighted scoring was asked of naive Bayes.
+    NotWeighted,
     /// The model outgrew what its file format can hold.
     TooLarge {
         /// What there is too much of.
@@ -87,6 +94,17 @@ pub enum Error {
         /// How much there is.
         got: u64,
     },
+    /// A setting is out of its range.
+    Option {
+        /// The setting.
+        option: &'static str,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        got: f64,
+    },
+    /// Too few negatives to be sure, at 95 %, that no more than a share of them is called positive.
+    TooLittleHam(TooLittleHam),
     /// Two trainers with different settings were asked to merge.
     DifferentSettings,
     /// A label is not acceptable.
@@ -157,9 +175,13 @@ impl fmt::Display for Error {
             Error::TooFewLabels { expected, got } => {
                 write!(f, "expected documents of at least {expected} labels, got {got}")
             }
+            Error::NotTwoLabels { got } => write!(f, "expected two labels, got {got}"),
+            Error::NotWeighted => write!(f, "expected weighted scoring, got naive Bayes"),
             Error::TooLarge { what, limit, got } => {
                 write!(f, "too many {what}: expected at most {limit}, got {got}")
             }
+            Error::Option { option, expected, got } => write!(f, "{option}: expected {expected}, got {got}"),
+            Error::TooLittleHam(e) => e.fmt(f),
             Error::DifferentSettings => {
                 write!(
                     f,
@@ -193,4 +215,4 @@ macro_rules! from {
         }
     )*};
 }
-from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters);
+from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, TooLittleHam => TooLittleHam);

@@ -1,9 +1,11 @@
 use tamis_model::{ClassId, Counts};
-use tamis_tokenizer::TermId;
+use tamis_tokenizer::{CountRow, TermId};
 
 use crate::error::Result;
+use crate::extractor::Counted;
 use crate::filter::{Filter, Score, Scratch};
 use crate::recipe::Document;
+use crate::scorer::{Scorer, known_terms};
 
 /// Why a document got its score: which terms spoke for one class and against another.
 ///
@@ -17,7 +19,8 @@ pub struct Explanation {
     pub class: ClassId,
     /// The class it is held against: the likeliest of the others.
     pub against: ClassId,
-    /// What is said before any term is seen, in nats: the prior, and for Bernoulli the absence of every term.
+    /// What is said before any term is seen, in nats: the prior or the calibration's offset, and for Bernoulli the
+    /// absence of every term.
     pub intercept: f64,
     /// The known terms, those that moved the score most first.
     pub terms: Vec<TermContribution>,
@@ -63,31 +66,68 @@ impl Filter {
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
         let score = self.score(document, scratch)?;
         let class = score.about;
-        let posterior = self.probabilities(scratch);
+        let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.
         let against = (0..posterior.len() as ClassId)
             .filter(|other| *other != class)
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
-        let difference = |per_class: &[f64]| per_class[usize::from(class)] - per_class[usize::from(against)];
-        let mut terms = Vec::with_capacity(scratch.row().len());
-        let mut weights = Vec::new();
-        for (id, count) in scratch.row().iter() {
-            if self.bayes.term_weights(&self.store, id, count, &mut weights)? {
-                terms.push(TermContribution {
-                    term: self.store.text(id)?.to_owned(),
-                    count,
-                    document_frequencies: self.document_frequencies(id)?,
-                    contribution: difference(&weights),
-                });
-            }
-        }
+        let (row, intercept, contributions) = self.contributions(&scratch.counted, class, against)?;
+        let known = known_terms(&self.store, row);
+        let unknown = row.counts()[known..].iter().map(|count| *count as usize).sum();
+        let mut terms = contributions
+            .into_iter()
+            .map(|(id, contribution)| {
+                let count = row.ids().binary_search(&id).map_or(0, |at| row.counts()[at]);
+                self.contribution(id, count, contribution)
+            })
+            .collect::<Result<Vec<_>>>()?;
         let by_strength = |a: &TermContribution, b: &TermContribution| {
             b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
         };
         terms.sort_by(by_strength);
-        let intercept = difference(self.bayes.intercept());
-        Ok(Explanation { score, class, against, intercept, terms, unknown: scratch.unknown })
+        Ok(Explanation { score, class, against, intercept, terms, unknown })
+    }
+
+    /// The part of the document that decided, what is said before any term, and what every known term adds.
+    fn contributions<'a>(
+        &self,
+        counted: &'a Counted,
+        class: ClassId,
+        against: ClassId,
+    ) -> Result<(CountRow<'a>, f64, Vec<(TermId, f64)>)> {
+        match &self.scorer {
+            Scorer::Weighted(scorer) => {
+                let row = scorer.best(&self.store, counted)?.map_or(counted.whole(), |(_, row)| row);
+                let decision = self.decision();
+                let sign = if class == scorer.positive { 1.0 } else { -1.0 };
+                let mut contributions = scorer.contributions(&self.store, row)?;
+                contributions.iter_mut().for_each(|(_, c)| *c *= sign * decision.calibration.slope);
+                Ok((row, sign * decision.log_odds(0.0), contributions))
+            }
+            Scorer::NaiveBayes(bayes) => {
+                let row = counted.whole();
+                let difference =
+                    |per_class: &[f64]| per_class[usize::from(class)] - per_class[usize::from(against)];
+                let (mut contributions, mut weights) = (Vec::new(), Vec::new());
+                for (id, count) in row.iter() {
+                    if bayes.term_weights(&self.store, id, count, &mut weights)? {
+                        contributions.push((id, difference(&weights)));
+                    }
+                }
+                Ok((row, difference(bayes.intercept()), contributions))
+            }
+        }
+    }
+
+    fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
+        let document_frequencies = self.document_frequencies(id)?;
+        Ok(TermContribution {
+            term: self.store.text(id)?.to_owned(),
+            count,
+            document_frequencies,
+            contribution,
+        })
     }
 
     /// In how many learned documents of each class a term occurs.
@@ -97,7 +137,8 @@ impl Filter {
         Ok(frequencies)
     }
 
-    /// The `most` terms that speak most strongly for a class against its strongest rival, term by term.
+    /// The `most` terms that speak most strongly for a class against its strongest rival, each as if it were all that
+    /// a document holds.
     ///
     /// Reads the whole model.
     ///
@@ -107,30 +148,30 @@ impl Filter {
         let mut strongest: Vec<(f64, TermId)> = Vec::new();
         let mut weights = Vec::new();
         for id in 0..self.store.n_terms() as TermId {
-            if !self.bayes.term_weights(&self.store, id, 1, &mut weights)? {
-                continue;
+            if let Some(weight) = self.weight(id, class, &mut weights)? {
+                strongest.push((weight, id));
             }
-            let own = weights[usize::from(class)];
-            let rival = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class)).map(|(_, w)| *w);
-            let contribution = own - rival.fold(f64::NEG_INFINITY, f64::max);
-            strongest.push((contribution, id));
             if strongest.len() >= 2 * most.max(512) {
                 keep_strongest(&mut strongest, most);
             }
         }
         keep_strongest(&mut strongest, most);
-        strongest
-            .into_iter()
-            .map(|(contribution, id)| {
-                let document_frequencies = self.document_frequencies(id)?;
-                Ok(TermContribution {
-                    term: self.store.text(id)?.to_owned(),
-                    count: 1,
-                    document_frequencies,
-                    contribution,
-                })
-            })
-            .collect()
+        strongest.into_iter().map(|(weight, id)| self.contribution(id, 1, weight)).collect()
+    }
+
+    /// What a term by itself says for a class; `None` if it takes no part in scoring.
+    fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
+        match &self.scorer {
+            Scorer::Weighted(scorer) => {
+                let weight = scorer.term_weight(&self.store, id)?;
+                Ok(weight.map(|weight| if class == scorer.positive { weight } else { -weight }))
+            }
+            Scorer::NaiveBayes(bayes) => Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| {
+                let own = weights[usize::from(class)];
+                let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
+                own - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
+            })),
+        }
     }
 }
 

@@ -2,16 +2,18 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tamis_model::{ClassId, Classes, NaiveBayes, log_sum_exp};
-use tamis_tokenizer::{CountRow, CountVector, TermId, fingerprint};
+use tamis_model::{ClassId, Classes, Counts, log_sum_exp, softmax};
+use tamis_tokenizer::{Vocabulary, fingerprint};
 
+use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
+use crate::extractor::{Counted, Extractor};
 use crate::map::Bytes;
-use crate::recipe::{Document, Extractor, TermScratch};
+use crate::recipe::{self, Document};
+use crate::scorer::{Scorer, known_terms, positive_class, spam_class, unknown_id};
+use crate::scoring::Decision;
 use crate::store::{Information, Store};
-
-/// The label of spam: a model of two classes, one of which is called so, is a spam filter.
-const SPAM: &str = "spam";
+use crate::trainer::by_fingerprint;
 
 /// A trained model, open for scoring.
 ///
@@ -34,7 +36,8 @@ const SPAM: &str = "spam";
 /// ```
 pub struct Filter {
     pub(crate) store: Store,
-    pub(crate) bayes: NaiveBayes,
+    pub(crate) scorer: Scorer,
+    decision: Decision,
     extractor: Extractor,
     source: Option<(PathBuf, Stamp)>,
 }
@@ -42,18 +45,14 @@ pub struct Filter {
 /// Reusable buffers: with one that has seen a few documents, scoring hardly allocates.
 #[derive(Default)]
 pub struct Scratch {
-    terms: TermScratch,
-    ids: Vec<TermId>,
-    vector: CountVector,
-    joint: Vec<f64>,
+    pub(crate) counted: Counted,
     posterior: Vec<f64>,
-    pub(crate) unknown: usize,
 }
 
 impl Scratch {
-    /// The document scored last, as counts over the model's vocabulary.
-    pub(crate) fn row(&self) -> CountRow<'_> {
-        self.vector.row()
+    /// The posterior probability of every class for the document scored last, in class order.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.posterior
     }
 }
 
@@ -61,7 +60,8 @@ impl Scratch {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Score {
-    /// The class with the highest posterior, or `None` where there is nothing to go by: no term is known.
+    /// The verdict: of two classes by the model's thresholds, of more the likeliest. `None` is unsure: between the
+    /// thresholds, or with nothing to go by because no term is known.
     pub label: Option<ClassId>,
     /// The class that probability and log-odds are about: that of spam in a spam filter, else the likeliest.
     pub about: ClassId,
@@ -71,6 +71,20 @@ pub struct Score {
     pub log_odds: f64,
     /// Distinct terms of the document that the model knows.
     pub known_terms: usize,
+}
+
+/// A learned document that a model which had not seen it would have labelled otherwise.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Suspect {
+    /// Its identity, see [`Filter::digest`].
+    pub digest: [u8; 16],
+    /// The class it was learned under.
+    pub class: ClassId,
+    /// When it was written, in seconds since 1970, where it says so.
+    pub date: Option<i64>,
+    /// Its held-out log-odds of the positive class, in nats.
+    pub log_odds: f64,
 }
 
 /// What tells one state of a file from another.
@@ -129,12 +143,10 @@ impl Filter {
 
     fn new(bytes: Bytes, source: Option<(PathBuf, Stamp)>) -> Result<Self> {
         let store = Store::new(bytes)?;
-        let bayes = NaiveBayes::new(&store.header.parameters, &store.header.summary)?;
-        if bayes.n_classes() != store.header.classes.len() {
-            return Err(Error::inconsistent("header", store.header.classes.len(), bayes.n_classes()));
-        }
+        let scorer = Scorer::new(&store.header)?;
+        let decision = store.header.decision;
         let extractor = Extractor::new(store.header.recipe.clone())?;
-        Ok(Filter { store, bayes, extractor, source })
+        Ok(Filter { store, scorer, decision, extractor, source })
     }
 
     /// Opens the file again if it was replaced since; returns whether it was.
@@ -149,7 +161,9 @@ impl Filter {
         if Stamp::of(&metadata) == *stamp {
             return Ok(false);
         }
+        let decision = Some(self.decision).filter(|decision| *decision != self.store.header.decision);
         *self = Filter::open(path.clone())?;
+        self.decision = decision.unwrap_or(self.decision);
         Ok(true)
     }
 
@@ -165,7 +179,7 @@ impl Filter {
 
     /// The class of spam, if this is a spam filter: two classes, one of them called `spam`.
     pub fn spam(&self) -> Option<ClassId> {
-        self.classes().index(SPAM).filter(|_| self.classes().len() == 2)
+        spam_class(self.classes())
     }
 
     /// The label of a score, `unsure` if it has none.
@@ -203,48 +217,96 @@ impl Filter {
     /// If the document is not of the model's kind, or the model is damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         self.count(document, scratch)?;
-        let Scratch { vector, joint, .. } = scratch;
-        let known_terms = self.bayes.joint_log_likelihood(&self.store, vector.row(), joint)?;
+        let Scratch { counted, posterior } = scratch;
+        let row = counted.whole();
+        match &self.scorer {
+            Scorer::Weighted(scorer) => {
+                let raw = scorer.best(&self.store, counted)?.map(|(score, _)| score);
+                let score = verdict(&self.decision, self.classes(), raw, known_terms(&self.store, row));
+                posterior.clear();
+                posterior.resize(2, 1.0 - score.probability);
+                posterior[usize::from(score.about)] = score.probability;
+                Ok(score)
+            }
+            Scorer::NaiveBayes(bayes) => {
+                let known_terms = bayes.joint_log_likelihood(&self.store, row, posterior)?;
+                Ok(self.likeliest(known_terms, posterior))
+            }
+        }
+    }
+
+    /// The likeliest class, by joint log-likelihoods, which become the posterior.
+    fn likeliest(&self, known_terms: usize, joint: &mut [f64]) -> Score {
         let best =
             (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
         let about = self.spam().map_or(best, usize::from);
-        let own = joint[about];
-        joint[about] = f64::NEG_INFINITY;
+        let own = std::mem::replace(&mut joint[about], f64::NEG_INFINITY);
         let log_odds = own - log_sum_exp(joint);
         joint[about] = own;
-        Ok(Score {
+        softmax(joint);
+        Score {
             label: (known_terms > 0).then_some(best as ClassId),
             about: about as ClassId,
             probability: sigmoid(log_odds),
             log_odds,
             known_terms,
-        })
+        }
     }
 
-    /// The posterior of every class for the document that `scratch` scored last, in class order.
-    pub fn probabilities<'a>(&self, scratch: &'a mut Scratch) -> &'a [f64] {
-        let total = log_sum_exp(&scratch.joint);
-        scratch.posterior.clear();
-        scratch.posterior.extend(scratch.joint.iter().map(|joint| (joint - total).exp()));
-        &scratch.posterior
+    /// From score to verdict, where there are two classes.
+    pub fn decision(&self) -> Decision {
+        self.decision
     }
 
-    /// Counts the terms of a document that the model knows, and how many distinct ones it does not.
-    pub(crate) fn count(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
-        let Scratch { terms, ids, vector, unknown, .. } = scratch;
-        ids.clear();
-        *unknown = 0;
-        let mut outcome = Ok(());
-        self.extractor.for_each_term(document, terms, |term, _| {
-            match self.store.find(fingerprint(term)) {
-                Ok(Some(id)) => ids.push(id),
-                Ok(None) => *unknown += 1,
-                Err(error) => outcome = Err(error),
+    /// Decides by other thresholds or another prior than the model's own; no effect on models of more than two
+    /// classes and on plain naive Bayes.
+    pub fn set_decision(&mut self, decision: Decision) {
+        self.decision = decision;
+    }
+
+    /// The identity under which the model remembers, or would remember, a document: a digest of its terms.
+    ///
+    /// # Errors
+    /// If the document is not of the model's kind, or the model is damaged where it touches it.
+    pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
+        let (mut vocabulary, mut counted) = (Vocabulary::new(), Counted::default());
+        self.extractor.count(document, &mut counted, |term, _| Ok(vocabulary.intern(term)?))?;
+        Ok(recipe::digest(
+            self.extractor.recipe().version,
+            &by_fingerprint(counted.whole(), &vocabulary),
+            &vocabulary,
+        ))
+    }
+
+    /// The remembered documents whose held-out score contradicts their label, the worst first: likely mislabelled.
+    ///
+    /// Reads all that is remembered. None where nothing was held out: in models of more than two classes and in plain
+    /// naive Bayes.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn suspects(&self) -> Result<Vec<Suspect>> {
+        let positive = positive_class(self.classes());
+        let mut suspects = Vec::new();
+        for remembered in self.store.documents() {
+            let Remembered { digest, class, date, held_out, .. } = remembered?;
+            let Some(score) = held_out else { continue };
+            let log_odds = self.decision.log_odds(score);
+            if (log_odds > 0.0) != (class == positive) {
+                suspects.push(Suspect { digest, class, date: (date != NO_DATE).then_some(date), log_odds });
             }
-        })?;
-        outcome?;
-        vector.assign_ids(ids);
-        Ok(())
+        }
+        suspects.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()).then(a.digest.cmp(&b.digest)));
+        Ok(suspects)
+    }
+
+    /// Counts the terms of a document; those that the model does not know get ids beyond its own.
+    fn count(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
+        let n_terms = self.store.n_terms();
+        self.extractor.count(document, &mut scratch.counted, |term, _| {
+            let fingerprint = fingerprint(term);
+            Ok(self.store.find(fingerprint)?.unwrap_or_else(|| unknown_id(fingerprint, n_terms)))
+        })
     }
 
     /// Checks the whole model: every checksum, and everything its parts promise one another.
@@ -254,6 +316,19 @@ impl Filter {
     pub fn verify(&self) -> Result<()> {
         self.store.verify()
     }
+}
+
+/// The verdict on a raw score between two classes; `None` if no term is known.
+pub(crate) fn verdict(decision: &Decision, classes: &Classes, raw: Option<f64>, known_terms: usize) -> Score {
+    let positive = positive_class(classes);
+    // With nothing to go by, what is left is what is expected of any document.
+    let of_positive = decision.log_odds(raw.unwrap_or(0.0));
+    let is_positive = raw.and_then(|_| decision.is_positive(of_positive));
+    let class = |is_positive: bool| if is_positive { positive } else { 1 - positive };
+    let label = is_positive.map(class);
+    let about = spam_class(classes).or(label).unwrap_or(class(of_positive > 0.0));
+    let log_odds = if about == positive { of_positive } else { -of_positive };
+    Score { label, about, probability: sigmoid(log_odds), log_odds, known_terms }
 }
 
 fn sigmoid(log_odds: f64) -> f64 {

@@ -9,11 +9,13 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassTotals, Classes, Parameters, Summary};
+use tamis_model::{ClassTotals, Classes, Summary};
 
 use crate::blocks::{self, Section};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
+use crate::scoring::{Decision, Expected, Scoring};
+use crate::store::TermRecord;
 use crate::trainer::Keep;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
@@ -27,19 +29,31 @@ const PREFACE: usize = 20;
 const HEADER_LIMIT: usize = 64 << 20;
 
 /// The sections of a file, in their order.
-pub(crate) const SECTIONS: [&str; 5] = ["terms", "cells", "texts", "documents", "vectors"];
+pub(crate) const SECTIONS: [&str; N_SECTIONS] =
+    ["terms", "cells", "texts", "correction", "documents", "vectors"];
+pub(crate) const N_SECTIONS: usize = 6;
 
 /// What a model file says of itself before its sections.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Header {
     pub(crate) recipe: Recipe,
     pub(crate) keep: Keep,
-    pub(crate) parameters: Parameters,
+    pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
-    pub(crate) summary: Summary,
+    /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
+    pub(crate) summary: Option<Summary>,
+    pub(crate) decision: Decision,
+    pub(crate) expected: Option<Expected>,
     /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
-    pub(crate) lengths: [u64; 5],
+    pub(crate) lengths: [u64; N_SECTIONS],
+}
+
+impl Header {
+    /// Terms in the vocabulary.
+    pub(crate) fn n_terms(&self) -> u64 {
+        self.lengths[0] / size_of::<TermRecord>() as u64
+    }
 }
 
 fn config() -> impl bincode::config::Config {
@@ -47,7 +61,7 @@ fn config() -> impl bincode::config::Config {
 }
 
 /// The bytes of a model file.
-pub(crate) fn write(header: &Header, sections: [&[u8]; 5]) -> Result<Vec<u8>> {
+pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Vec<u8>> {
     let encoded = bincode::serde::encode_to_vec(header, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
     if encoded.len() > HEADER_LIMIT {
@@ -73,7 +87,7 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; 5]) -> Result<Vec<u8>> {
 }
 
 /// Reads what is needed to use the file, at a cost that does not grow with its sections.
-pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; 5])> {
+pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
     let start = file.get(..MAGIC.len()).unwrap_or(file);
     if start != MAGIC {
         return Err(Error::NotAModel { got: start.to_vec() });
@@ -107,7 +121,7 @@ fn number(file: &[u8], at: usize) -> Result<u32> {
     }
 }
 
-fn sections(header: &Header, start: usize, file_length: usize) -> Result<[Section; 5]> {
+fn sections(header: &Header, start: usize, file_length: usize) -> Result<[Section; N_SECTIONS]> {
     // In u128, where the lengths of a hostile header cannot overflow.
     let end = header.lengths.iter().fold(start as u128, |end, length| {
         end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)

@@ -29,25 +29,36 @@ mod blocks;
 mod documents;
 mod error;
 mod explain;
+mod extractor;
 mod filter;
+mod fitting;
 mod format;
 mod map;
+mod model;
 mod recipe;
 mod save;
+mod scorer;
+mod scoring;
 mod store;
 mod trainer;
+mod validation;
 
 pub use error::{Error, Result};
 pub use explain::{Explanation, TermContribution};
-pub use filter::{Filter, Score, Scratch};
+pub use filter::{Filter, Score, Scratch, Suspect};
 pub use format::FORMAT_VERSION;
+pub use model::Model;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
+pub use scorer::positive_class;
+pub use scoring::{Decision, DecisionOptions, Expected, Scoring, Weighted};
 pub use store::Information;
-pub use trainer::{Keep, Model, TrainOptions, Trainer};
+pub use trainer::{Keep, TrainOptions, Trainer};
+pub use validation::{HeldOut, Online};
 
 pub use tamis_mail::Limits;
 pub use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, Classes, Counting, FeatureLimits, Likelihood, Parameters, Smoothing,
+    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, FeatureLimits, Likelihood,
+    Parameters, Platt, Smoothing,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

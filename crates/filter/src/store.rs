@@ -1,8 +1,8 @@
 //! A model file in use: its terms, counts, texts and documents, read in place.
 
-use tamis_model::{Cell, ClassTotals, Classes, Counts, Parameters, Statistics};
+use tamis_model::{Cell, ClassTotals, Classes, Correction, Counts, Statistics, Summary};
 use tamis_tokenizer::{TermId, fingerprint};
-use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::little_endian::{I32, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::blocks::Section;
@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::format::{self, Header};
 use crate::map::Bytes;
 use crate::recipe::Recipe;
+use crate::scoring::{Decision, Expected, Scoring};
 use crate::trainer::Keep;
 
 /// An entry of the `terms` section, which is sorted by fingerprint; its position is the term's id.
@@ -39,8 +40,12 @@ pub(crate) struct CellRecord {
 pub struct Information<'a> {
     /// How documents become terms.
     pub recipe: &'a Recipe,
-    /// Likelihood, smoothing, prior and limits on features.
-    pub parameters: &'a Parameters,
+    /// How counts become scores.
+    pub scoring: &'a Scoring,
+    /// From score to verdict, where there are two classes.
+    pub decision: &'a Decision,
+    /// What to expect on documents like those learned, if there were enough of them to tell.
+    pub expected: Option<Expected>,
     /// The labels.
     pub classes: &'a Classes,
     /// Documents and counts, one entry a class.
@@ -63,6 +68,7 @@ pub(crate) struct Store {
     terms: Section,
     cells: Section,
     texts: Section,
+    correction: Section,
     documents: Section,
     vectors: Section,
     n_terms: usize,
@@ -71,28 +77,35 @@ pub(crate) struct Store {
 impl Store {
     /// Reads preface and header; of the sections only where they lie.
     pub(crate) fn new(bytes: Bytes) -> Result<Self> {
-        let (header, [terms, cells, texts, documents, vectors]) = format::read(&bytes)?;
+        let (header, [terms, cells, texts, correction, documents, vectors]) = format::read(&bytes)?;
         let n_terms = entries::<TermRecord>(&terms)?;
         entries::<CellRecord>(&cells)?;
         entries::<DocumentRecord>(&documents)?;
+        let corrected = entries::<I32>(&correction)?;
+        if corrected != 0 && corrected != n_terms {
+            return Err(Error::inconsistent("correction", format!("0 or {n_terms} weights"), corrected));
+        }
+        header.decision.check()?;
         if header.totals.len() != header.classes.len() {
             return Err(Error::inconsistent("header", header.classes.len(), header.totals.len()));
         }
         if u32::try_from(n_terms).is_err() {
             return Err(Error::TooLarge { what: "terms", limit: u32::MAX.into(), got: n_terms as u64 });
         }
-        Ok(Store { bytes, header, terms, cells, texts, documents, vectors, n_terms })
+        Ok(Store { bytes, header, terms, cells, texts, correction, documents, vectors, n_terms })
     }
 
     pub(crate) fn information(&self) -> Information<'_> {
-        let Header { recipe, keep, parameters, classes, totals, summary, .. } = &self.header;
+        let Header { recipe, keep, scoring, decision, expected, classes, totals, summary, .. } = &self.header;
         Information {
             recipe,
-            parameters,
+            scoring,
+            decision,
+            expected: *expected,
             classes,
             totals,
             n_terms: self.n_terms,
-            n_features: summary.n_features(),
+            n_features: summary.as_ref().map_or(self.n_terms as u64, Summary::n_features),
             documents: self.n_documents(),
             keep: *keep,
             bytes: self.bytes.len(),
@@ -161,6 +174,14 @@ impl Store {
         <[CellRecord]>::ref_from_bytes(bytes).map_err(|e| Error::inconsistent("cells", "whole cells", e))
     }
 
+    /// What the correction adds to a term's weight, in fixed point.
+    pub(crate) fn correction(&self, id: TermId) -> Result<i32> {
+        if self.correction.len() == 0 || id as usize >= self.n_terms {
+            return Ok(0);
+        }
+        self.entry::<I32>(&self.correction, id as usize).map(|weight| weight.get())
+    }
+
     pub(crate) fn n_documents(&self) -> usize {
         self.documents.len() / size_of::<DocumentRecord>()
     }
@@ -179,6 +200,8 @@ impl Store {
                 multiplicity: record.multiplicity.get(),
                 date: record.date.get(),
                 group: record.group.get(),
+                coefficient: record.coefficient.get(),
+                held_out: Some(f64::from(record.held_out.get())).filter(|score| !score.is_nan()),
                 vector,
             })
         })
@@ -196,7 +219,9 @@ impl Store {
 
     /// Checks every checksum, then everything that the sections promise one another.
     pub(crate) fn verify(&self) -> Result<()> {
-        for section in [&self.terms, &self.cells, &self.texts, &self.documents, &self.vectors] {
+        for section in
+            [&self.terms, &self.cells, &self.texts, &self.correction, &self.documents, &self.vectors]
+        {
             section.verify(&self.bytes)?;
         }
         self.verify_terms()?;
@@ -204,7 +229,7 @@ impl Store {
         if statistics.totals() != self.header.totals {
             return Err(Error::inconsistent("cells", "sums equal to the header's totals", "other sums"));
         }
-        let Ok(summary) = self.header.parameters.summarize(&statistics);
+        let summary = summarize(&self.header.scoring, &statistics);
         if summary != self.header.summary {
             return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
         }
@@ -251,6 +276,7 @@ impl Store {
         let n_classes = self.header.classes.len();
         let mut documents = vec![0u64; n_classes];
         let mut counted = Statistics::new(n_classes);
+        let mut correction = Correction::new();
         let mut before = None;
         for document in self.documents() {
             let document = document?;
@@ -272,6 +298,7 @@ impl Store {
             };
             *count += u64::from(document.multiplicity);
             counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
+            correction.add(document.vector.row(), document.coefficient);
         }
         let expected: Vec<u64> = self.header.totals.iter().map(|t| t.documents).collect();
         if documents != expected {
@@ -284,7 +311,26 @@ impl Store {
         if self.header.keep == Keep::Vectors && counted != *statistics {
             return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
         }
+        if self.header.keep == Keep::Vectors && self.correction.len() > 0 {
+            for id in 0..self.n_terms as TermId {
+                let expected = correction.weights().get(id as usize).copied().unwrap_or(0);
+                if i64::from(self.correction(id)?) != expected {
+                    return Err(Error::inconsistent("correction", expected, self.correction(id)?));
+                }
+            }
+        }
         Ok(())
+    }
+}
+
+/// What naive Bayes needs of the counts besides those of single terms.
+pub(crate) fn summarize(scoring: &Scoring, statistics: &Statistics) -> Option<Summary> {
+    match scoring {
+        Scoring::Weighted(_) => None,
+        Scoring::NaiveBayes(parameters) => {
+            let Ok(summary) = parameters.summarize(statistics);
+            Some(summary)
+        }
     }
 }
 

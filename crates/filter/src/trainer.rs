@@ -1,21 +1,13 @@
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
-use tamis_model::{
-    ClassId, ClassPrior, Classes, Counting, Counts, FeatureLimits, Likelihood, Parameters, Smoothing,
-    Statistics,
-};
-use tamis_tokenizer::{CountVector, TermId, Vocabulary, fingerprint};
+use tamis_model::{ClassId, Classes, Counts, Statistics};
+use tamis_tokenizer::{CountRow, TermId, Vocabulary};
 use xxhash_rust::xxh3::Xxh3;
-use zerocopy::IntoBytes;
 
-use crate::documents::{DocumentRecord, NO_DATE, encode_vector};
+use crate::documents::NO_DATE;
 use crate::error::{Error, Result};
-use crate::filter::Filter;
-use crate::format::{self, Header};
-use crate::recipe::{Document, Extractor, Kind, Recipe, TermScratch, digest};
-use crate::save;
-use crate::store::{CellRecord, TermRecord};
+use crate::extractor::{Counted, Extractor};
+use crate::recipe::{Document, Kind, Recipe, digest};
+use crate::scoring::{DecisionOptions, Scoring};
 
 /// What a model remembers of the documents it learned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -31,45 +23,41 @@ pub enum Keep {
 pub struct TrainOptions {
     /// How documents become terms.
     pub recipe: Recipe,
-    /// Likelihood, smoothing, prior and limits on features.
-    pub parameters: Parameters,
+    /// How counts become scores; by default what suits the number of classes, see [`Scoring::for_classes`].
+    pub scoring: Option<Scoring>,
+    /// What is asked of decisions between two classes.
+    pub decision: DecisionOptions,
     /// What is remembered of each document.
     pub keep: Keep,
 }
 
 impl TrainOptions {
-    /// The defaults for a kind of documents: multinomial naive Bayes over presence, learned priors, alpha 0.01 for
-    /// mail and 0.1 for text.
+    /// The defaults for a kind of documents.
     pub fn new(kind: Kind) -> Self {
         let keep = match kind {
             Kind::Mail => Keep::Vectors,
             Kind::Text => Keep::Digests,
         };
-        TrainOptions { recipe: Recipe::new(kind), parameters: default_parameters(kind), keep }
+        TrainOptions { recipe: Recipe::new(kind), scoring: None, decision: DecisionOptions::default(), keep }
+    }
+
+    /// Whether the terms of documents are needed after they were counted.
+    fn needs_terms(&self) -> bool {
+        self.keep == Keep::Vectors || !matches!(self.scoring, Some(Scoring::NaiveBayes(_)))
     }
 }
 
-fn default_parameters(kind: Kind) -> Parameters {
-    // Measured: 0.01 to 0.1 is several times better than Laplace's 1 on mail and on topics.
-    let alpha = match kind {
-        Kind::Mail => 0.01,
-        Kind::Text => 0.1,
-    };
-    Parameters {
-        likelihood: Likelihood::Multinomial,
-        counting: Counting::Presence,
-        alpha: Smoothing::try_from(alpha).unwrap_or(Smoothing::LAPLACE),
-        prior: ClassPrior::Learned,
-        features: FeatureLimits::default(),
-    }
-}
+/// Terms with the trainer's own ids and their counts, ordered by fingerprint.
+pub(crate) type Terms = Box<[(TermId, u32)]>;
 
-/// A document whose terms still have the trainer's own ids, ordered by fingerprint.
-struct Counted {
-    digest: [u8; 16],
-    class: ClassId,
-    group: u64,
-    terms: Box<[(TermId, u32)]>,
+/// A document as it was counted.
+pub(crate) struct Learned {
+    pub(crate) digest: [u8; 16],
+    pub(crate) class: ClassId,
+    pub(crate) date: i64,
+    pub(crate) group: u64,
+    pub(crate) terms: Terms,
+    pub(crate) windows: Vec<Terms>,
 }
 
 /// Counts labelled documents into a model.
@@ -88,20 +76,13 @@ struct Counted {
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```
 pub struct Trainer {
-    options: TrainOptions,
+    pub(crate) options: TrainOptions,
     extractor: Extractor,
-    vocabulary: Vocabulary,
-    classes: Classes,
-    statistics: Statistics,
-    documents: Vec<Counted>,
-    buffers: Buffers,
-}
-
-#[derive(Default)]
-struct Buffers {
-    terms: TermScratch,
-    ids: Vec<TermId>,
-    vector: CountVector,
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) classes: Classes,
+    pub(crate) statistics: Statistics,
+    pub(crate) documents: Vec<Learned>,
+    pub(crate) counted: Counted,
 }
 
 impl Trainer {
@@ -119,7 +100,7 @@ impl Trainer {
             classes: Classes::new(Vec::<String>::new())?,
             statistics: Statistics::new(0),
             documents: Vec::new(),
-            buffers: Buffers::default(),
+            counted: Counted::default(),
         })
     }
 
@@ -133,9 +114,18 @@ impl Trainer {
         &self.classes
     }
 
-    /// The same trainer with other parameters: what was counted does not depend on them.
-    pub fn with_parameters(mut self, parameters: Parameters) -> Self {
-        self.options.parameters = parameters;
+    /// The same trainer with another scoring: what was counted does not depend on it.
+    ///
+    /// A trainer that began with naive Bayes and digests only has not kept what weighted scoring is fitted to; its
+    /// correction and calibration then learn nothing.
+    pub fn with_scoring(mut self, scoring: Scoring) -> Self {
+        self.options.scoring = Some(scoring);
+        self
+    }
+
+    /// The same trainer with other demands on decisions between two classes.
+    pub fn with_decision(mut self, decision: DecisionOptions) -> Self {
+        self.options.decision = decision;
         self
     }
 
@@ -144,38 +134,38 @@ impl Trainer {
     /// # Errors
     /// If the document is of the wrong kind, the label not acceptable or a count overflows; nothing is learned then.
     pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
-        let Buffers { terms, ids, vector } = &mut self.buffers;
-        ids.clear();
-        let (vocabulary, mut full) = (&mut self.vocabulary, None);
-        let mut body = Xxh3::new();
-        self.extractor.for_each_term(document, terms, |term, in_body| match vocabulary.intern(term) {
-            Ok(id) => {
-                ids.push(id);
-                if in_body {
-                    body.update(term.as_bytes());
-                    body.update(b"\0");
-                }
-            }
-            Err(error) => full = Some(error),
-        })?;
-        if let Some(error) = full {
-            return Err(error.into());
-        }
-        vector.assign_ids(ids);
+        let group = self.count(document)?;
         let class = self.class_of(label)?;
-        let vector = &self.buffers.vector;
-        self.statistics.observe(class, vector.row())?;
-        let mut terms: Box<[_]> = vector.row().iter().collect();
-        terms.sort_unstable_by_key(|(id, _)| self.vocabulary.fingerprint(*id));
-        let prints = terms.iter().map(|(id, n)| (self.vocabulary.fingerprint(*id).unwrap_or_default(), *n));
-        let digest = digest(self.options.recipe.version, prints);
-        let terms = if self.options.keep == Keep::Vectors { terms } else { Box::default() };
-        self.documents.push(Counted { digest, class, group: body.digest(), terms });
+        let whole = self.counted.whole();
+        self.statistics.observe(class, whole)?;
+        let terms = by_fingerprint(whole, &self.vocabulary);
+        let digest = digest(self.options.recipe.version, &terms, &self.vocabulary);
+        let (terms, windows) = if self.options.needs_terms() {
+            (terms, self.counted.windows().map(|window| by_fingerprint(window, &self.vocabulary)).collect())
+        } else {
+            (Terms::default(), Vec::new())
+        };
+        let date = self.counted.date().unwrap_or(NO_DATE);
+        self.documents.push(Learned { digest, class, date, group, terms, windows });
         Ok(())
     }
 
+    /// Counts a document without learning it, and returns a hash of its body.
+    pub(crate) fn count(&mut self, document: Document<'_>) -> Result<u64> {
+        let vocabulary = &mut self.vocabulary;
+        let mut body = Xxh3::new();
+        self.extractor.count(document, &mut self.counted, |term, in_body| {
+            if in_body {
+                body.update(term.as_bytes());
+                body.update(b"\0");
+            }
+            Ok(vocabulary.intern(term)?)
+        })?;
+        Ok(body.digest())
+    }
+
     /// The class of a label, new if it was not seen before: then those after it move up.
-    fn class_of(&mut self, label: &str) -> Result<ClassId> {
+    pub(crate) fn class_of(&mut self, label: &str) -> Result<ClassId> {
         if let Some(class) = self.classes.index(label) {
             return Ok(class);
         }
@@ -202,132 +192,17 @@ impl Trainer {
         let terms = self.vocabulary.merge(&other.vocabulary)?;
         self.statistics.merge_mapped(&other.statistics, &terms)?;
         for document in &mut other.documents {
-            document.terms.iter_mut().for_each(|(id, _)| *id = terms[*id as usize]);
+            let ids = document.terms.iter_mut().chain(document.windows.iter_mut().flatten());
+            ids.for_each(|(id, _)| *id = terms[*id as usize]);
         }
         self.documents.append(&mut other.documents);
         Ok(())
     }
-
-    /// The model of everything learned.
-    ///
-    /// # Errors
-    /// If there are fewer than two labels, or the model is larger than its format allows.
-    pub fn finish(self) -> Result<Model> {
-        if self.classes.len() < 2 {
-            return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
-        }
-        let mut order = self.vocabulary.canonical_order();
-        // Terms of documents that were refused have no counts, and so no place in the vocabulary.
-        order.retain(|id| self.statistics.cells(*id).next().is_some());
-        let mut canonical = vec![0; self.vocabulary.len()];
-        for (new, old) in order.iter().enumerate() {
-            canonical[*old as usize] = new as TermId;
-        }
-        let statistics = self.statistics.permuted(&order);
-        let Ok(summary) = self.options.parameters.summarize(&statistics);
-        let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
-        let (documents, vectors) = document_sections(self.documents, &canonical)?;
-        let sections = [&terms, &cells, &texts, &documents, &vectors];
-        let header = Header {
-            recipe: self.options.recipe,
-            keep: self.options.keep,
-            parameters: self.options.parameters,
-            classes: self.classes,
-            totals: statistics.totals().to_vec(),
-            summary,
-            lengths: sections.map(|s| s.len() as u64),
-        };
-        // A prior or smoothing that does not fit is told now, not when the file is opened.
-        tamis_model::NaiveBayes::new(&header.parameters, &header.summary)?;
-        Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
-    }
 }
 
-fn term_sections(
-    vocabulary: &Vocabulary,
-    order: &[TermId],
-    statistics: &Statistics,
-) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>)> {
-    let (mut terms, mut cells, mut texts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut n_cells = 0u64;
-    for (new, old) in order.iter().enumerate() {
-        let text = vocabulary.term(*old).unwrap_or_default();
-        texts.extend_from_slice(text.as_bytes());
-        for cell in statistics.cells(new as TermId) {
-            let record = CellRecord { class: cell.class.into(), df: cell.df.into(), tf: cell.tf.into() };
-            cells.extend_from_slice(record.as_bytes());
-            n_cells += 1;
-        }
-        let record = TermRecord {
-            fingerprint: fingerprint(text).into(),
-            cells_end: limited("cells", n_cells)?.into(),
-            text_end: limited("bytes of terms", texts.len() as u64)?.into(),
-        };
-        terms.extend_from_slice(record.as_bytes());
-    }
-    Ok((terms, cells, texts))
-}
-
-fn limited(what: &'static str, got: u64) -> Result<u32> {
-    u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
-}
-
-fn document_sections(mut documents: Vec<Counted>, canonical: &[TermId]) -> Result<(Vec<u8>, Vec<u8>)> {
-    let (mut records, mut vectors) = (Vec::new(), Vec::new());
-    let identity = |document: &Counted| (document.digest, document.class);
-    // The same terms can come in another order: the group is then that of whichever is first here, whoever came first.
-    documents.sort_unstable_by_key(|document| (identity(document), document.group));
-    for equal in documents.chunk_by(|a, b| identity(a) == identity(b)) {
-        // Ordered by fingerprint, which is the order of canonical ids.
-        let (ids, counts) = equal[0].terms.iter().map(|(id, n)| (canonical[*id as usize], *n)).unzip();
-        let vector = CountVector::new(ids, counts)
-            .map_err(|e| Error::inconsistent("vectors", "terms ordered by fingerprint", e))?;
-        encode_vector(vector.row(), &mut vectors);
-        let record = DocumentRecord {
-            digest: equal[0].digest,
-            class: equal[0].class.into(),
-            multiplicity: limited("copies of a document", equal.len() as u64)?.into(),
-            date: NO_DATE.into(),
-            group: equal[0].group.into(),
-            vector_end: (vectors.len() as u64).into(),
-        };
-        records.extend_from_slice(record.as_bytes());
-    }
-    Ok((records, vectors))
-}
-
-/// A trained model: the bytes of its file.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Model {
-    bytes: Vec<u8>,
-}
-
-impl std::fmt::Debug for Model {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Model({} bytes)", self.bytes.len())
-    }
-}
-
-impl Model {
-    /// The bytes of the model file. Equal learning gives equal bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
-    /// never a part. Writers take turns on `PATH.lock`.
-    ///
-    /// # Errors
-    /// If the file cannot be written; what was there stays.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        save::replace(path.as_ref(), &self.bytes)
-    }
-
-    /// The filter that this model is.
-    ///
-    /// # Errors
-    /// None that is not a defect of this crate.
-    pub fn into_filter(self) -> Result<Filter> {
-        Filter::from_bytes(self.bytes)
-    }
+/// The counts of a row, ordered by the fingerprints of their terms.
+pub(crate) fn by_fingerprint(row: CountRow<'_>, vocabulary: &Vocabulary) -> Terms {
+    let mut terms: Terms = row.iter().collect();
+    terms.sort_unstable_by_key(|(id, _)| vocabulary.fingerprint(*id));
+    terms
 }

@@ -60,16 +60,37 @@ const PREFIXES: &[&str] = &[
 /// assert!(!is_ignored("Received") && !is_ignored("Authentication-Results"));
 /// ```
 pub fn is_ignored(name: &str) -> bool {
-    let name = name.as_bytes();
-    NAMES.iter().any(|ignored| name.eq_ignore_ascii_case(ignored.as_bytes()))
-        || PREFIXES
-            .iter()
-            .any(|prefix| name.get(..prefix.len()).is_some_and(|n| n.eq_ignore_ascii_case(prefix.as_bytes())))
+    NAMES.iter().any(|ignored| name.eq_ignore_ascii_case(ignored))
+        || PREFIXES.iter().any(|prefix| begins_with(name, prefix))
+}
+
+/// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.
+pub(crate) fn matches_any(name: &str, patterns: &[String]) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
+        Some(prefix) => begins_with(name, prefix),
+        None => name.eq_ignore_ascii_case(pattern),
+    })
+}
+
+fn begins_with(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns() {
+        let patterns = ["X-Ours", "x-gate-*"].map(str::to_owned);
+        for name in ["x-ours", "X-GATE-1", "x-gate-"] {
+            assert!(matches_any(name, &patterns), "{name}");
+        }
+        for name in ["", "x-ours2", "x-gate", "Subject"] {
+            assert!(!matches_any(name, &patterns), "{name}");
+        }
+        assert!(matches_any("any", &["*".to_owned()]) && !matches_any("any", &[]));
+    }
 
     #[test]
     fn names_and_prefixes() {

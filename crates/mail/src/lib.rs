@@ -40,6 +40,7 @@ mod message;
 mod mime;
 mod parameters;
 pub mod passthrough;
+mod terms;
 mod transfer;
 
 pub use charset::decode_text;
@@ -47,3 +48,4 @@ pub use detect::looks_like_mail;
 pub use html::{HtmlText, html_links, html_to_text, read_html};
 pub use limits::{Limits, LimitsHit};
 pub use message::{Header, Message, Part};
+pub use terms::Piece;

@@ -2,7 +2,7 @@
 use crate::encoded_word::decode_words;
 use crate::fields::Fields;
 use crate::html::html_to_text;
-use crate::ignored::is_ignored;
+use crate::ignored::{is_ignored, matches_any};
 use crate::limits::{Limits, LimitsHit};
 use crate::mime;
 use std::borrow::Cow;
@@ -74,11 +74,25 @@ impl Message {
     ///
     /// A leading mbox `From ` line is dropped. Bytes without header block are a body in plain text.
     pub fn parse(raw: &[u8], limits: &Limits) -> Message {
+        Message::parse_ignoring(raw, limits, &[])
+    }
+
+    /// Reads a message without the header fields of these names either, in any case; a name that ends with
+    /// `*` stands for all that begin so.
+    ///
+    /// ```
+    /// use tamis_mail::{Limits, Message};
+    ///
+    /// let raw = b"X-Our-Gateway: 1\nSubject: Offer\n\n";
+    /// let message = Message::parse_ignoring(raw, &Limits::default(), &["x-our-*".to_owned()]);
+    /// assert_eq!(message.headers().len(), 1);
+    /// ```
+    pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
         let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
         let headers = Fields::new(raw)
             .take(limits.headers)
-            .filter(|field| !is_ignored(field.name))
+            .filter(|field| !is_ignored(field.name) && !matches_any(field.name, extra_ignored))
             .map(|field| Header {
                 name: field.name.to_owned(),
                 value: decode_words(&field.unfolded()).into_owned(),
@@ -95,7 +109,12 @@ impl Message {
 
     /// The value of the first field of this name, in any case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value.as_str())
+        self.values(name).next()
+    }
+
+    /// The values of all fields of this name.
+    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.headers.iter().filter(move |h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value.as_str())
     }
 
     /// The decoded subject, empty if there is none.
@@ -132,7 +151,8 @@ impl Message {
         }
     }
 
-    fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+    /// The texts of the parts that have one, HTML converted.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.parts.iter().map(Part::plain_text).filter(|text| !text.is_empty())
     }
 }

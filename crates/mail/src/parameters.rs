@@ -102,7 +102,8 @@ fn split_charset(value: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn percent_decode(text: &str) -> Vec<u8> {
+/// The bytes behind percent-encoding; what is none stays.
+pub(crate) fn percent_decode(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -5,6 +5,7 @@
 //! ```
 //!
 //! * A [`WordRule`] says what a word is: Unicode's segmentation, or the runs that tell spam from ham.
+//! * [`normalize`] undoes disguise: invisible characters, variants and look-alikes of letters.
 //! * A [`Tokenizer`] makes terms of words: length, case, stop words, stems, n-grams; pairs of characters where
 //!   a script has no spaces; or n-grams of characters. Everything it does is in its [`TokenizerOptions`].
 //! * A [`Vocabulary`] numbers terms and finds them by their 64-bit [`fingerprint`].
@@ -40,6 +41,7 @@ mod language;
 mod mail;
 mod matrix;
 mod ngrams;
+mod normalize;
 mod options;
 pub mod reference;
 mod scan;
@@ -56,6 +58,7 @@ pub use counts::{CountRow, CountVector};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
 pub use language::Language;
 pub use matrix::CountMatrix;
+pub use normalize::normalize;
 pub use options::{Terms, TokenizerOptions};
 pub use tokenizer::{Scratch, Tokenizer};
 pub use vocabulary::{TermId, Vocabulary, fingerprint};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::OptionsError;
 use crate::fold::fold_into;
 use crate::language::Language;
+use crate::normalize::normalize;
 use crate::words::WordRule;
 
 /// The largest n of an n-gram.
@@ -57,6 +58,7 @@ impl Terms {
 /// | Name | `text()` | `mail()` | Purpose | Range |
 /// | --- | --- | --- | --- | --- |
 /// | `word_rule` | `Unicode` | `Mail` | what a word is | |
+/// | `normalize` | true | true | undo invisible and look-alike characters | |
 /// | `fold_case` | true | true | upper and lower case are one | |
 /// | `stop_words` | none | none | words to leave out | |
 /// | `stemmer` | none | none | reduce words to their stems | |
@@ -79,9 +81,12 @@ impl Terms {
 pub struct TokenizerOptions {
     /// What counts as a word. By default, [`WordRule::Unicode`].
     pub word_rule: WordRule,
+    /// Whether words are cut from the text that [`normalize`](crate::normalize()) makes. By default, true.
+    pub normalize: bool,
     /// Whether upper and lower case are one: characters are lower-cased one by one. By default, true.
     pub fold_case: bool,
-    /// Words to leave out, compared after case folding and before stemming. By default, none.
+    /// Words to leave out, compared after normalization and case folding and before
+    /// stemming. By default, none.
     pub stop_words: Vec<String>,
     /// The language whose stems stand for words. By default, none.
     pub stemmer: Option<Language>,
@@ -103,6 +108,7 @@ impl TokenizerOptions {
     pub fn text() -> Self {
         TokenizerOptions {
             word_rule: WordRule::Unicode,
+            normalize: true,
             fold_case: true,
             stop_words: Vec::new(),
             stemmer: None,
@@ -118,7 +124,7 @@ impl TokenizerOptions {
         TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, ..Self::text() }
     }
 
-    /// The same options with stop words folded (if case is), sorted and unique, when all are in range.
+    /// The same options with stop words normalized and folded (if text is), sorted and unique, when all are in range.
     pub(crate) fn checked(mut self) -> Result<Self, OptionsError> {
         self.terms.check()?;
         let (min_chars, max_chars) = (self.min_chars, self.max_chars);
@@ -127,6 +133,12 @@ impl TokenizerOptions {
         }
         if !(1..=max_chars).contains(&min_chars) {
             return Err(OptionsError::MinChars { got: min_chars, max_chars });
+        }
+        if self.normalize {
+            let mut buffer = String::new();
+            for word in &mut self.stop_words {
+                *word = normalize(word, &mut buffer).to_owned();
+            }
         }
         if self.fold_case {
             for word in &mut self.stop_words {

@@ -8,6 +8,7 @@ use crate::counts::CountVector;
 use crate::error::{OptionsError, VocabularyFull};
 use crate::fold::fold_into;
 use crate::ngrams::{WordWindow, collapse_into, for_each_char_ngram};
+use crate::normalize::normalize;
 use crate::options::{Terms, TokenizerOptions};
 use crate::stems::StemCache;
 use crate::unspaced::{Piece, Runs};
@@ -36,6 +37,7 @@ pub struct Tokenizer {
 /// Takes as much memory as the longest text given so far, and at most some 5 MB for stems.
 #[derive(Clone, Default, Debug)]
 pub struct Scratch {
+    normal: String,
     text: String,
     ids: Vec<TermId>,
     window: WordWindow,
@@ -50,7 +52,7 @@ struct WordScratch {
 }
 
 impl Tokenizer {
-    /// A tokenizer with these options, its stop words sorted and unique, and folded if case is.
+    /// A tokenizer with these options, its stop words sorted and unique, normalized and folded if text is.
     ///
     /// # Errors
     /// An option out of the range that [`TokenizerOptions`] states.
@@ -67,14 +69,15 @@ impl Tokenizer {
 
     /// Calls `emit` with every term of `text`, in order and as often as it occurs.
     ///
-    /// A word passes, in this order: its length in characters, case folding, stop words, stemming, n-grams.
+    /// Words are cut from the normalized text. A word passes, in this order: its length in characters, case folding, stop words, stemming, n-grams.
     pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
+        let Scratch { normal, text: lower, window, words, .. } = scratch;
+        let text = if self.options.normalize { normalize(text, normal) } else { text };
         let fold_case = self.options.fold_case;
         if let Terms::Characters { min, max } = self.options.terms {
-            collapse_into(text, fold_case, &mut scratch.text);
-            return for_each_char_ngram(&scratch.text, min.into(), max.into(), emit);
+            collapse_into(text, fold_case, lower);
+            return for_each_char_ngram(lower, min.into(), max.into(), emit);
         }
-        let Scratch { text: lower, window, words, .. } = scratch;
         let text = if fold_case {
             // All ASCII at once, which is faster than word by word and moves no word boundary.
             lower.clear();

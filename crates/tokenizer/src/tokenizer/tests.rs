@@ -134,6 +134,19 @@ fn characters() {
 }
 
 #[test]
+fn disguise_is_undone_or_not() {
+    let text = "v\u{456}a\u{200b}gra Ｖｉａｇｒａ";
+    check(TokenizerOptions::text(), text, &["viagra", "viagra"]);
+    check(TokenizerOptions::mail(), text, &["viagra", "viagra"]);
+    let characters = TokenizerOptions { terms: Terms::Characters { min: 3, max: 3 }, ..Default::default() };
+    check(characters, "р\u{ad}ау", &["pay"]);
+    let as_it_stands = TokenizerOptions { normalize: false, ..TokenizerOptions::text() };
+    check(as_it_stands, "v\u{456}а ＶＩＰ", &["v\u{456}а", "ｖｉｐ"]);
+    let stop = TokenizerOptions { stop_words: stop_words(&["ＴＨＥ"]), ..TokenizerOptions::text() };
+    check(stop, "the ｔhe end", &["end"]);
+}
+
+#[test]
 fn counting() {
     let tokenizer = Tokenizer::new(TokenizerOptions::text()).unwrap();
     let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
@@ -159,10 +172,11 @@ fn any_options() -> impl Strategy<Value = TokenizerOptions> {
     ];
     let stop = prop::collection::vec(prop::sample::select(vec!["A", "é", "カ", "漢字"]), 0..3);
     let language = prop::option::of(prop::sample::select(Language::ALL.to_vec()));
-    (any::<[bool; 3]>(), terms, stop, language, 1..3_u16, 3..30_u16).prop_map(
-        |([mail, fold_case, unspaced_bigrams], terms, stop, stemmer, min_chars, max_chars)| {
+    (any::<[bool; 4]>(), terms, stop, language, 1..3_u16, 3..30_u16).prop_map(
+        |([mail, normalize, fold_case, unspaced_bigrams], terms, stop, stemmer, min_chars, max_chars)| {
             TokenizerOptions {
                 word_rule: if mail { WordRule::Mail } else { WordRule::Unicode },
+                normalize,
                 fold_case,
                 stop_words: stop_words(&stop),
                 stemmer,
@@ -196,7 +210,12 @@ proptest! {
 
     #[test]
     fn plain_words_are_the_folded_words_of_the_rule(text in text()) {
-        let options = TokenizerOptions { unspaced_bigrams: false, max_chars: 256, ..TokenizerOptions::text() };
+        let options = TokenizerOptions {
+            normalize: false,
+            unspaced_bigrams: false,
+            max_chars: 256,
+            ..TokenizerOptions::text()
+        };
         let fold = |word: &&str| {
             let mut folded = String::new();
             fold_into(word, &mut folded);

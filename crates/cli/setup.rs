@@ -1,0 +1,181 @@
+//! Arguments made into the library's settings.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use tamis_filter::{
+    ClassPrior, Classes, CorrectionOptions, Counting, Decision, DecisionOptions, Filter, Keep, Kind,
+    Likelihood, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted,
+    positive_class,
+};
+
+use crate::args::{DecisionArgs, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
+
+/// How documents become terms.
+pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
+    let mut recipe = Recipe::new(kind);
+    recipe.content_only = args.content_only;
+    recipe.windows = args.windows;
+    recipe.ignored_headers = args.ignore_header.clone();
+    set_terms(&mut recipe.tokenizer, args)?;
+    Ok(recipe)
+}
+
+fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
+    options.word_rule = args.words.unwrap_or(options.word_rule);
+    options.fold_case &= !args.keep_case;
+    options.stemmer = args.stem;
+    options.min_chars = args.min_chars.unwrap_or(options.min_chars);
+    options.max_chars = args.max_chars.unwrap_or(options.max_chars);
+    if let Some(path) = &args.stop_words {
+        let words = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        options.stop_words = words.split_whitespace().map(str::to_owned).collect();
+    }
+    options.terms = match (args.ngrams, args.characters) {
+        (Some(span), _) => Terms::Words { min: span.min, max: span.max },
+        (_, Some(span)) => Terms::Characters { min: span.min, max: span.max },
+        _ => options.terms,
+    };
+    Ok(())
+}
+
+/// What can be settled before the labels are known.
+pub(crate) fn train_options(
+    recipe_args: &RecipeArgs,
+    scoring_args: &ScoringArgs,
+    kind: Kind,
+) -> Result<TrainOptions> {
+    let mut options = TrainOptions::new(kind);
+    options.recipe = recipe(recipe_args, kind)?;
+    if scoring_args.asks_for_naive_bayes() {
+        options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
+    } else if options.keep == Keep::Digests {
+        options.scoring = None;
+    }
+    Ok(options)
+}
+
+impl ScoringArgs {
+    fn asks_for_naive_bayes(&self) -> bool {
+        let option = self.occurrences
+            || self.class_prior.is_some()
+            || self.min_df.is_some()
+            || self.max_df.is_some()
+            || self.max_features.is_some();
+        matches!(self.likelihood, Some(LikelihoodName::Multinomial | LikelihoodName::Bernoulli))
+            || (self.likelihood.is_none() && option)
+    }
+
+    /// The scoring asked for, now that the labels are known.
+    pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
+        let alpha = self.alpha.map(Smoothing::try_from).transpose().context("--alpha")?;
+        let weighted = self.likelihood == Some(LikelihoodName::Weighted);
+        if weighted && classes.len() != 2 {
+            bail!("--likelihood weighted: expected two labels, got {}", classes.len());
+        }
+        if !self.asks_for_naive_bayes() && (weighted || classes.len() == 2) {
+            if self.occurrences || self.class_prior.is_some() || self.min_df.is_some() {
+                bail!("--likelihood weighted: expected no options of naive Bayes beside it");
+            }
+            let mut settings = Weighted::default();
+            settings.alpha = alpha.unwrap_or(settings.alpha);
+            settings.correction = match self.correction {
+                Some(Switch::Off) => None,
+                _ => Some(CorrectionOptions::default()),
+            };
+            return Ok(Scoring::Weighted(settings));
+        }
+        if self.correction == Some(Switch::On) {
+            bail!("--correction: expected two labels and weighted scoring");
+        }
+        Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
+    }
+
+    fn parameters(&self, alpha: Option<Smoothing>, classes: &Classes) -> Result<Parameters> {
+        let mut parameters = Scoring::parameters();
+        if self.likelihood == Some(LikelihoodName::Bernoulli) {
+            parameters.likelihood = Likelihood::Bernoulli;
+        }
+        if self.occurrences {
+            parameters.counting = Counting::Occurrences;
+        }
+        parameters.alpha = alpha.unwrap_or(parameters.alpha);
+        parameters.features.min_df = self.min_df.unwrap_or(parameters.features.min_df);
+        parameters.features.max_df = self.max_df;
+        parameters.features.max_features = self.max_features;
+        if let Some(prior) = &self.class_prior {
+            parameters.prior = class_prior(prior, classes)?;
+        }
+        Ok(parameters)
+    }
+}
+
+fn class_prior(argument: &str, classes: &Classes) -> Result<ClassPrior> {
+    let pair = |pair: &str| {
+        let (label, share) = pair.rsplit_once('=')?;
+        Some((label.to_owned(), share.parse::<f64>().ok()?))
+    };
+    let mut given: BTreeMap<String, f64> = match argument {
+        "learned" => return Ok(ClassPrior::Learned),
+        "smoothed" => return Ok(ClassPrior::Smoothed),
+        "uniform" => return Ok(ClassPrior::Uniform),
+        _ => argument.split(',').map(pair).collect::<Option<_>>().with_context(|| {
+            format!("--class-prior: expected learned, smoothed, uniform or LABEL=P,LABEL=P, got {argument:?}")
+        })?,
+    };
+    let mut take = |label: &str| {
+        given.remove(label).with_context(|| format!("--class-prior: expected a share for {label:?}"))
+    };
+    let shares = classes.iter().map(|(_, label)| take(label)).collect::<Result<_>>()?;
+    match given.into_keys().next() {
+        None => Ok(ClassPrior::Given(shares)),
+        Some(label) => bail!("--class-prior: expected labels of the documents, got {label:?}"),
+    }
+}
+
+impl DecisionArgs {
+    fn is_empty(&self) -> bool {
+        self.prior.is_none() && self.cost.is_none()
+    }
+
+    /// What is asked of decisions at training time.
+    pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
+        let cost = self.cost.map(|cost| cost.0);
+        Ok(DecisionOptions { max_fpr, cost, prior: self.positive_share(classes)? })
+    }
+
+    /// Changes how an open filter decides.
+    pub(crate) fn apply(&self, filter: &mut Filter) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        if !matches!(filter.information().scoring, Scoring::Weighted(_)) {
+            bail!("--prior and --cost: expected a model of two labels with weighted scoring");
+        }
+        let mut decision: Decision = filter.decision();
+        if let Some(share) = self.positive_share(filter.classes())? {
+            let information = filter.information();
+            let all: u64 = information.totals.iter().map(|t| t.documents).sum();
+            let positive = information.totals[usize::from(positive_class(filter.classes()))].documents;
+            decision = decision.expecting(share, positive as f64 / all as f64)?;
+        }
+        if let Some(cost) = self.cost {
+            decision = decision.costing(cost.0)?;
+        }
+        filter.set_decision(decision);
+        Ok(())
+    }
+
+    /// The share to expect of the class that is looked for.
+    fn positive_share(&self, classes: &Classes) -> Result<Option<f64>> {
+        let Some(argument) = &self.prior else { return Ok(None) };
+        let parsed =
+            argument.rsplit_once('=').and_then(|(label, share)| Some((label, share.parse::<f64>().ok()?)));
+        let Some((label, share)) = parsed.filter(|(_, share)| *share > 0.0 && *share < 1.0) else {
+            bail!("--prior: expected LABEL=SHARE with a share between 0 and 1, got {argument:?}");
+        };
+        let class = classes.index(label).filter(|_| classes.len() == 2);
+        let class = class.with_context(|| format!("--prior: expected one of two labels, got {label:?}"))?;
+        Ok(Some(if class == positive_class(classes) { share } else { 1.0 - share }))
+    }
+}

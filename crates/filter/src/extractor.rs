@@ -1,0 +1,273 @@
+//! Documents to count vectors, as a recipe says.
+
+use tamis_mail::{Message, Piece};
+use tamis_tokenizer::{CountRow, CountVector, TermId, Tokenizer};
+
+use crate::error::{Error, Result};
+use crate::recipe::{Document, Kind, RECIPE_VERSION, Recipe};
+
+/// A recipe made ready to run.
+pub(crate) struct Extractor {
+    recipe: Recipe,
+    tokenizer: Tokenizer,
+}
+
+/// A document as counts, and the buffers that made it so.
+#[derive(Default)]
+pub(crate) struct Counted {
+    scratch: tamis_tokenizer::Scratch,
+    term: String,
+    /// Terms of everything but the body.
+    outside: Vec<TermId>,
+    body: Vec<TermId>,
+    /// Where in `body` each piece of half a window ends.
+    halves: Vec<usize>,
+    ids: Vec<TermId>,
+    whole: CountVector,
+    windows: Vec<CountVector>,
+    n_windows: usize,
+    date: Option<i64>,
+}
+
+impl Counted {
+    /// The whole document.
+    pub(crate) fn whole(&self) -> CountRow<'_> {
+        self.whole.row()
+    }
+
+    /// Its windows: what lies outside the body with one stretch of the body. None if the body is no longer than one.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.windows[..self.n_windows].iter().map(CountVector::row)
+    }
+
+    /// When the document was written, in seconds since 1970, where it says so.
+    pub(crate) fn date(&self) -> Option<i64> {
+        self.date
+    }
+
+    fn clear(&mut self) {
+        self.date = None;
+        self.outside.clear();
+        self.body.clear();
+        self.halves.clear();
+        self.n_windows = 0;
+    }
+
+    /// Counts what was gathered.
+    fn count(&mut self) {
+        self.ids.clear();
+        self.ids.extend(self.outside.iter().chain(&self.body));
+        self.whole.assign_ids(&mut self.ids);
+        if self.halves.len() <= 2 {
+            return;
+        }
+        let mut start = 0;
+        for pair in self.halves.windows(2) {
+            self.ids.clear();
+            self.ids.extend(self.outside.iter().chain(&self.body[start..pair[1]]));
+            if self.windows.len() == self.n_windows {
+                self.windows.push(CountVector::default());
+            }
+            self.windows[self.n_windows].assign_ids(&mut self.ids);
+            self.n_windows += 1;
+            start = pair[0];
+        }
+    }
+}
+
+impl Extractor {
+    pub(crate) fn new(mut recipe: Recipe) -> Result<Self> {
+        if recipe.version != RECIPE_VERSION {
+            return Err(Error::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version });
+        }
+        let tokenizer = Tokenizer::new(recipe.tokenizer)?;
+        recipe.tokenizer = tokenizer.options().clone();
+        Ok(Extractor { recipe, tokenizer })
+    }
+
+    pub(crate) fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Counts a document. `find` gives the id of a term, and is told whether it is of the body.
+    pub(crate) fn count(
+        &self,
+        document: Document<'_>,
+        counted: &mut Counted,
+        mut find: impl FnMut(&str, bool) -> Result<TermId>,
+    ) -> Result<()> {
+        counted.clear();
+        let recipe = &self.recipe;
+        let mut outcome = Ok(());
+        match (document, recipe.kind) {
+            (Document::Mail(raw), Kind::Mail) => {
+                let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
+                counted.date = message.date();
+                message.for_each_piece(recipe.content_only, |piece| {
+                    let added = match piece {
+                        Piece::Words { prefix, text } => self.add_words(prefix, text, counted, &mut find),
+                        Piece::Term(term) => find(term, false).map(|id| counted.outside.push(id)),
+                    };
+                    outcome = std::mem::replace(&mut outcome, Ok(())).and(added);
+                });
+            }
+            (Document::Text(text), Kind::Text) => outcome = self.add_words("", text, counted, &mut find),
+            (Document::Fields(fields), _) => {
+                let mut prefix = String::new();
+                for (field, text) in fields {
+                    prefix.clear();
+                    if !field.is_empty() {
+                        prefix.push_str(if field.eq_ignore_ascii_case("subject") { "s" } else { field });
+                        prefix.push(':');
+                    }
+                    outcome = outcome.and(self.add_words(&prefix, text, counted, &mut find));
+                }
+            }
+            (Document::Mail(_), expected) => return Err(Error::Kind { expected, got: Kind::Mail }),
+            (Document::Text(_), expected) => return Err(Error::Kind { expected, got: Kind::Text }),
+        }
+        outcome?;
+        counted.count();
+        Ok(())
+    }
+
+    fn add_words(
+        &self,
+        prefix: &str,
+        text: &str,
+        counted: &mut Counted,
+        find: &mut impl FnMut(&str, bool) -> Result<TermId>,
+    ) -> Result<()> {
+        let Counted { scratch, term, outside, body, halves, .. } = counted;
+        let mut add = |text: &str, ids: &mut Vec<TermId>| {
+            let mut outcome = Ok(());
+            self.terms(prefix, text, scratch, term, &mut |term| match find(term, prefix.is_empty()) {
+                Ok(id) => ids.push(id),
+                Err(error) => outcome = Err(error),
+            });
+            outcome
+        };
+        match self.recipe.windows {
+            Some(window) if prefix.is_empty() => {
+                for half in pieces(text, (window as usize / 2).max(1)) {
+                    add(half, body)?;
+                    halves.push(body.len());
+                }
+                Ok(())
+            }
+            _ if prefix.is_empty() => add(text, body),
+            _ => add(text, outside),
+        }
+    }
+
+    /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing
+    /// in a body can pose as a header.
+    fn terms(
+        &self,
+        prefix: &str,
+        text: &str,
+        scratch: &mut tamis_tokenizer::Scratch,
+        buffer: &mut String,
+        emit: &mut impl FnMut(&str),
+    ) {
+        let mail = self.recipe.kind == Kind::Mail;
+        self.tokenizer.for_each_term(text, scratch, |term| {
+            let prefix = if prefix.is_empty() && mail && term.contains(':') { "body:" } else { prefix };
+            if prefix.is_empty() {
+                return emit(term);
+            }
+            buffer.clear();
+            buffer.push_str(prefix);
+            buffer.push_str(term);
+            emit(buffer);
+        });
+    }
+}
+
+/// A text in pieces of about `size` bytes, cut at white space where there is some.
+fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let least = rest.ceil_char_boundary(size.min(rest.len()));
+        // A piece may be twice the size before it is cut within a word.
+        let most = rest.ceil_char_boundary((2 * size).min(rest.len()));
+        let end = rest[least..most].find(char::is_whitespace).map_or(most, |space| least + space);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
+        let extractor = Extractor::new(recipe)?;
+        let (mut terms, mut counted) = (Vec::new(), Counted::default());
+        extractor.count(document, &mut counted, |term, _| {
+            let id = terms.iter().position(|known| known == term).unwrap_or(terms.len());
+            terms.truncate(terms.len().max(id));
+            if id == terms.len() {
+                terms.push(term.to_owned());
+            }
+            Ok(id as TermId)
+        })?;
+        Ok((terms, counted))
+    }
+
+    #[test]
+    fn fields_prefix_their_terms_and_a_body_cannot_pose_as_a_header() {
+        let mail = Document::Mail(b"Subject: Cheap pills\n\ns:cheap offer\n");
+        let (terms, _) = count(Recipe::new(Kind::Mail), mail).unwrap();
+        for term in ["s:cheap", "s:pills", "s", "cheap", "offer"] {
+            assert!(terms.iter().any(|t| t == term), "{term} of {terms:?}");
+        }
+        let mut recipe = Recipe::new(Kind::Mail);
+        recipe.tokenizer.word_rule = tamis_tokenizer::WordRule::Unicode;
+        let (terms, _) = count(recipe, Document::Fields(&[("", "s:cheap")])).unwrap();
+        assert_eq!(terms, ["body:s:cheap"]);
+        let (terms, _) = count(Recipe::new(Kind::Mail), Document::Fields(&[("Subject", "cheap")])).unwrap();
+        assert_eq!(terms, ["s:cheap"]);
+    }
+
+    #[test]
+    fn content_only_is_body_and_subject() {
+        let recipe = Recipe { content_only: true, ..Recipe::new(Kind::Mail) };
+        let (terms, _) = count(recipe, Document::Mail(b"Subject: hi\nFrom: a@example.org\n\nyou\n")).unwrap();
+        assert_eq!(terms, ["s:hi", "you"]);
+    }
+
+    #[test]
+    fn windows_hold_what_lies_outside_the_body_and_a_stretch_of_it() {
+        let recipe = Recipe { content_only: true, windows: Some(20), ..Recipe::new(Kind::Mail) };
+        let body = "Subject: hi\n\naaaa bbbb cccc dddd eeee ffff gggg\n";
+        let (terms, counted) = count(recipe, Document::Mail(body.as_bytes())).unwrap();
+        let text = |row: CountRow<'_>| {
+            row.ids().iter().map(|id| terms[*id as usize].as_str()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(text(counted.whole()), "s:hi aaaa bbbb cccc dddd eeee ffff gggg");
+        let windows: Vec<_> = counted.windows().map(text).collect();
+        assert_eq!(windows, ["s:hi aaaa bbbb cccc dddd eeee", "s:hi dddd eeee ffff gggg"]);
+    }
+
+    #[test]
+    fn pieces_cut_at_spaces_where_they_can() {
+        let cut = |text| pieces(text, 4).collect::<Vec<_>>();
+        assert_eq!(cut("ab cd ef"), ["ab cd", " ef"]);
+        assert_eq!(cut("abcdefghijk"), ["abcdefgh", "ijk"]);
+        assert_eq!(cut("ééééé"), ["éééé", "é"]);
+        assert!(cut("").is_empty());
+    }
+
+    #[test]
+    fn the_wrong_kind_and_another_recipe_are_refused() {
+        let got = count(Recipe::new(Kind::Text), Document::Mail(b"x")).err();
+        assert!(matches!(got, Some(Error::Kind { expected: Kind::Text, got: Kind::Mail })));
+        let recipe = Recipe { version: RECIPE_VERSION + 1, ..Recipe::new(Kind::Text) };
+        assert!(matches!(Extractor::new(recipe), Err(Error::RecipeVersion { .. })));
+    }
+}

@@ -1,0 +1,250 @@
+//! What was counted, made into the bytes of a model file.
+
+use std::path::Path;
+
+use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics};
+use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
+use zerocopy::IntoBytes;
+
+use crate::documents::{DocumentRecord, encode_vector};
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::fitting::{self, Fitted};
+use crate::format::{self, Header};
+use crate::save;
+use crate::scorer::{Scorer, positive_class};
+use crate::scoring::{Decision, DecisionOptions, Scoring, Weighted};
+use crate::store::{CellRecord, TermRecord, summarize};
+use crate::trainer::{Keep, Learned, Terms, Trainer};
+
+impl Trainer {
+    /// The model of everything learned.
+    ///
+    /// # Errors
+    /// If there are fewer than two labels, or the model is larger than its format allows.
+    pub fn finish(self) -> Result<Model> {
+        if self.classes.len() < 2 {
+            return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
+        }
+        let mut order = self.vocabulary.canonical_order();
+        // Terms of documents that were refused have no counts, and so no place in the vocabulary.
+        order.retain(|id| self.statistics.cells(*id).next().is_some());
+        let mut canonical = vec![0; self.vocabulary.len()];
+        for (new, old) in order.iter().enumerate() {
+            canonical[*old as usize] = new as TermId;
+        }
+        let statistics = self.statistics.permuted(&order);
+        let documents = distinct(self.documents, &canonical)?;
+        let scoring = self.options.scoring.unwrap_or_else(|| Scoring::for_classes(self.classes.len()));
+        let fitted = match &scoring {
+            Scoring::NaiveBayes(_) => None,
+            Scoring::Weighted(weighted) => Some(fit_documents(
+                weighted,
+                &self.options.decision,
+                &statistics,
+                order.len(),
+                &self.classes,
+                &documents,
+            )?),
+        };
+        let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
+        let correction = correction_section(fitted.as_ref(), order.len())?;
+        let keep = self.options.keep;
+        let (documents, vectors) = document_sections(&documents, fitted.as_ref(), keep)?;
+        let sections = [&terms, &cells, &texts, &correction, &documents, &vectors];
+        let header = Header {
+            recipe: self.options.recipe,
+            keep,
+            summary: summarize(&scoring, &statistics),
+            scoring,
+            classes: self.classes,
+            totals: statistics.totals().to_vec(),
+            decision: fitted.as_ref().map_or(Decision::PLAIN, |fitted| fitted.decision),
+            expected: fitted.and_then(|fitted| fitted.expected),
+            lengths: sections.map(|s| s.len() as u64),
+        };
+        // A prior or smoothing that does not fit is told now, not when the file is opened.
+        Scorer::new(&header)?;
+        Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
+    }
+}
+
+/// A document with canonical ids.
+struct Distinct {
+    digest: [u8; 16],
+    class: ClassId,
+    multiplicity: u32,
+    date: i64,
+    group: u64,
+    vector: CountVector,
+    windows: Vec<CountVector>,
+}
+
+impl Distinct {
+    /// The rows of which the highest score counts: the whole document and its windows.
+    fn parts(&self) -> Vec<CountRow<'_>> {
+        std::iter::once(&self.vector).chain(&self.windows).map(CountVector::row).collect()
+    }
+
+    fn labelled(&self) -> Labelled<'_> {
+        Labelled {
+            row: self.vector.row(),
+            class: self.class,
+            multiplicity: self.multiplicity,
+            group: self.group,
+        }
+    }
+}
+
+/// The documents in canonical order, equal ones as one, with canonical ids.
+fn distinct(mut documents: Vec<Learned>, canonical: &[TermId]) -> Result<Vec<Distinct>> {
+    let identity = |document: &Learned| (document.digest, document.class);
+    // The same terms can come in another order or at another time: the first by that counts, whoever came first.
+    documents.sort_unstable_by_key(|document| (identity(document), document.group, document.date));
+    let vector = |terms: &Terms| {
+        // Ordered by fingerprint, which is the order of canonical ids.
+        let (ids, counts) = terms.iter().map(|(id, n)| (canonical[*id as usize], *n)).unzip();
+        CountVector::new(ids, counts)
+            .map_err(|e| Error::inconsistent("vectors", "terms ordered by fingerprint", e))
+    };
+    documents
+        .chunk_by(|a, b| identity(a) == identity(b))
+        .map(|equal| {
+            Ok(Distinct {
+                digest: equal[0].digest,
+                class: equal[0].class,
+                multiplicity: limited("copies of a document", equal.len() as u64)?,
+                date: equal[0].date,
+                group: equal[0].group,
+                vector: vector(&equal[0].terms)?,
+                windows: equal[0].windows.iter().map(vector).collect::<Result<_>>()?,
+            })
+        })
+        .collect()
+}
+
+fn fit_documents(
+    weighted: &Weighted,
+    options: &DecisionOptions,
+    statistics: &Statistics,
+    n_terms: usize,
+    classes: &Classes,
+    documents: &[Distinct],
+) -> Result<Fitted> {
+    let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
+    let windows: Vec<Vec<CountRow<'_>>> = if documents.iter().all(|d| d.windows.is_empty()) {
+        Vec::new()
+    } else {
+        documents.iter().map(Distinct::parts).collect()
+    };
+    fitting::fit(weighted, options, statistics, n_terms as u64, &rows, &windows, positive_class(classes))
+}
+
+fn term_sections(
+    vocabulary: &Vocabulary,
+    order: &[TermId],
+    statistics: &Statistics,
+) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+    let (mut terms, mut cells, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    let mut n_cells = 0u64;
+    for (new, old) in order.iter().enumerate() {
+        let text = vocabulary.term(*old).unwrap_or_default();
+        texts.extend_from_slice(text.as_bytes());
+        for cell in statistics.cells(new as TermId) {
+            let record = CellRecord { class: cell.class.into(), df: cell.df.into(), tf: cell.tf.into() };
+            cells.extend_from_slice(record.as_bytes());
+            n_cells += 1;
+        }
+        let record = TermRecord {
+            fingerprint: fingerprint(text).into(),
+            cells_end: limited("cells", n_cells)?.into(),
+            text_end: limited("bytes of terms", texts.len() as u64)?.into(),
+        };
+        terms.extend_from_slice(record.as_bytes());
+    }
+    Ok((terms, cells, texts))
+}
+
+fn limited(what: &'static str, got: u64) -> Result<u32> {
+    u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
+}
+
+fn correction_section(fitted: Option<&Fitted>, n_terms: usize) -> Result<Vec<u8>> {
+    let mut section = Vec::new();
+    let weights = fitted.map_or(&[][..], |fitted| fitted.correction.weights());
+    if weights.iter().all(|weight| *weight == 0) {
+        return Ok(section);
+    }
+    for id in 0..n_terms {
+        let weight = weights.get(id).copied().unwrap_or(0);
+        let limit = Error::TooLarge {
+            what: "units of correction",
+            limit: i32::MAX as u64,
+            got: weight.unsigned_abs(),
+        };
+        section.extend_from_slice(&i32::try_from(weight).map_err(|_| limit)?.to_le_bytes());
+    }
+    Ok(section)
+}
+
+fn document_sections(
+    documents: &[Distinct],
+    fitted: Option<&Fitted>,
+    keep: Keep,
+) -> Result<(Vec<u8>, Vec<u8>)> {
+    let (mut records, mut vectors) = (Vec::new(), Vec::new());
+    for (i, document) in documents.iter().enumerate() {
+        if keep == Keep::Vectors {
+            encode_vector(document.vector.row(), &mut vectors);
+        }
+        let held_out = fitted.and_then(|fitted| fitted.held_out[i]);
+        let record = DocumentRecord {
+            digest: document.digest,
+            class: document.class.into(),
+            multiplicity: document.multiplicity.into(),
+            date: document.date.into(),
+            group: document.group.into(),
+            coefficient: fitted.map_or(0, |fitted| fitted.coefficients[i]).into(),
+            held_out: held_out.map_or(f32::NAN, |score| score as f32).into(),
+            vector_end: (vectors.len() as u64).into(),
+        };
+        records.extend_from_slice(record.as_bytes());
+    }
+    Ok((records, vectors))
+}
+
+/// A trained model: the bytes of its file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Model {
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model({} bytes)", self.bytes.len())
+    }
+}
+
+impl Model {
+    /// The bytes of the model file. Equal learning gives equal bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
+    /// never a part. Writers take turns on `PATH.lock`.
+    ///
+    /// # Errors
+    /// If the file cannot be written; what was there stays.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        save::replace(path.as_ref(), &self.bytes)
+    }
+
+    /// The filter that this model is.
+    ///
+    /// # Errors
+    /// None that is not a defect of this crate.
+    pub fn into_filter(self) -> Result<Filter> {
+        Filter::from_bytes(self.bytes)
+    }
+}

@@ -1,0 +1,130 @@
+//! A model's scoring, ready to run over its counts.
+
+use tamis_model::{
+    COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, NaiveBayes, WeightedLogOdds, corrected,
+};
+use tamis_tokenizer::{CountRow, CountVector, TermId};
+
+use crate::error::{Error, Result};
+use crate::extractor::Counted;
+use crate::format::Header;
+use crate::scoring::Scoring;
+use crate::store::Store;
+
+/// The label of spam: a model of two classes, one of which is called so, is a spam filter.
+const SPAM: &str = "spam";
+
+/// The class of spam, if there are two classes and one is called so.
+pub(crate) fn spam_class(classes: &Classes) -> Option<ClassId> {
+    classes.index(SPAM).filter(|_| classes.len() == 2)
+}
+
+/// Of two classes the one that is looked for: spam, else the last.
+pub fn positive_class(classes: &Classes) -> ClassId {
+    spam_class(classes).unwrap_or(classes.len().saturating_sub(1) as ClassId)
+}
+
+/// Scoring derived from a header: a few numbers, whatever the size of the model.
+pub(crate) enum Scorer {
+    Weighted(WeightedScorer),
+    NaiveBayes(NaiveBayes),
+}
+
+impl Scorer {
+    pub(crate) fn new(header: &Header) -> Result<Self> {
+        let n_classes = header.classes.len();
+        match &header.scoring {
+            Scoring::Weighted(weighted) => {
+                let positive = positive_class(&header.classes);
+                weighted.correction.as_ref().map_or(Ok(()), CorrectionOptions::check)?;
+                let log_odds =
+                    WeightedLogOdds::new(weighted.alpha, &header.totals, header.n_terms(), positive)?;
+                Ok(Scorer::Weighted(WeightedScorer { log_odds, correction: weighted.correction, positive }))
+            }
+            Scoring::NaiveBayes(parameters) => {
+                let summary = header.summary.as_ref();
+                let summary = summary.ok_or_else(|| Error::inconsistent("header", "a summary", "none"))?;
+                let bayes = NaiveBayes::new(parameters, summary)?;
+                if bayes.n_classes() != n_classes {
+                    return Err(Error::inconsistent("header", n_classes, bayes.n_classes()));
+                }
+                Ok(Scorer::NaiveBayes(bayes))
+            }
+        }
+    }
+}
+
+/// Weighted log-odds of two classes, corrected.
+pub(crate) struct WeightedScorer {
+    log_odds: WeightedLogOdds,
+    correction: Option<CorrectionOptions>,
+    pub(crate) positive: ClassId,
+}
+
+impl WeightedScorer {
+    /// The part of a document with the highest score, and that score; `None` if no term is known.
+    pub(crate) fn best<'a>(
+        &self,
+        store: &Store,
+        counted: &'a Counted,
+    ) -> Result<Option<(f64, CountRow<'a>)>> {
+        let mut best: Option<(f64, CountRow<'a>)> = None;
+        for row in std::iter::once(counted.whole()).chain(counted.windows()) {
+            if let Some(score) = self.score(store, row)?
+                && best.is_none_or(|(highest, _)| score > highest)
+            {
+                best = Some((score, row));
+            }
+        }
+        Ok(best)
+    }
+
+    fn score(&self, store: &Store, row: CountRow<'_>) -> Result<Option<f64>> {
+        let Some(log_odds) = self.log_odds.log_odds(store, row)? else { return Ok(None) };
+        let Some(options) = &self.correction else { return Ok(Some(log_odds)) };
+        let mut sum = 0i64;
+        for id in row.ids() {
+            sum += i64::from(store.correction(*id)?);
+        }
+        Ok(Some(corrected(options, log_odds, sum as f64 * Self::unit(row))))
+    }
+
+    /// What one unit of correction at a term of the row adds to its score.
+    fn unit(row: CountRow<'_>) -> f64 {
+        1.0 / (COEFFICIENT_ONE as f64 * (row.len().max(1) as f64).sqrt())
+    }
+
+    /// What every known term of a row adds to its score.
+    pub(crate) fn contributions(&self, store: &Store, row: CountRow<'_>) -> Result<Vec<(TermId, f64)>> {
+        let mut contributions = Vec::new();
+        self.log_odds.contributions(store, row, &mut contributions)?;
+        if let Some(options) = &self.correction {
+            for (id, contribution) in &mut contributions {
+                *contribution =
+                    options.mix * *contribution + f64::from(store.correction(*id)?) * Self::unit(row);
+            }
+        }
+        Ok(contributions)
+    }
+}
+
+impl WeightedScorer {
+    /// What a term says that is all a document holds; `None` for an unknown one.
+    pub(crate) fn term_weight(&self, store: &Store, id: TermId) -> Result<Option<f64>> {
+        let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
+        Ok(self.contributions(store, lone.row())?.first().map(|(_, weight)| *weight))
+    }
+}
+
+/// An id for a term that the model does not know: beyond all that it knows, so that it has no counts and no weight,
+/// yet makes the document longer. Two unknown terms rarely share one; nothing depends on it.
+pub(crate) fn unknown_id(fingerprint: u64, n_terms: usize) -> TermId {
+    let known = n_terms as u64;
+    let room = (u64::from(TermId::MAX) - known).max(1);
+    (known + fingerprint % room) as TermId
+}
+
+/// How many terms of a row the model knows.
+pub(crate) fn known_terms(store: &Store, row: CountRow<'_>) -> usize {
+    row.ids().partition_point(|id| (*id as usize) < store.n_terms())
+}

@@ -1,0 +1,200 @@
+//! What a message says about itself, as terms: who wrote it, the way it took, how it was made, where it leads.
+//!
+//! | Prefix | Of what |
+//! | --- | --- |
+//! | none, `s:` | words of the body, of the subject (given as text, to be cut by the tokenizer) |
+//! | `from:` `reply-to:` `to:` `cc:` `sender:` `return-path:` | words; addresses (`from:a:`); domains (`from:d:`) |
+//! | `to:n:` | recipients |
+//! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the way |
+//! | `mid:` | the Message-ID's shape, host, and whether it is well-formed |
+//! | `ct:` `ct0:`... `cs:` `cte:` `fext:` `parts:` `bnd:` `ctraw:` | the parts: type, charset, encoding, file |
+//! | `url:` `mailto:` `mailtohost:` | where links lead |
+//! | `hn:` `hseq:` `hcase:` | names of header fields, which follows which, odd case |
+//! | `date:` | time zone and shape of the date |
+//! | `cur:` `num:` `pun:` `caps:` `len:` `subj:` | amounts, numbers, `!!`, capitals, length, shape of the subject |
+//!
+//! No text of a sender's choice stands where a prefix does, so none poses as a term of another kind. All
+//! that is counted is bounded, and so is the length of a term; time is linear in the size of the message.
+mod addresses;
+mod body;
+mod date;
+mod route;
+mod scan;
+mod structure;
+mod subject;
+mod urls;
+
+use crate::message::Message;
+use scan::push_shape;
+
+/// Bytes of the longest term, its prefix included.
+const LONGEST: usize = 80;
+
+/// A piece of evidence of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece<'a> {
+    /// Text to be cut into words, each of which becomes a term behind the prefix.
+    Words {
+        /// Empty for the body, `s:` for the subject.
+        prefix: &'a str,
+        /// The decoded text.
+        text: &'a str,
+    },
+    /// A term as it is, its prefix included: at most 80 bytes.
+    Term(&'a str),
+}
+
+impl Message {
+    /// Calls `emit` with every piece of evidence, as often as it occurs, in an order that depends on the
+    /// message only.
+    ///
+    /// With `content_only`, that is the text of the subject and of the parts and nothing else. Line ends, the
+    /// `From ` line of a mailbox and [ignored](crate::ignored) fields make no difference.
+    ///
+    /// ```
+    /// use tamis_mail::{Limits, Message, Piece};
+    ///
+    /// let message = Message::parse(b"Subject: Offer\n\nBuy at http://shop.example.org/\n", &Limits::default());
+    /// let mut terms = Vec::new();
+    /// message.for_each_piece(false, |piece| match piece {
+    ///     Piece::Words { prefix, text } => terms.push(format!("{prefix}... {text:?}")),
+    ///     Piece::Term(term) => terms.push(term.to_owned()),
+    /// });
+    /// assert_eq!(terms[0], "s:... \"Offer\"");
+    /// assert!(terms.contains(&"url:h:example.org".to_owned()));
+    /// ```
+    pub fn for_each_piece(&self, content_only: bool, mut emit: impl FnMut(Piece<'_>)) {
+        let mut out = Terms { emit: &mut emit, term: String::new() };
+        for subject in self.values("subject") {
+            out.words("s:", subject);
+        }
+        if content_only {
+            self.texts().for_each(|text| out.words("", &text));
+            return;
+        }
+        let mut words = body::Words::default();
+        for text in self.texts() {
+            out.words("", &text);
+            words.count(&text);
+            body::figures(&text, &mut out);
+        }
+        words.terms(&mut out);
+        self.values("subject").for_each(|subject| subject::terms(subject, &mut out));
+        addresses::terms(self, &mut out);
+        route::terms(self, &mut out);
+        structure::terms(self, &mut out);
+        for text in self.parts().iter().filter_map(|part| part.text.as_deref()) {
+            urls::terms(text, &mut out);
+        }
+        date::terms(self.header("date"), &mut out);
+    }
+
+    /// When the message says it was written, in seconds since 1970 (UTC).
+    ///
+    /// That is the first Date field, as RFC 5322 and its forerunners write it; None if it cannot be read or is
+    /// no such time. An unknown zone counts as UTC, as the RFC wants it.
+    ///
+    /// ```
+    /// use tamis_mail::{Limits, Message};
+    ///
+    /// let message = Message::parse(b"Date: Thu, 22 Aug 2002 18:26:25 +0700 (ICT)\n\n", &Limits::default());
+    /// assert_eq!(message.date(), Some(1_030_015_585));
+    /// ```
+    pub fn date(&self) -> Option<i64> {
+        date::parse(self.header("date")?)
+    }
+}
+
+/// Where terms go.
+struct Terms<'e> {
+    emit: &'e mut dyn FnMut(Piece<'_>),
+    term: String,
+}
+
+impl Terms<'_> {
+    fn words(&mut self, prefix: &str, text: &str) {
+        (self.emit)(Piece::Words { prefix, text });
+    }
+
+    /// The term that is these strings, one after the other, cut if too long.
+    fn term(&mut self, strings: &[&str]) {
+        self.put(strings);
+        (self.emit)(Piece::Term(&self.term));
+    }
+
+    /// The same in lower case.
+    fn lower(&mut self, strings: &[&str]) {
+        self.put(strings);
+        if self.term.is_ascii() {
+            self.term.make_ascii_lowercase();
+        } else {
+            self.term = self.term.to_lowercase();
+            self.cut();
+        }
+        (self.emit)(Piece::Term(&self.term));
+    }
+
+    fn number(&mut self, prefix: &str, number: usize) {
+        self.term(&[prefix, &number.to_string()]);
+    }
+
+    /// The shape of a text: see [`push_shape`].
+    fn shape(&mut self, prefix: &str, text: &str) {
+        self.put(&[prefix]);
+        push_shape(text, &mut self.term);
+        self.cut();
+        (self.emit)(Piece::Term(&self.term));
+    }
+
+    fn put(&mut self, strings: &[&str]) {
+        self.term.clear();
+        for string in strings {
+            let room = LONGEST - self.term.len();
+            self.term.push_str(&string[..string.floor_char_boundary(room)]);
+        }
+    }
+
+    fn cut(&mut self) {
+        self.term.truncate(self.term.floor_char_boundary(LONGEST));
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::{Piece, Terms};
+    use crate::{Limits, Message};
+
+    /// The terms that a group makes, in order.
+    pub(super) fn terms(group: impl FnOnce(&mut Terms<'_>)) -> Vec<String> {
+        let mut terms = Vec::new();
+        let mut emit = |piece: Piece<'_>| match piece {
+            Piece::Term(term) => terms.push(term.to_owned()),
+            Piece::Words { .. } => panic!("{piece:?}"),
+        };
+        group(&mut Terms { emit: &mut emit, term: String::new() });
+        assert!(terms.iter().all(|term| term.len() <= super::LONGEST));
+        terms
+    }
+
+    /// A message with these header lines.
+    pub(super) fn message(header: &str) -> Message {
+        Message::parse(format!("{header}\n\n").as_bytes(), &Limits { bytes: usize::MAX, ..Limits::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::terms;
+
+    #[test]
+    fn terms_are_cut_between_characters() {
+        let long = "é".repeat(100);
+        let cut = format!("x:{}", "é".repeat(39));
+        assert_eq!(terms(|out| out.term(&["x:", &long, "y"])), [cut.as_str()]);
+        assert_eq!(terms(|out| out.lower(&["X", ":É", &long])), [cut.as_str()]);
+        let longer = "\u{130}".repeat(100); // its lower case is a byte longer
+        assert_eq!(terms(|out| out.lower(&[&longer]))[0].len(), 79);
+        assert_eq!(terms(|out| out.number("n:", 7)), ["n:7"]);
+        assert_eq!(terms(|out| out.shape("x:", "Abc1-é")), ["x:Aa0-é"]);
+    }
+}

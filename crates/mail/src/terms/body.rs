@@ -1,0 +1,209 @@
+//! What the text of a body looks like: amounts, numbers, punctuation, capitals, length.
+use super::Terms;
+use memchr::memchr2;
+use tamis_tokenizer::WordRule;
+
+/// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
+pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(digits) = bytes[at..].iter().position(u8::is_ascii_digit) {
+        let start = at + digits;
+        let length = bytes[start..].iter().position(|c| !c.is_ascii_digit());
+        at = length.map_or(bytes.len(), |length| start + length);
+        Number { before: &text[..start], digits: &text[start..at], after: &text[at..] }.terms(out);
+    }
+    punctuation(text, out);
+}
+
+/// Runs of two or more `!` and `?`, told by the first three.
+fn punctuation(text: &str, out: &mut Terms<'_>) {
+    let mut rest = text;
+    while let Some(at) = memchr2(b'!', b'?', rest.as_bytes()) {
+        let from = &rest[at..];
+        rest = from.trim_start_matches(['!', '?']);
+        let length = from.len() - rest.len();
+        if length >= 2 {
+            out.term(&["pun:", &from[..length.min(3)]]);
+        }
+    }
+}
+
+/// A maximal run of digits in its text.
+struct Number<'t> {
+    before: &'t str,
+    digits: &'t str,
+    after: &'t str,
+}
+
+impl Number<'_> {
+    fn terms(&self, out: &mut Terms<'_>) {
+        if let Some(sign) = self.currency_sign() {
+            self.amount(sign, out);
+        }
+        if self.after.strip_prefix(' ').unwrap_or(self.after).starts_with('%') {
+            out.term(&["num:pct"]);
+        }
+        if !self.before.ends_with(is_in_word) {
+            if self.is_phone() {
+                out.term(&["num:phone"]);
+            }
+            if self.is_toll_free() {
+                out.term(&["num:tollfree"]);
+            }
+        }
+    }
+
+    /// The sign in front, with the space that may follow it.
+    fn currency_sign(&self) -> Option<&str> {
+        let rest = self.before.strip_suffix(' ').unwrap_or(self.before);
+        let sign = rest.chars().next_back().filter(|c| matches!(c, '$' | '£' | '€'))?;
+        Some(&self.before[rest.len() - sign.len_utf8()..])
+    }
+
+    /// The shape of an amount of money, with the word that may multiply it.
+    fn amount(&self, sign: &str, out: &mut Terms<'_>) {
+        let more = self.after.find(|c: char| !matches!(c, '0'..='9' | ',' | '.')).unwrap_or(self.after.len());
+        let (more, rest) = self.after.split_at(more);
+        let word = rest.strip_prefix(' ').unwrap_or(rest);
+        let length = word.find(|c| !is_in_word(c)).unwrap_or(word.len());
+        let multiplies = ["million", "billion", "k", "m", "usd"];
+        let is_multiplied = multiplies.iter().any(|unit| word[..length].eq_ignore_ascii_case(unit));
+        let unit = if is_multiplied { &rest[..rest.len() - word.len() + length] } else { "" };
+        out.shape("cur:", &[sign, self.digits, more.trim_end_matches([',', '.']), unit].concat());
+    }
+
+    /// As `212-555-0100`, with dots or with spaces.
+    fn is_phone(&self) -> bool {
+        let last = || group(group(self.after, 3)?.1, 4);
+        self.digits.len() == 3 && last().is_some_and(|(_, rest)| !rest.starts_with(is_in_word))
+    }
+
+    /// As `1-800` or `1800`.
+    fn is_toll_free(&self) -> bool {
+        let (code, rest) = match self.digits.strip_prefix('1') {
+            Some("") => group(self.after, 3).unwrap_or_default(),
+            Some(code) => (code, self.after),
+            None => return false,
+        };
+        matches!(code, "800" | "833" | "844" | "855" | "866" | "877" | "888") && !rest.starts_with(is_in_word)
+    }
+}
+
+/// The `length` digits behind a separator, and what follows them.
+fn group(text: &str, length: usize) -> Option<(&str, &str)> {
+    let (digits, rest) = text.strip_prefix(['-', '.', ' '])?.split_at_checked(length)?;
+    digits.bytes().all(|c| c.is_ascii_digit()).then_some((digits, rest))
+}
+
+fn is_in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The words of all texts, and those in capitals.
+#[derive(Default)]
+pub(super) struct Words {
+    all: usize,
+    capitals: usize,
+}
+
+impl Words {
+    pub(super) fn count(&mut self, text: &str) {
+        WordRule::Mail.for_each_word(text, |word| {
+            self.all += 1;
+            self.capitals += usize::from(is_capitals(word));
+        });
+    }
+
+    /// The share of words in capitals, in steps of 5 % up to a half, and how many words there are, in powers
+    /// of two.
+    pub(super) fn terms(&self, out: &mut Terms<'_>) {
+        if self.all == 0 {
+            return out.term(&["len:none"]);
+        }
+        out.number("caps:", (20 * self.capitals / self.all).min(10));
+        out.number("len:", (self.all + 1).ilog2() as usize);
+    }
+}
+
+/// Whether a word has three characters or more, a capital among them, and no small letter.
+fn is_capitals(word: &str) -> bool {
+    let (mut length, mut capital) = (0, false);
+    for c in word.chars() {
+        if c.is_lowercase() {
+            return false;
+        }
+        length += 1;
+        capital |= c.is_uppercase();
+    }
+    capital && length > 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::terms;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(terms(|out| figures(text, out)), expected, "{text:?}");
+    }
+
+    #[test]
+    fn amounts() {
+        check("$5 $ 1,000.50. £20 €9,99", &["cur:$0", "cur:$ 0,0.0", "cur:£0", "cur:€0,0"]);
+        check("$5 Million, $3.5m $4k! $7USD", &["cur:$0 Aa", "cur:$0.0a", "cur:$0a", "cur:$0A"]);
+        check("$5 many $6 ml $7 ", &["cur:$0", "cur:$0", "cur:$0"]);
+        check("US$, $x $  5 $\n5 5$ 1,000", &[]);
+    }
+
+    #[test]
+    fn percentages() {
+        check("100% 3.5 % 5%% %5 7\n% x%", &["num:pct"; 3]);
+    }
+
+    #[test]
+    fn telephone_numbers() {
+        check("212-555-0100 212.555.0100, (212) 555-0100", &["num:phone"; 2]);
+        check("1212-555-0100 a212-555-0100 212-555-01000 212-555-010", &[]);
+        check("123-123-123-1234", &["num:phone"]);
+        check("1-800-555-0100", &["num:tollfree", "num:phone"]);
+        check("1800 1 888, 1.877", &["num:tollfree"; 3]);
+        check("21-800 1-8000 1-801 x1-800 1-", &[]);
+    }
+
+    #[test]
+    fn runs_of_punctuation() {
+        check("a! b? c!! d?!? e!!!!!", &["pun:!!", "pun:?!?", "pun:!!!"]);
+    }
+
+    #[test]
+    fn capitals_and_length() {
+        let check = |texts: &[&str], expected: &[&str]| {
+            let mut words = Words::default();
+            texts.iter().for_each(|text| words.count(text));
+            assert_eq!(terms(|out| words.terms(out)), expected, "{texts:?}");
+        };
+        check(&[], &["len:none"]);
+        check(&[" . "], &["len:none"]);
+        check(&["one two", "three"], &["caps:0", "len:2"]);
+        check(&["BUY Now OK it is A1 123"], &["caps:2", "len:3"]);
+        check(&["ÄÖÜ BUY!! $$$"], &["caps:10", "len:2"]);
+    }
+
+    #[test]
+    fn hostile_texts_are_linear() {
+        for unit in ["1", "$1", "$1,", "!", "! ", "1-", "123-", "$", "1%", "1 ", "$1m", "1é", "A "] {
+            let text = unit.repeat(1_000_000 / unit.len());
+            terms(|out| figures(&text, out));
+            Words::default().count(&text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "([$£€%!? .,-]|[0-9]{1,4}|million|k|\\PC){0,40}") {
+            terms(|out| figures(&text, out));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The way a message took: its Received fields, and the Message-ID that its first host gave it.
+use super::Terms;
+use super::scan::{cut, hosts, ips, networks, suffixes};
+use crate::message::Message;
+
+/// Received fields looked at, and hosts and addresses of one.
+const MOST_HOPS: usize = 64;
+const MOST_HOSTS: usize = 8;
+const MOST_IPS: usize = 4;
+/// From so many hops on, more make no difference.
+const MANY_HOPS: usize = 12;
+
+pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
+    let hops = message.values("received").count();
+    out.number("rcvd:n:", hops.min(MANY_HOPS));
+    message.values("received").take(MOST_HOPS).for_each(|value| received(value, out));
+    message_id(message.header("message-id").unwrap_or("<none>"), out);
+}
+
+/// The hosts of one Received field, the networks, the protocol, and the shape of the greeting.
+fn received(value: &str, out: &mut Terms<'_>) {
+    for host in hosts(value).take(MOST_HOSTS) {
+        suffixes(host, 2, 4).for_each(|suffix| out.lower(&["rcvd:", suffix]));
+    }
+    for ip in ips(value).take(MOST_IPS) {
+        networks(ip).for_each(|network| out.term(&["rcvdip:", network]));
+    }
+    if let Some(protocol) = word_after("with", char::is_whitespace, value) {
+        out.term(&["rcvdwith:", cut(protocol, 20)]);
+    }
+    if let Some(greeting) = word_after("helo", |c| matches!(c, ' ' | '='), value) {
+        out.shape("helo:", greeting);
+    }
+}
+
+/// The word behind the first `keyword`, in any case, that such a character follows.
+fn word_after<'a>(keyword: &str, gap: fn(char) -> bool, text: &'a str) -> Option<&'a str> {
+    let windows = text.as_bytes().windows(keyword.len()).enumerate();
+    let mut found = windows.filter(|(_, window)| window.eq_ignore_ascii_case(keyword.as_bytes()));
+    found.find_map(|(at, _)| text[at + keyword.len()..].strip_prefix(gap)?.split_whitespace().next())
+}
+
+/// The shapes of both halves of a Message-ID, the host, and whether it is well-formed.
+fn message_id(value: &str, out: &mut Terms<'_>) {
+    let id = value.trim_matches(['<', '>']);
+    let (left, host) = id.split_once('@').unwrap_or((id, ""));
+    out.shape("mid:s:", left);
+    out.lower(&["mid:d:", cut(host, 40)]);
+    out.shape("mid:ds:", host);
+    let is_well_formed = value.starts_with('<') && value.ends_with('>') && !host.is_empty();
+    out.term(&[if is_well_formed { "mid:ok" } else { "mid:bad" }]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{message, terms};
+    use super::*;
+
+    #[test]
+    fn received_fields() {
+        let value = "from Mail.Example.org (HELO PC-12) ([10.1.2.3])\tby b.net with ESMTP id x; 22 Aug";
+        assert_eq!(
+            terms(|out| received(value, out)),
+            [
+                "rcvd:example.org",
+                "rcvd:mail.example.org",
+                "rcvd:b.net",
+                "rcvdip:10.1",
+                "rcvdip:10.1.2",
+                "rcvdip:10.1.2.3",
+                "rcvdwith:ESMTP",
+                "helo:A-0)",
+            ]
+        );
+        assert_eq!(terms(|out| received("", out)), [""; 0]);
+    }
+
+    #[test]
+    fn words_after_keywords() {
+        let helo = |text| word_after("helo", |c| matches!(c, ' ' | '='), text);
+        assert_eq!(helo("(helo=a.b)"), Some("a.b)"));
+        assert_eq!(helo("helos HeLo   x y"), Some("x"));
+        assert_eq!(helo("helo"), None);
+        assert_eq!(helo("éhelo= "), None);
+    }
+
+    #[test]
+    fn message_ids() {
+        let check = |value, expected: [&str; 4]| assert_eq!(terms(|out| message_id(value, out)), expected);
+        check("<20A.b@Mail.org>", ["mid:s:0A.a", "mid:d:mail.org", "mid:ds:Aa.a", "mid:ok"]);
+        check("a@b@c", ["mid:s:a", "mid:d:b@c", "mid:ds:a@a", "mid:bad"]);
+        check("<>", ["mid:s:", "mid:d:", "mid:ds:", "mid:bad"]);
+        check("<x>", ["mid:s:a", "mid:d:", "mid:ds:", "mid:bad"]);
+    }
+
+    #[test]
+    fn absence_is_evidence() {
+        let nothing = terms(|out| super::terms(&message(""), out));
+        assert_eq!(nothing, ["rcvd:n:0", "mid:s:a", "mid:d:", "mid:ds:", "mid:bad"]);
+    }
+
+    #[test]
+    fn hostile_fields_are_linear() {
+        for unit in ["helo=", "helo ", "with ", "a.bc ", "1.2.3.4 ", "with", " ", "@", "<", "é"] {
+            let text = unit.repeat(1_000_000 / unit.len());
+            assert!(terms(|out| received(&text, out)).len() <= 8 * 3 + 4 * 3 + 2);
+            terms(|out| message_id(&text, out));
+        }
+        let many = "Received: from a.bc\n".repeat(900);
+        assert_eq!(terms(|out| super::terms(&message(&many), out)).len(), 1 + 64 + 4);
+    }
+}

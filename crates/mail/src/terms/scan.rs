@@ -1,0 +1,211 @@
+//! Finding hosts, addresses and shapes in text, each in one pass.
+use memchr::memchr_iter;
+use std::iter;
+
+/// Characters of the longest shape.
+const LONGEST_SHAPE: usize = 40;
+
+/// Appends the shape of a text: `A` for every run of upper-case ASCII letters, `a` for lower case, `0` for
+/// digits, all else as it is; its first 40 characters.
+pub(super) fn push_shape(text: &str, out: &mut String) {
+    let mut last = None;
+    let shape = text.chars().filter_map(|c| {
+        let class = match c {
+            'A'..='Z' => Some('A'),
+            'a'..='z' => Some('a'),
+            '0'..='9' => Some('0'),
+            _ => None,
+        };
+        let repeated = class.is_some() && class == last;
+        last = class;
+        (!repeated).then_some(class.unwrap_or(c))
+    });
+    out.extend(shape.take(LONGEST_SHAPE));
+}
+
+/// The maximal runs of such characters.
+pub(super) fn runs(text: &str, is_member: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
+    text.split(move |c| !is_member(c)).filter(|run| !run.is_empty())
+}
+
+/// The maximal runs of letters and digits.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    runs(text, char::is_alphanumeric)
+}
+
+/// The first `length` characters.
+pub(super) fn cut(text: &str, length: usize) -> &str {
+    text.char_indices().nth(length).map_or(text, |(at, _)| &text[..at])
+}
+
+/// The ends of a host name of `least` to `most` labels, the shortest first.
+pub(super) fn suffixes(host: &str, least: usize, most: usize) -> impl Iterator<Item = &str> {
+    let starts = host.rmatch_indices('.').map(|(dot, _)| dot + 1).chain([0]);
+    starts.take(most).skip(least - 1).map(move |start| &host[start..])
+}
+
+/// The networks an address in version 4 lies in, by its first two and three numbers, and the address itself.
+pub(super) fn networks(ip: &str) -> impl Iterator<Item = &str> {
+    ip.match_indices('.').skip(1).map(|(dot, _)| &ip[..dot]).chain([ip])
+}
+
+/// Host names: two labels or more, the last one of letters.
+pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
+    runs(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+        .flat_map(|run| run.split(".."))
+        .filter_map(|run| host(run.trim_matches(['.', '-'])))
+}
+
+/// The longest host name that a run begins with.
+fn host(run: &str) -> Option<&str> {
+    let mut host = run;
+    while let Some((rest, last)) = host.rsplit_once('.') {
+        if last.len() >= 2 && last.bytes().all(|c| c.is_ascii_alphabetic()) {
+            return Some(host);
+        }
+        host = rest;
+    }
+    None
+}
+
+/// Internet addresses in version 4.
+pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
+    runs(text, |c| c.is_alphanumeric() || matches!(c, '.' | '_')).flat_map(|run| {
+        let mut rest = run;
+        iter::from_fn(move || {
+            loop {
+                if let Some(length) = ip_length(rest) {
+                    let (ip, after) = rest.split_at(length);
+                    rest = after;
+                    return Some(ip);
+                }
+                rest = rest.split_once('.')?.1;
+            }
+        })
+    })
+}
+
+/// Whether a host is such an address.
+pub(super) fn is_ip(host: &str) -> bool {
+    ip_length(host) == Some(host.len())
+}
+
+/// The length of the four numbers of up to three digits that a run begins with.
+fn ip_length(run: &str) -> Option<usize> {
+    let mut labels = run.split('.');
+    let mut length = 3;
+    for _ in 0..4 {
+        let label = labels.next()?;
+        if !(1..=3).contains(&label.len()) || !label.bytes().all(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        length += label.len();
+    }
+    Some(length)
+}
+
+/// Mail addresses, each with its domain.
+pub(super) fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let in_domain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let in_local = move |c: char| in_domain(c) || matches!(c, '+' | '=');
+    let mut done = 0;
+    memchr_iter(b'@', text.as_bytes()).filter_map(move |at| {
+        let (before, after) = (&text[done..at], &text[at + 1..]);
+        let start = done + before.trim_end_matches(in_local).len();
+        let end = at + 1 + after.find(|c| !in_domain(c)).unwrap_or(after.len());
+        let address = text[start..end].trim_end_matches(['.', '-']);
+        let domain = address.get(at + 1 - start..)?.trim_start_matches(['.', '-']);
+        if start == at || domain.is_empty() {
+            return None;
+        }
+        done = end;
+        Some((address, domain))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> String {
+        let mut shape = String::new();
+        push_shape(text, &mut shape);
+        shape
+    }
+
+    #[test]
+    fn shapes() {
+        for (text, expected) in [
+            ("", ""),
+            ("a", "a"),
+            ("Hello WORLD", "Aa A"),
+            ("20020822-1826.AbC99", "0-0.AaA0"),
+            ("éÉ漢 a.a..1", "éÉ漢 a.a..0"),
+        ] {
+            assert_eq!(shape(text), expected);
+        }
+        assert_eq!(shape(&"-".repeat(1_000_000)), "-".repeat(40));
+        assert_eq!(shape(&"x".repeat(1_000_000)), "x".replace('x', "a"));
+    }
+
+    #[test]
+    fn ends_and_beginnings() {
+        let list = |host, least, most| suffixes(host, least, most).collect::<Vec<_>>();
+        assert_eq!(list("a.b.co.uk", 1, 5), ["uk", "co.uk", "b.co.uk", "a.b.co.uk"]);
+        assert_eq!(list("a.b.co.uk", 2, 3), ["co.uk", "b.co.uk"]);
+        assert_eq!(list("localhost", 1, 4), ["localhost"]);
+        assert_eq!(list("localhost", 2, 4), [""; 0]);
+        assert_eq!(networks("10.1.2.3").collect::<Vec<_>>(), ["10.1", "10.1.2", "10.1.2.3"]);
+        assert_eq!((cut("añb", 2), cut("añb", 3), cut("", 0)), ("añ", "añb", ""));
+    }
+
+    #[test]
+    fn host_names() {
+        for (text, expected) in [
+            ("from mail.example.org (HELO x.y.co.uk) by z", &["mail.example.org", "x.y.co.uk"][..]),
+            ("1.2.3.4 host a.b a.c1 .", &[]),
+            ("a.com.5 -foo.net- d.org.", &["a.com", "foo.net", "d.org"]),
+            ("a..b.com...c.de", &["b.com", "c.de"]),
+            ("user.name@example.org 10-1.dsl.x_y.net", &["user.name", "example.org", "10-1.dsl.x_y.net"]),
+        ] {
+            assert_eq!(hosts(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn internet_addresses() {
+        for (text, expected) in [
+            ("[10.1.2.3] (127.0.0.1)", &["10.1.2.3", "127.0.0.1"][..]),
+            ("1.2.3.4.5.6.7.8 v1.2.3.4 1.2.3.4x", &["1.2.3.4", "5.6.7.8"]),
+            ("ip-1.2.3.4, 8.12.11.20060308 1..2.3.4.5", &["1.2.3.4", "2.3.4.5"]),
+            ("1.2.3 1234.1.1.1 ...", &[]),
+        ] {
+            assert_eq!(ips(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+        assert!(is_ip("10.1.2.3") && !is_ip("10.1.2.3.4") && !is_ip("10.1.2") && !is_ip(""));
+    }
+
+    #[test]
+    fn mail_addresses() {
+        for (text, expected) in [
+            ("\"A\" <a.b+c=d@x-y.org>, e@f", &[("a.b+c=d@x-y.org", "x-y.org"), ("e@f", "f")][..]),
+            ("a@b@c @d e@ @@ <>@<>", &[("a@b", "b")]),
+            ("a@b.org. a@.b.org a@. a@-", &[("a@b.org", "b.org"), ("a@.b.org", "b.org")]),
+            ("“jörg@exämple.org”", &[("jörg@exämple.org", "exämple.org")]),
+        ] {
+            assert_eq!(addresses(text).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_linear() {
+        for unit in ["@", ".", "a@", "@a", "a.", "1.", "1.2.3.", "-", "..", "a", "é@", "1"] {
+            let text = unit.repeat(1_000_000);
+            hosts(&text).for_each(drop);
+            ips(&text).for_each(drop);
+            addresses(&text).for_each(drop);
+            words(&text).for_each(drop);
+            suffixes(&text, 1, 5).for_each(drop);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! How a message was made: its parts, and which header fields it has in which order.
+use super::Terms;
+use super::scan::cut;
+use crate::message::{Message, Part};
+use crate::parameters::Parameters;
+
+/// From so many parts on, more make no difference.
+const MANY_PARTS: usize = 8;
+/// Header fields whose names are looked at.
+const MOST_NAMES: usize = 500;
+
+pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
+    message.parts().iter().for_each(|part| self::part(part, out));
+    out.number("parts:", message.parts().len().min(MANY_PARTS));
+    if let Some(value) = message.header("content-type") {
+        content_type(value, out);
+    }
+    let names = message.headers().iter().map(|header| header.name.as_str());
+    header_names(&names.take(MOST_NAMES).collect::<Vec<_>>(), out);
+}
+
+/// Type, charset, transfer encoding and the kind of file.
+fn part(part: &Part, out: &mut Terms<'_>) {
+    out.lower(&["ct:", &part.content_type]);
+    out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
+    // of containers, what they do not say is no news
+    let unsaid = (!part.content_type.starts_with("multipart/")).then_some("none");
+    if let Some(charset) = part.charset.as_deref().or(unsaid) {
+        out.lower(&["cs:", charset]);
+    }
+    if let Some(encoding) = part.transfer_encoding.as_deref().or(unsaid) {
+        out.lower(&["cte:", encoding]);
+    }
+    if let Some(name) = &part.file_name {
+        let extension = name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension);
+        out.lower(&["fext:", cut(extension, 8)]);
+    }
+}
+
+/// The shapes of the boundary, and of the type as it is written.
+fn content_type(value: &str, out: &mut Terms<'_>) {
+    if let Some(boundary) = Parameters::read(value).get("boundary") {
+        out.shape("bnd:", &boundary);
+    }
+    out.shape("ctraw:", value.split(';').next().unwrap_or_default());
+}
+
+/// The names of the header fields, which one follows which, and how odd ones are written.
+fn header_names(names: &[&str], out: &mut Terms<'_>) {
+    let mut unique: Vec<_> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    unique.sort_unstable();
+    unique.dedup();
+    unique.iter().for_each(|name| out.term(&["hn:", name]));
+    for pair in names.windows(2) {
+        out.lower(&["hseq:", pair[0], ">", pair[1]]);
+    }
+    for name in names.iter().filter(|name| is_standard(name) && !is_capitalised(name)) {
+        out.term(&["hcase:", name]);
+    }
+}
+
+/// Whether nearly all mail has this field, so that its case tells the program that wrote it.
+fn is_standard(name: &str) -> bool {
+    const STANDARD: [&str; 10] = [
+        "from",
+        "to",
+        "cc",
+        "subject",
+        "date",
+        "received",
+        "message-id",
+        "content-type",
+        "content-transfer-encoding",
+        "mime-version",
+    ];
+    STANDARD.iter().any(|standard| name.eq_ignore_ascii_case(standard))
+}
+
+/// Whether every word of the name has a capital letter first and no other.
+fn is_capitalised(name: &str) -> bool {
+    name.split('-').all(|word| {
+        let mut letters = word.chars();
+        letters.next().is_none_or(|first| !first.is_ascii_lowercase())
+            && !letters.as_str().contains(|c: char| c.is_ascii_uppercase())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{message, terms};
+    use super::*;
+
+    #[test]
+    fn parts() {
+        let raw = "Content-Type: Multipart/Mixed; boundary=\"--=_Next 12\"\n\n----=_Next 12\n\
+                   Content-Type: text/HTML; charset=\"UTF-8\"\nContent-Transfer-Encoding: BASE64\n\n\n\
+                   ----=_Next 12\nContent-Disposition: attachment; filename=Doc.PDF.executable\n\n\n";
+        assert_eq!(
+            terms(|out| super::terms(&message(raw), out)),
+            [
+                "ct:multipart/mixed",
+                "ct0:multipart/mixed",
+                "ct:text/html",
+                "ct1:text/html",
+                "cs:utf-8",
+                "cte:base64",
+                "ct:text/plain",
+                "ct1:text/plain",
+                "cs:none",
+                "cte:none",
+                "fext:executab",
+                "parts:3",
+                "bnd:--=_Aa 0",
+                "ctraw:Aa/Aa",
+                "hn:content-type",
+            ]
+        );
+        assert_eq!(
+            terms(|out| super::terms(&message(""), out)),
+            ["ct:text/plain", "ct0:text/plain", "cs:none", "cte:none", "parts:1"]
+        );
+    }
+
+    #[test]
+    fn names_and_their_order() {
+        let check = |names: &[&str], expected: &[&str]| {
+            assert_eq!(terms(|out| header_names(names, out)), expected, "{names:?}");
+        };
+        check(&[], &[]);
+        check(
+            &["Received", "received", "X-Mailer", "MIME-Version"],
+            &[
+                "hn:mime-version",
+                "hn:received",
+                "hn:x-mailer",
+                "hseq:received>received",
+                "hseq:received>x-mailer",
+                "hseq:x-mailer>mime-version",
+                "hcase:received",
+                "hcase:MIME-Version",
+            ],
+        );
+    }
+
+    #[test]
+    fn capitals() {
+        for name in ["From", "Message-Id", "X-", "-", "A--B"] {
+            assert!(is_capitalised(name), "{name}");
+        }
+        for name in ["from", "FROM", "Message-ID", "Mime-version"] {
+            assert!(!is_capitalised(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_bounded() {
+        let names: Vec<_> = (0..1_000).map(|i| format!("A{i}: {}", "x".repeat(300))).collect();
+        assert_eq!(terms(|out| super::terms(&message(&names.join("\n")), out)).len(), 5 + 500 + 499);
+        for value in [";".repeat(1_000_000), "\"".repeat(1_000_000), "x".repeat(1_000_000)] {
+            terms(|out| content_type(&value, out));
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Where a text leads.
+use super::Terms;
+use super::scan::{cut, is_ip, networks, suffixes, words};
+use crate::parameters::percent_decode;
+use memchr::memchr2_iter;
+use std::borrow::Cow;
+use tamis_tokenizer::normalize;
+
+/// Links looked at of one text, and words of the path and keys of the query of one link.
+const MOST: usize = 200;
+const MOST_WORDS: usize = 20;
+const MOST_KEYS: usize = 10;
+/// Characters kept of such a word.
+const LONGEST_WORD: usize = 24;
+
+/// The links of a text, be it plain or the source of HTML, in attributes or not.
+pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
+    let mut buffer = String::new();
+    for (is_mail, link) in links(text).take(MOST) {
+        let link = unescape(link);
+        let link = normalize(&link, &mut buffer);
+        let end = link.find(ends_link).unwrap_or(link.len());
+        let link = link[..end].trim_matches(['.', ',', ';', ':']);
+        if is_mail { mail(link, out) } else { url(link, out) }
+    }
+}
+
+/// What follows `http://`, `https://`, `ftp://` or `mailto:`, or begins with `www.`, as it stands in the
+/// text, and whether it is `mailto:`.
+fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    let mut done = 0;
+    memchr2_iter(b':', b'.', text.as_bytes()).filter_map(move |at| {
+        let before = text.get(done..at)?;
+        let after = &text[at + 1..];
+        let (is_mail, start) = if text.as_bytes()[at] == b'.' {
+            (false, at - word_before(before, &["www"]).filter(|_| !after.starts_with(ends_link))?)
+        } else if after.starts_with("//") {
+            word_before(before, &["http", "https", "ftp"])?;
+            (false, at + 3)
+        } else {
+            word_before(before, &["mailto"])?;
+            (true, at + 1)
+        };
+        let link = &text[start..];
+        let link = &link[..link.find(ends_link).unwrap_or(link.len())];
+        done = start + link.len();
+        (!link.is_empty()).then_some((is_mail, link))
+    })
+}
+
+/// The length of the word that a text ends with, if it is one of these, in any case.
+fn word_before(text: &str, words: &[&str]) -> Option<usize> {
+    let is_before = |word: &&&str| {
+        let (start, end) = text.as_bytes().split_at(text.len().saturating_sub(word.len()));
+        end.eq_ignore_ascii_case(word.as_bytes()) && !start.last().is_some_and(u8::is_ascii_alphanumeric)
+    };
+    words.iter().find(is_before).map(|word| word.len())
+}
+
+fn ends_link(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '<' | '>' | '"' | '\'' | ')')
+}
+
+fn mail(link: &str, out: &mut Terms<'_>) {
+    let address = link.split('?').next().unwrap_or_default();
+    out.lower(&["mailto:", address]);
+    if let Some((_, host)) = address.rsplit_once('@') {
+        out.lower(&["mailtohost:", host]);
+    }
+}
+
+fn url(link: &str, out: &mut Terms<'_>) {
+    let (authority, rest) = link.split_at(link.find(['/', '\\', '?', '#']).unwrap_or(link.len()));
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    self::authority(authority, out);
+    if link.contains('%') {
+        out.term(&["url:pct"]);
+    }
+    for word in words(&decoded(path)).take(MOST_WORDS) {
+        out.lower(&["url:p:", cut(word, LONGEST_WORD)]);
+    }
+    for key in keys(query).take(MOST_KEYS) {
+        out.lower(&["url:q:", cut(key, LONGEST_WORD)]);
+    }
+}
+
+/// The host, and what is odd about it.
+fn authority(authority: &str, out: &mut Terms<'_>) {
+    let (user, host) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let (host, port) = host.split_once(':').unwrap_or((host, ""));
+    let host = decoded(host);
+    let host = host.trim_matches(|c: char| !c.is_alphanumeric());
+    if host.is_empty() {
+        out.term(&["url:bad"]);
+    } else if is_ip(host) {
+        out.term(&["url:ip"]);
+        networks(host).for_each(|network| out.term(&["url:ip:", network]));
+    } else {
+        suffixes(host, 1, 5).for_each(|suffix| out.lower(&["url:h:", suffix]));
+    }
+    match port.parse::<u16>() {
+        _ if port.is_empty() => {}
+        Ok(port) => out.number("url:port:", port.into()),
+        Err(_) => out.term(&["url:badport"]),
+    }
+    if user.is_some() {
+        out.term(&["url:userinfo"]);
+    }
+}
+
+/// The text behind percent-encoding.
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(String::from_utf8_lossy(&percent_decode(text)).into_owned())
+}
+
+/// The keys of `key=value` in a query.
+fn keys(query: &str) -> impl Iterator<Item = &str> {
+    let mut done = 0;
+    query.match_indices('=').filter_map(move |(at, _)| {
+        let before = &query[done..at];
+        done = at;
+        let other = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        Some(&before[other.len()..]).filter(|key| !key.is_empty())
+    })
+}
+
+/// The text behind the character references of HTML that links are written with.
+///
+/// Others stay: queries are full of names that look like one (`?a=1&copy=2`).
+fn unescape(text: &str) -> Cow<'_, str> {
+    let mut pieces = text.split('&');
+    let first = pieces.next().unwrap_or_default();
+    if first.len() == text.len() {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = first.to_owned();
+    for piece in pieces {
+        match piece.split_once(';').and_then(|(name, rest)| Some((reference(name)?, rest))) {
+            Some((c, rest)) => {
+                plain.push(c);
+                plain.push_str(rest);
+            }
+            None => {
+                plain.push('&');
+                plain.push_str(piece);
+            }
+        }
+    }
+    Cow::Owned(plain)
+}
+
+fn reference(name: &str) -> Option<char> {
+    let code = match name {
+        "amp" => return Some('&'),
+        "lt" => return Some('<'),
+        "gt" => return Some('>'),
+        "quot" => return Some('"'),
+        "apos" => return Some('\''),
+        "nbsp" => return Some('\u{a0}'),
+        _ => name.strip_prefix('#')?,
+    };
+    let number = match code.strip_prefix(['x', 'X']) {
+        Some(code) => u32::from_str_radix(code, 16),
+        None => code.parse(),
+    };
+    char::from_u32(number.ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::terms;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(terms(|out| super::terms(text, out)), expected, "{text:?}");
+    }
+
+    #[test]
+    fn finding_links() {
+        let found = |text| links(text).map(|(_, link)| link).collect::<Vec<_>>();
+        assert_eq!(found("at http://a.b/c, (HTTPS://d) <ftp://e>x"), ["a.b/c,", "d", "e"]);
+        assert_eq!(found("www.a.b WWW.c http://www.d.e/www.f"), ["www.a.b", "WWW.c", "www.d.e/www.f"]);
+        assert_eq!(found("awww.cute xhttp://a news://b www. www http:// http:/c mailto: éwww.d"), ["www.d"]);
+        assert_eq!(found("<a href='http://a.b'><img src=\"http://c\">"), ["a.b", "c"]);
+        assert_eq!(links("mailto:a@b?c").collect::<Vec<_>>(), [(true, "a@b?c")]);
+    }
+
+    #[test]
+    fn hosts() {
+        check("http://A.b.co.uk.", &["url:h:uk", "url:h:co.uk", "url:h:b.co.uk", "url:h:a.b.co.uk"]);
+        check("http://10.1.2.3/", &["url:ip", "url:ip:10.1", "url:ip:10.1.2", "url:ip:10.1.2.3"]);
+        check("http://a:8080", &["url:h:a", "url:port:8080"]);
+        check("http://a:80x/", &["url:h:a", "url:badport"]);
+        check("http://bank.com@b:/", &["url:h:b", "url:userinfo"]);
+        check("http://%61.b", &["url:h:b", "url:h:a.b", "url:pct"]);
+        check("http:///x http://?a=b", &["url:bad", "url:p:x", "url:bad", "url:q:a"]);
+        check("http://ｐаураl.com", &["url:h:com", "url:h:paypal.com"]);
+    }
+
+    #[test]
+    fn paths_and_queries() {
+        check(
+            "http://a/Buy%20now/x.html#y=z",
+            &["url:h:a", "url:pct", "url:p:buy", "url:p:now", "url:p:x", "url:p:html"],
+        );
+        check("http://a?Id=1&b_c=2&=3&d", &["url:h:a", "url:q:id", "url:q:b_c"]);
+        check(&format!("http://a/{}", "x/".repeat(100)), &[&["url:h:a"][..], &["url:p:x"; 20]].concat());
+        check(&format!("http://a?{}", "x=1&".repeat(100)), &[&["url:h:a"][..], &["url:q:x"; 10]].concat());
+        check(&format!("http://a/{}", "x".repeat(100)), &["url:h:a", &format!("url:p:{}", "x".repeat(24))]);
+    }
+
+    #[test]
+    fn mail_links() {
+        check("mailto:Bob@Example.org?subject=x", &["mailto:bob@example.org", "mailtohost:example.org"]);
+        check("mailto:bob", &["mailto:bob"]);
+    }
+
+    #[test]
+    fn character_references() {
+        check("http://a?x=1&amp;copy=2&copy=3", &["url:h:a", "url:q:x", "url:q:copy", "url:q:copy"]);
+        check("&lt;http://a&#46;b&gt;", &["url:h:b", "url:h:a.b"]);
+        for (text, expected) in [("&#x41;&#66;&;&#;&#x110000;&", "AB&;&#;&#x110000;&"), ("a&b;", "a&b;")] {
+            assert_eq!(unescape(text), expected);
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_linear() {
+        for unit in
+            ["http://", "www.", "http:// ", "mailto:", "a.", ":", "&", "&amp;", "%", "=", "%41", "http://a "]
+        {
+            let text = unit.repeat(1_000_000);
+            terms(|out| super::terms(&text, out));
+            assert!(terms(|out| super::terms(&format!("http://{text}"), out)).len() <= 200 * 41);
+            assert!(terms(|out| super::terms(&format!("http://a?{text}"), out)).len() <= 200 * 41);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "(https?://|www\\.|mailto:|[/?#@:=&;.%<> ]|&amp;|%4|[a-z0-9]{1,3}|\\PC){0,40}") {
+            terms(|out| super::terms(&text, out));
+        }
+    }
+}
