@@ -1,7 +1,10 @@
 //! The program and the library as their users meet them.
 #![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
+mod attacks;
+mod decisions;
 mod determinism;
+mod evasion;
 mod golden_output;
 mod hostile;
 mod model_file;

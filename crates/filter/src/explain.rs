@@ -42,6 +42,16 @@ pub struct TermContribution {
     pub contribution: f64,
 }
 
+/// What a score is made of.
+struct Reasons<'a> {
+    /// The part of the document that decided.
+    row: CountRow<'a>,
+    /// What is said before any term.
+    intercept: f64,
+    /// What every known term adds.
+    contributions: Vec<(TermId, f64)>,
+}
+
 impl Filter {
     /// Explains the score of a raw message.
     ///
@@ -72,7 +82,7 @@ impl Filter {
             .filter(|other| *other != class)
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
-        let (row, intercept, contributions) = self.contributions(&scratch.counted, class, against)?;
+        let Reasons { row, intercept, contributions } = self.reasons(&scratch.counted, class, against)?;
         let known = known_terms(&self.store, row);
         let unknown = row.counts()[known..].iter().map(|count| *count as usize).sum();
         let mut terms = contributions
@@ -89,13 +99,7 @@ impl Filter {
         Ok(Explanation { score, class, against, intercept, terms, unknown })
     }
 
-    /// The part of the document that decided, what is said before any term, and what every known term adds.
-    fn contributions<'a>(
-        &self,
-        counted: &'a Counted,
-        class: ClassId,
-        against: ClassId,
-    ) -> Result<(CountRow<'a>, f64, Vec<(TermId, f64)>)> {
+    fn reasons<'a>(&self, counted: &'a Counted, class: ClassId, against: ClassId) -> Result<Reasons<'a>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => {
                 let row = scorer.best(&self.store, counted)?.map_or(counted.whole(), |(_, row)| row);
@@ -103,7 +107,7 @@ impl Filter {
                 let sign = if class == scorer.positive { 1.0 } else { -1.0 };
                 let mut contributions = scorer.contributions(&self.store, row)?;
                 contributions.iter_mut().for_each(|(_, c)| *c *= sign * decision.calibration.slope);
-                Ok((row, sign * decision.log_odds(0.0), contributions))
+                Ok(Reasons { row, intercept: sign * decision.log_odds(0.0), contributions })
             }
             Scorer::NaiveBayes(bayes) => {
                 let row = counted.whole();
@@ -115,7 +119,7 @@ impl Filter {
                         contributions.push((id, difference(&weights)));
                     }
                 }
-                Ok((row, difference(bayes.intercept()), contributions))
+                Ok(Reasons { row, intercept: difference(bayes.intercept()), contributions })
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Documents to count vectors, as a recipe says.
 
-use tamis_mail::{Message, Piece};
-use tamis_tokenizer::{CountRow, CountVector, TermId, Tokenizer};
+use tamis_mail::{Message, Piece, Scope};
+use tamis_tokenizer::{CountRow, CountVector, TermId, Tokenizer, stretches};
 
 use crate::error::{Error, Result};
 use crate::recipe::{Document, Kind, RECIPE_VERSION, Recipe};
@@ -20,8 +20,10 @@ pub(crate) struct Counted {
     /// Terms of everything but the body.
     outside: Vec<TermId>,
     body: Vec<TermId>,
-    /// Where in `body` each piece of half a window ends.
-    halves: Vec<usize>,
+    /// Terms that speak of the body as a whole.
+    of_whole: Vec<TermId>,
+    /// Where in `body` each stretch, half a window, ends.
+    stretches: Vec<usize>,
     ids: Vec<TermId>,
     whole: CountVector,
     windows: Vec<CountVector>,
@@ -49,20 +51,28 @@ impl Counted {
         self.date = None;
         self.outside.clear();
         self.body.clear();
-        self.halves.clear();
+        self.of_whole.clear();
+        self.stretches.clear();
         self.n_windows = 0;
+    }
+
+    /// Ends a stretch of the body, if there is anything in it.
+    fn end_stretch(&mut self) {
+        if self.body.len() > self.stretches.last().copied().unwrap_or(0) {
+            self.stretches.push(self.body.len());
+        }
     }
 
     /// Counts what was gathered.
     fn count(&mut self) {
         self.ids.clear();
-        self.ids.extend(self.outside.iter().chain(&self.body));
+        self.ids.extend(self.outside.iter().chain(&self.body).chain(&self.of_whole));
         self.whole.assign_ids(&mut self.ids);
-        if self.halves.len() <= 2 {
+        if self.stretches.len() <= 2 {
             return;
         }
         let mut start = 0;
-        for pair in self.halves.windows(2) {
+        for pair in self.stretches.windows(2) {
             self.ids.clear();
             self.ids.extend(self.outside.iter().chain(&self.body[start..pair[1]]));
             if self.windows.len() == self.n_windows {
@@ -103,15 +113,31 @@ impl Extractor {
             (Document::Mail(raw), Kind::Mail) => {
                 let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
                 counted.date = message.date();
-                message.for_each_piece(recipe.content_only, |piece| {
+                message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| {
                     let added = match piece {
                         Piece::Words { prefix, text } => self.add_words(prefix, text, counted, &mut find),
-                        Piece::Term(term) => find(term, false).map(|id| counted.outside.push(id)),
+                        Piece::Term(term, scope) => find(term, false).map(|id| {
+                            match scope {
+                                Scope::Message => &mut counted.outside,
+                                Scope::Stretch => &mut counted.body,
+                                Scope::Body => &mut counted.of_whole,
+                            }
+                            .push(id);
+                        }),
+                        Piece::EndOfStretch => {
+                            counted.end_stretch();
+                            Ok(())
+                        }
                     };
                     outcome = std::mem::replace(&mut outcome, Ok(())).and(added);
                 });
             }
-            (Document::Text(text), Kind::Text) => outcome = self.add_words("", text, counted, &mut find),
+            (Document::Text(text), Kind::Text) => {
+                for stretch in stretches(text, recipe.stretch()) {
+                    outcome = outcome.and(self.add_words("", stretch, counted, &mut find));
+                    counted.end_stretch();
+                }
+            }
             (Document::Fields(fields), _) => {
                 let mut prefix = String::new();
                 for (field, text) in fields {
@@ -138,7 +164,7 @@ impl Extractor {
         counted: &mut Counted,
         find: &mut impl FnMut(&str, bool) -> Result<TermId>,
     ) -> Result<()> {
-        let Counted { scratch, term, outside, body, halves, .. } = counted;
+        let Counted { scratch, term, outside, body, .. } = counted;
         let mut add = |text: &str, ids: &mut Vec<TermId>| {
             let mut outcome = Ok(());
             self.terms(prefix, text, scratch, term, &mut |term| match find(term, prefix.is_empty()) {
@@ -147,17 +173,7 @@ impl Extractor {
             });
             outcome
         };
-        match self.recipe.windows {
-            Some(window) if prefix.is_empty() => {
-                for half in pieces(text, (window as usize / 2).max(1)) {
-                    add(half, body)?;
-                    halves.push(body.len());
-                }
-                Ok(())
-            }
-            _ if prefix.is_empty() => add(text, body),
-            _ => add(text, outside),
-        }
+        if prefix.is_empty() { add(text, body) } else { add(text, outside) }
     }
 
     /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing
@@ -182,23 +198,6 @@ impl Extractor {
             emit(buffer);
         });
     }
-}
-
-/// A text in pieces of about `size` bytes, cut at white space where there is some.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let least = rest.ceil_char_boundary(size.min(rest.len()));
-        // A piece may be twice the size before it is cut within a word.
-        let most = rest.ceil_char_boundary((2 * size).min(rest.len()));
-        let end = rest[least..most].find(char::is_whitespace).map_or(most, |space| least + space);
-        let (piece, after) = rest.split_at(end);
-        rest = after;
-        Some(piece)
-    })
 }
 
 #[cfg(test)]
@@ -252,15 +251,6 @@ mod tests {
         assert_eq!(text(counted.whole()), "s:hi aaaa bbbb cccc dddd eeee ffff gggg");
         let windows: Vec<_> = counted.windows().map(text).collect();
         assert_eq!(windows, ["s:hi aaaa bbbb cccc dddd eeee", "s:hi dddd eeee ffff gggg"]);
-    }
-
-    #[test]
-    fn pieces_cut_at_spaces_where_they_can() {
-        let cut = |text| pieces(text, 4).collect::<Vec<_>>();
-        assert_eq!(cut("ab cd ef"), ["ab cd", " ef"]);
-        assert_eq!(cut("abcdefghijk"), ["abcdefgh", "ijk"]);
-        assert_eq!(cut("ééééé"), ["éééé", "é"]);
-        assert!(cut("").is_empty());
     }
 
     #[test]

@@ -81,6 +81,14 @@ impl Recipe {
     }
 }
 
+impl Recipe {
+    /// Bytes of the stretches that the body is cut into: half a window, so that every passage of half a window's
+    /// length lies whole in one.
+    pub(crate) fn stretch(&self) -> usize {
+        self.windows.map_or(usize::MAX, |window| (window as usize).div_ceil(2))
+    }
+}
+
 /// One document to learn from or to score.
 ///
 /// A model of mail takes `Mail` and `Fields`, a model of text takes `Text` and `Fields`.

@@ -48,4 +48,4 @@ pub use detect::looks_like_mail;
 pub use html::{HtmlText, html_links, html_to_text, read_html};
 pub use limits::{Limits, LimitsHit};
 pub use message::{Header, Message, Part};
-pub use terms::Piece;
+pub use terms::{Piece, Scope};

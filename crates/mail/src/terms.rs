@@ -24,8 +24,10 @@ mod structure;
 mod subject;
 mod urls;
 
-use crate::message::Message;
+use crate::detect::are_of_mail;
+use crate::message::{Message, Part};
 use scan::push_shape;
+use tamis_tokenizer::stretches;
 
 /// Bytes of the longest term, its prefix included.
 const LONGEST: usize = 80;
@@ -40,52 +42,76 @@ pub enum Piece<'a> {
         /// The decoded text.
         text: &'a str,
     },
-    /// A term as it is, its prefix included: at most 80 bytes.
-    Term(&'a str),
+    /// A term as it is, its prefix included: at most 80 bytes; and what it speaks of.
+    Term(&'a str, Scope),
+    /// A stretch of the body ends.
+    EndOfStretch,
+}
+
+/// What a term speaks of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// The message: its header fields, its way, its parts.
+    Message,
+    /// The stretch of the body that the words just before were of.
+    Stretch,
+    /// The body as a whole.
+    Body,
 }
 
 impl Message {
     /// Calls `emit` with every piece of evidence, as often as it occurs, in an order that depends on the
     /// message only.
     ///
-    /// With `content_only`, that is the text of the subject and of the parts and nothing else. Line ends, the
-    /// `From ` line of a mailbox and [ignored](crate::ignored) fields make no difference.
+    /// With `content_only`, that is the text of the subject and of the parts and nothing else. The body comes in
+    /// stretches of about `stretch` bytes (`usize::MAX`: a part is one), so that they can be judged one by one.
+    /// Line ends, the `From ` line of a mailbox and [ignored](crate::ignored) fields make no difference.
+    ///
+    /// What a message lacks is evidence only if it looks like mail at all: a fragment with fewer than two of the
+    /// fields that writing or delivering puts there has its words, links and figures and nothing else.
     ///
     /// ```
     /// use tamis_mail::{Limits, Message, Piece};
     ///
     /// let message = Message::parse(b"Subject: Offer\n\nBuy at http://shop.example.org/\n", &Limits::default());
     /// let mut terms = Vec::new();
-    /// message.for_each_piece(false, |piece| match piece {
+    /// message.for_each_piece(false, usize::MAX, |piece| match piece {
     ///     Piece::Words { prefix, text } => terms.push(format!("{prefix}... {text:?}")),
-    ///     Piece::Term(term) => terms.push(term.to_owned()),
+    ///     Piece::Term(term, _) => terms.push(term.to_owned()),
+    ///     Piece::EndOfStretch => (),
     /// });
     /// assert_eq!(terms[0], "s:... \"Offer\"");
     /// assert!(terms.contains(&"url:h:example.org".to_owned()));
     /// ```
-    pub fn for_each_piece(&self, content_only: bool, mut emit: impl FnMut(Piece<'_>)) {
-        let mut out = Terms { emit: &mut emit, term: String::new() };
+    pub fn for_each_piece(&self, content_only: bool, stretch: usize, mut emit: impl FnMut(Piece<'_>)) {
+        let mut out = Terms { emit: &mut emit, term: String::new(), scope: Scope::Message };
         for subject in self.values("subject") {
             out.words("s:", subject);
         }
-        if content_only {
-            self.texts().for_each(|text| out.words("", &text));
+        let mut words = body::Words::default();
+        out.scope = Scope::Stretch;
+        for part in self.parts() {
+            for_each_stretch(part, stretch, |text, source| {
+                out.words("", text);
+                if !content_only {
+                    words.count(text);
+                    body::figures(text, &mut out);
+                    urls::terms(source, &mut out);
+                }
+                (out.emit)(Piece::EndOfStretch);
+            });
+        }
+        let names = self.headers().iter().map(|header| header.name.as_str());
+        if content_only || !are_of_mail(names) {
             return;
         }
-        let mut words = body::Words::default();
-        for text in self.texts() {
-            out.words("", &text);
-            words.count(&text);
-            body::figures(&text, &mut out);
-        }
+        out.scope = Scope::Body;
         words.terms(&mut out);
+        out.scope = Scope::Message;
         self.values("subject").for_each(|subject| subject::terms(subject, &mut out));
         addresses::terms(self, &mut out);
         route::terms(self, &mut out);
         structure::terms(self, &mut out);
-        for text in self.parts().iter().filter_map(|part| part.text.as_deref()) {
-            urls::terms(text, &mut out);
-        }
         date::terms(self.header("date"), &mut out);
     }
 
@@ -105,10 +131,26 @@ impl Message {
     }
 }
 
+/// Cuts the text of a part, and beside it what it was read from: of HTML the source, where its links stand.
+fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str)) {
+    let (text, source) = (part.plain_text(), part.text.as_deref().unwrap_or_default());
+    // Links come with about the words that they stand among.
+    let as_many = text.len().div_ceil(stretch).max(1);
+    let mut texts = stretches(&text, stretch);
+    let mut sources = stretches(source, source.len().div_ceil(as_many));
+    loop {
+        match (texts.next(), sources.next()) {
+            (None, None) => return,
+            (text, source) => each(text.unwrap_or_default(), source.unwrap_or_default()),
+        }
+    }
+}
+
 /// Where terms go.
 struct Terms<'e> {
     emit: &'e mut dyn FnMut(Piece<'_>),
     term: String,
+    scope: Scope,
 }
 
 impl Terms<'_> {
@@ -119,7 +161,7 @@ impl Terms<'_> {
     /// The term that is these strings, one after the other, cut if too long.
     fn term(&mut self, strings: &[&str]) {
         self.put(strings);
-        (self.emit)(Piece::Term(&self.term));
+        self.emit();
     }
 
     /// The same in lower case.
@@ -131,7 +173,7 @@ impl Terms<'_> {
             self.term = self.term.to_lowercase();
             self.cut();
         }
-        (self.emit)(Piece::Term(&self.term));
+        self.emit();
     }
 
     fn number(&mut self, prefix: &str, number: usize) {
@@ -143,7 +185,11 @@ impl Terms<'_> {
         self.put(&[prefix]);
         push_shape(text, &mut self.term);
         self.cut();
-        (self.emit)(Piece::Term(&self.term));
+        self.emit();
+    }
+
+    fn emit(&mut self) {
+        (self.emit)(Piece::Term(&self.term, self.scope));
     }
 
     fn put(&mut self, strings: &[&str]) {
@@ -161,17 +207,17 @@ impl Terms<'_> {
 
 #[cfg(test)]
 mod testing {
-    use super::{Piece, Terms};
+    use super::{Piece, Scope, Terms};
     use crate::{Limits, Message};
 
     /// The terms that a group makes, in order.
     pub(super) fn terms(group: impl FnOnce(&mut Terms<'_>)) -> Vec<String> {
         let mut terms = Vec::new();
         let mut emit = |piece: Piece<'_>| match piece {
-            Piece::Term(term) => terms.push(term.to_owned()),
-            Piece::Words { .. } => panic!("{piece:?}"),
+            Piece::Term(term, _) => terms.push(term.to_owned()),
+            _ => panic!("{piece:?}"),
         };
-        group(&mut Terms { emit: &mut emit, term: String::new() });
+        group(&mut Terms { emit: &mut emit, term: String::new(), scope: Scope::Message });
         assert!(terms.iter().all(|term| term.len() <= super::LONGEST));
         terms
     }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! * A [`WordRule`] says what a word is: Unicode's segmentation, or the runs that tell spam from ham.
-//! * [`normalize`] undoes disguise: invisible characters, variants and look-alikes of letters.
+//! * [`normalize()`] undoes disguise: invisible characters, variants and look-alikes of letters.
 //! * A [`Tokenizer`] makes terms of words: length, case, stop words, stems, n-grams; pairs of characters where
 //!   a script has no spaces; or n-grams of characters. Everything it does is in its [`TokenizerOptions`].
 //! * A [`Vocabulary`] numbers terms and finds them by their 64-bit [`fingerprint`].
@@ -46,6 +46,7 @@ mod options;
 pub mod reference;
 mod scan;
 mod stems;
+mod stretches;
 #[cfg(test)]
 mod testing;
 mod tokenizer;
@@ -60,6 +61,7 @@ pub use language::Language;
 pub use matrix::CountMatrix;
 pub use normalize::normalize;
 pub use options::{Terms, TokenizerOptions};
+pub use stretches::stretches;
 pub use tokenizer::{Scratch, Tokenizer};
 pub use vocabulary::{TermId, Vocabulary, fingerprint};
 pub use words::WordRule;

@@ -154,7 +154,7 @@ mod tests {
         check("$5 $ 1,000.50. £20 €9,99", &["cur:$0", "cur:$ 0,0.0", "cur:£0", "cur:€0,0"]);
         check("$5 Million, $3.5m $4k! $7USD", &["cur:$0 Aa", "cur:$0.0a", "cur:$0a", "cur:$0A"]);
         check("$5 many $6 ml $7 ", &["cur:$0", "cur:$0", "cur:$0"]);
-        check("US$, $x $  5 $\n5 5$ 1,000", &[]);
+        check("US$, $x $  5 $\n5 1,000 5$", &[]);
     }
 
     #[test]

@@ -53,13 +53,13 @@ fn month(name: &str) -> Option<i64> {
         .map(|(month, _)| month)
 }
 
-/// Two digits from 50 on, and three, count from 1900; two below from 2000 (RFC 5322, section 4.3).
+/// Two digits from 50 on count from 1900 and below from 2000, three from 1900 (RFC 5322, section 4.3); so do
+/// three with a zero in front, which is how some programs got past the year 1999.
 fn year(digits: &str) -> Option<i64> {
-    let year = number(digits, 0, 9_999)?;
-    let year = match digits.len() {
-        2 if year < 50 => year + 2_000,
-        2 | 3 => year + 1_900,
-        _ => year,
+    let year = match (digits.len(), number(digits, 0, 9_999)?) {
+        (2, year @ 0..50) => year + 2_000,
+        (2, year) | (_, year @ 100..1_000) => year + 1_900,
+        (_, year) => year,
     };
     (year >= 1_900).then_some(year)
 }
@@ -133,6 +133,7 @@ mod tests {
             ("Fri, 31 Dec 99 23:59:60 UT", 946_684_800),
             ("29 Feb 2000 00:00:00", 951_782_400),
             ("1 Mar 102 0:0:0 XYZ", 1_014_940_800),
+            ("1 Mar 0102 0:0:0", 1_014_940_800),
             ("31 Dec 1969 23:59:59 +0000", -1),
         ] {
             assert_eq!(parse(text), Some(expected), "{text}");
@@ -152,6 +153,8 @@ mod tests {
             "22 8 2002 1:1:1",
             "22 Aug 1899 1:1:1",
             "22 Aug 20022 1:1:1",
+            "22 Aug 0002 1:1:1",
+            "22 Aug 2 1:1:1",
             "22 Aug 2002",
             "22 Aug 2002 24:1:1",
             "22 Aug 2002 1:60:1",

@@ -2,6 +2,7 @@
 use super::Terms;
 use super::scan::{cut, hosts, ips, networks, suffixes};
 use crate::message::Message;
+use memchr::memchr2_iter;
 
 /// Received fields looked at, and hosts and addresses of one.
 const MOST_HOPS: usize = 64;
@@ -33,11 +34,14 @@ fn received(value: &str, out: &mut Terms<'_>) {
     }
 }
 
-/// The word behind the first `keyword`, in any case, that such a character follows.
+/// The word behind the first `keyword` (in lower case, found in any) that such a character follows.
 fn word_after<'a>(keyword: &str, gap: fn(char) -> bool, text: &'a str) -> Option<&'a str> {
-    let windows = text.as_bytes().windows(keyword.len()).enumerate();
-    let mut found = windows.filter(|(_, window)| window.eq_ignore_ascii_case(keyword.as_bytes()));
-    found.find_map(|(at, _)| text[at + keyword.len()..].strip_prefix(gap)?.split_whitespace().next())
+    let first = *keyword.as_bytes().first()?;
+    memchr2_iter(first, first.to_ascii_uppercase(), text.as_bytes()).find_map(|at| {
+        let (word, rest) = text[at..].split_at_checked(keyword.len())?;
+        let rest = rest.strip_prefix(gap).filter(|_| word.eq_ignore_ascii_case(keyword))?;
+        rest.split_whitespace().next()
+    })
 }
 
 /// The shapes of both halves of a Message-ID, the host, and whether it is well-formed.

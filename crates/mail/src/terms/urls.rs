@@ -85,12 +85,12 @@ fn url(link: &str, out: &mut Terms<'_>) {
     }
 }
 
-/// The host, and what is odd about it.
+/// The host, and what is odd about it. Some browsers find an `@` behind percent-encoding too.
 fn authority(authority: &str, out: &mut Terms<'_>) {
+    let authority = decoded(authority);
     let (user, host) =
-        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+        authority.rsplit_once('@').map_or((None, &*authority), |(user, host)| (Some(user), host));
     let (host, port) = host.split_once(':').unwrap_or((host, ""));
-    let host = decoded(host);
     let host = host.trim_matches(|c: char| !c.is_alphanumeric());
     if host.is_empty() {
         out.term(&["url:bad"]);
@@ -198,6 +198,7 @@ mod tests {
         check("http://a:8080", &["url:h:a", "url:port:8080"]);
         check("http://a:80x/", &["url:h:a", "url:badport"]);
         check("http://bank.com@b:/", &["url:h:b", "url:userinfo"]);
+        check("http://bank.com%40b", &["url:h:b", "url:userinfo", "url:pct"]);
         check("http://%61.b", &["url:h:b", "url:h:a.b", "url:pct"]);
         check("http:///x http://?a=b", &["url:bad", "url:p:x", "url:bad", "url:q:a"]);
         check("http://ｐаураl.com", &["url:h:com", "url:h:paypal.com"]);

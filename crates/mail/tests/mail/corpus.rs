@@ -91,3 +91,21 @@ fn a_mailbox_of_real_mail() {
         assert!(entry.bytes.strip_suffix(b"\n") == Some(raw) || entry.bytes == *raw, "{}", path.display());
     }
 }
+
+#[test]
+fn real_mail_has_the_terms_it_should() {
+    let (mut all, mut distinct, mut dated) = (0, 0, 0);
+    for (path, raw) in messages().into_iter().step_by(10) {
+        let message = Message::parse(&raw, &Limits::default());
+        let mut terms = crate::terms::terms(&message, false);
+        terms.sort_unstable();
+        terms.dedup();
+        assert!(terms.len() > 20, "{}", path.display());
+        all += 1;
+        distinct += terms.len();
+        dated += usize::from(message.date().is_some());
+    }
+    println!("{distinct} different terms in {all} messages, {dated} of them dated");
+    assert!((250 * all..350 * all).contains(&distinct) || all == 0, "{distinct} in {all}");
+    assert!(dated * 100 >= all * 97, "{dated} of {all} are dated");
+}

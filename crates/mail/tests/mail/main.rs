@@ -4,3 +4,4 @@ mod corpus;
 mod hostile;
 mod passthrough;
 mod shapes;
+mod terms;
