@@ -27,6 +27,7 @@ mod urls;
 use crate::detect::are_of_mail;
 use crate::message::{Message, Part};
 use scan::push_shape;
+use std::borrow::Cow;
 use tamis_tokenizer::stretches;
 
 /// Bytes of the longest term, its prefix included.
@@ -133,11 +134,19 @@ impl Message {
 
 /// Cuts the text of a part, and beside it what it was read from: of HTML the source, where its links stand.
 fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str)) {
-    let (text, source) = (part.plain_text(), part.text.as_deref().unwrap_or_default());
+    let (mut text, mut source) = (part.plain_text(), Cow::Borrowed(part.text.as_deref().unwrap_or_default()));
+    if stretch < usize::MAX {
+        // Line ends must not move the cuts.
+        for text in [&mut text, &mut source] {
+            if text.contains('\r') {
+                *text = Cow::Owned(text.replace('\r', ""));
+            }
+        }
+    }
     // Links come with about the words that they stand among.
     let as_many = text.len().div_ceil(stretch).max(1);
     let mut texts = stretches(&text, stretch);
-    let mut sources = stretches(source, source.len().div_ceil(as_many));
+    let mut sources = stretches(&source, source.len().div_ceil(as_many));
     loop {
         match (texts.next(), sources.next()) {
             (None, None) => return,
