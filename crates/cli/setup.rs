@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    ClassPrior, Classes, CorrectionOptions, Counting, Decision, DecisionOptions, Filter, Keep, Kind,
-    Likelihood, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted,
-    positive_class,
+    ClassPrior, Classes, CorrectionOptions, Counting, Decision, DecisionOptions, Filter, Kind, Likelihood,
+    Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted, positive_class,
 };
 
 use crate::args::{DecisionArgs, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
@@ -49,8 +48,6 @@ pub(crate) fn train_options(
     options.recipe = recipe(recipe_args, kind)?;
     if scoring_args.asks_for_naive_bayes() {
         options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
-    } else if options.keep == Keep::Digests {
-        options.scoring = None;
     }
     Ok(options)
 }
