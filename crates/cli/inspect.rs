@@ -138,6 +138,10 @@ fn print_terms(out: &mut impl Write, filter: &Filter, most: usize) -> Result<()>
     Ok(())
 }
 
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The names of the documents in the sources, by their digests.
 fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], String>> {
     let mut names = HashMap::new();
@@ -167,7 +171,7 @@ fn print_suspects(
     writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
     for suspect in suspects.iter().take(most) {
         let label = filter.classes().label(suspect.class).unwrap_or_default();
-        let digest: String = suspect.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hexadecimal(&suspect.digest);
         let name = names.get(&suspect.digest).map_or("", String::as_str);
         writeln!(out, "{:>+9.3}  learned as {label}  {digest}  {name}", suspect.log_odds)?;
     }
@@ -177,7 +181,7 @@ fn print_suspects(
 fn suspects_json(args: &InspectArgs, filter: &Filter) -> Result<serde_json::Value> {
     let names = find_names(args, filter)?;
     let suspect = |suspect: &Suspect| {
-        let digest: String = suspect.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hexadecimal(&suspect.digest);
         let label = filter.classes().label(suspect.class);
         json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest)})
     };

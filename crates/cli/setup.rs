@@ -54,13 +54,18 @@ pub(crate) fn train_options(
 
 impl ScoringArgs {
     fn asks_for_naive_bayes(&self) -> bool {
-        let option = self.occurrences
+        match self.likelihood {
+            Some(name) => name != LikelihoodName::Weighted,
+            None => self.has_naive_bayes_options(),
+        }
+    }
+
+    fn has_naive_bayes_options(&self) -> bool {
+        self.occurrences
             || self.class_prior.is_some()
             || self.min_df.is_some()
             || self.max_df.is_some()
-            || self.max_features.is_some();
-        matches!(self.likelihood, Some(LikelihoodName::Multinomial | LikelihoodName::Bernoulli))
-            || (self.likelihood.is_none() && option)
+            || self.max_features.is_some()
     }
 
     /// The scoring asked for, now that the labels are known.
@@ -71,7 +76,7 @@ impl ScoringArgs {
             bail!("--likelihood weighted: expected two labels, got {}", classes.len());
         }
         if !self.asks_for_naive_bayes() && (weighted || classes.len() == 2) {
-            if self.occurrences || self.class_prior.is_some() || self.min_df.is_some() {
+            if self.has_naive_bayes_options() {
                 bail!("--likelihood weighted: expected no options of naive Bayes beside it");
             }
             let mut settings = Weighted::default();

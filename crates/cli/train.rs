@@ -53,7 +53,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     }
     model.save(&path)?;
-    report(&path, &Filter::from_bytes(model.as_bytes().to_vec())?)?;
+    report(&path, &model.into_filter()?)?;
     Ok(corpus.conclude(finished.unreadable))
 }
 
