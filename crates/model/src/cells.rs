@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use tamis_tokenizer::TermId;
 
-use crate::{Cell, StatisticsError};
+use crate::{Cell, ClassId, StatisticsError};
 
 /// The cells of all terms: one block of an arena for each term, sorted by class.
 ///
@@ -10,10 +10,10 @@ use crate::{Cell, StatisticsError};
 /// class; a block that is full moves to one of twice the size, and what it leaves is used for other terms.
 ///
 /// Invariants: classes strictly increase within a block; `1 <= df <= tf` in each cell; blocks do not overlap.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Cells {
+#[derive(Clone, Debug)]
+pub(crate) struct Cells<T = Cell> {
     blocks: Vec<Block>,
-    arena: Vec<Cell>,
+    arena: Vec<T>,
     /// Starts of the unused blocks, by the logarithm of their size.
     free: [Vec<u32>; 17],
 }
@@ -33,45 +33,36 @@ impl Block {
     }
 }
 
+/// What a term has in one class.
+pub(crate) trait ClassCell: Copy {
+    fn class(&self) -> ClassId;
+
+    /// The sum of two cells of a term in a class.
+    fn plus(self, term: TermId, other: Self) -> Result<Self, StatisticsError>;
+}
+
+impl ClassCell for Cell {
+    fn class(&self) -> ClassId {
+        self.class
+    }
+
+    fn plus(self, term: TermId, other: Cell) -> Result<Cell, StatisticsError> {
+        let Some(tf) = self.tf.checked_add(other.tf) else {
+            let got = u64::from(self.tf) + u64::from(other.tf);
+            return Err(StatisticsError::Overflow { term, class: self.class, expected: u32::MAX, got });
+        };
+        // df <= tf on both sides, and the sum of the tf fits
+        Ok(Cell { df: self.df + other.df, tf, ..self })
+    }
+}
+
+impl<T> Default for Cells<T> {
+    fn default() -> Self {
+        Cells { blocks: Vec::new(), arena: Vec::new(), free: Default::default() }
+    }
+}
+
 impl Cells {
-    pub(crate) fn n_terms(&self) -> usize {
-        self.blocks.len()
-    }
-
-    /// Terms that have a cell.
-    pub(crate) fn n_features(&self) -> usize {
-        self.blocks.iter().filter(|block| block.len > 0).count()
-    }
-
-    /// The cells of a term, in increasing class order.
-    pub(crate) fn get(&self, term: TermId) -> &[Cell] {
-        &self.arena[self.block(term).cells()]
-    }
-
-    /// Adds to a term's cell, making it if there is none.
-    pub(crate) fn add(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
-        let block = self.block(term);
-        let cells = &mut self.arena[block.cells()];
-        match cells.binary_search_by_key(&cell.class, |c| c.class) {
-            Ok(at) => {
-                let found = &mut cells[at];
-                let Some(tf) = found.tf.checked_add(cell.tf) else {
-                    let got = u64::from(found.tf) + u64::from(cell.tf);
-                    return Err(StatisticsError::Overflow {
-                        term,
-                        class: cell.class,
-                        expected: u32::MAX,
-                        got,
-                    });
-                };
-                // df <= tf on both sides, and the sum of the tf fits
-                *found = Cell { df: found.df + cell.df, tf, ..cell };
-                Ok(())
-            }
-            Err(at) => self.insert(term, block, at, cell),
-        }
-    }
-
     /// Takes from a term's cell, which must have as much; it disappears when nothing is left. Each document
     /// that remains must keep an occurrence, so `tf` never falls below `df`.
     pub(crate) fn subtract(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
@@ -98,24 +89,53 @@ impl Cells {
         }
     }
 
-    /// Gives a term that has no cells these, which are in increasing class order.
-    pub(crate) fn put(&mut self, term: TermId, cells: &[Cell]) -> Result<(), StatisticsError> {
-        // at most Classes::MAX cells, which is u16::MAX
-        let Ok(len @ 1..) = u16::try_from(cells.len()) else { return Ok(()) };
-        let block = self.allocate(cells.len().next_power_of_two().ilog2() as u8)?;
-        let block = Block { len, ..block };
-        self.arena[block.cells()].copy_from_slice(cells);
-        self.grow(term as usize + 1);
-        self.blocks[term as usize] = block;
-        Ok(())
-    }
-
     /// Moves the cells of all classes from `at` on up by one class.
     pub(crate) fn shift_classes(&mut self, at: u16) {
         for block in &self.blocks {
             let cells = &mut self.arena[block.cells()];
             cells.iter_mut().filter(|cell| cell.class >= at).for_each(|cell| cell.class += 1);
         }
+    }
+}
+
+impl<T: ClassCell> Cells<T> {
+    pub(crate) fn n_terms(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Terms that have a cell.
+    pub(crate) fn n_features(&self) -> usize {
+        self.blocks.iter().filter(|block| block.len > 0).count()
+    }
+
+    /// The cells of a term, in increasing class order.
+    pub(crate) fn get(&self, term: TermId) -> &[T] {
+        &self.arena[self.block(term).cells()]
+    }
+
+    /// Adds to a term's cell, making it if there is none.
+    pub(crate) fn add(&mut self, term: TermId, cell: T) -> Result<(), StatisticsError> {
+        let block = self.block(term);
+        let cells = &mut self.arena[block.cells()];
+        match cells.binary_search_by_key(&cell.class(), T::class) {
+            Ok(at) => {
+                cells[at] = cells[at].plus(term, cell)?;
+                Ok(())
+            }
+            Err(at) => self.insert(term, block, at, cell),
+        }
+    }
+
+    /// Gives a term that has no cells these, which are in increasing class order.
+    pub(crate) fn put(&mut self, term: TermId, cells: &[T]) -> Result<(), StatisticsError> {
+        // at most Classes::MAX cells, which is u16::MAX
+        let Ok(len @ 1..) = u16::try_from(cells.len()) else { return Ok(()) };
+        let block = self.allocate(cells.len().next_power_of_two().ilog2() as u8, cells[0])?;
+        let block = Block { len, ..block };
+        self.arena[block.cells()].copy_from_slice(cells);
+        self.grow(term as usize + 1);
+        self.blocks[term as usize] = block;
+        Ok(())
     }
 
     /// Makes room for terms up to the given number.
@@ -130,12 +150,12 @@ impl Cells {
     }
 
     /// Puts a cell before the one at `at` in the term's block.
-    fn insert(&mut self, term: TermId, old: Block, at: usize, cell: Cell) -> Result<(), StatisticsError> {
+    fn insert(&mut self, term: TermId, old: Block, at: usize, cell: T) -> Result<(), StatisticsError> {
         let (len, mut block) = (usize::from(old.len), old);
         if old.len == 0 {
-            block = self.allocate(0)?;
+            block = self.allocate(0, cell)?;
         } else if len == 1 << old.log_size {
-            block = self.allocate(old.log_size + 1)?;
+            block = self.allocate(old.log_size + 1, cell)?;
             self.arena.copy_within(old.cells(), block.start as usize);
             self.free[usize::from(old.log_size)].push(old.start);
         }
@@ -149,8 +169,8 @@ impl Cells {
         Ok(())
     }
 
-    /// An unused block, its length left to set.
-    fn allocate(&mut self, log_size: u8) -> Result<Block, StatisticsError> {
+    /// An unused block, its length left to set; `any` fills places that are new.
+    fn allocate(&mut self, log_size: u8, any: T) -> Result<Block, StatisticsError> {
         if let Some(start) = self.free[usize::from(log_size)].pop() {
             return Ok(Block { start, len: 0, log_size });
         }
@@ -159,7 +179,7 @@ impl Cells {
         let start = u32::try_from(end).map(|_| self.arena.len() as u32);
         let start =
             start.map_err(|_| StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 })?;
-        self.arena.resize(end, Cell { class: 0, df: 0, tf: 0 });
+        self.arena.resize(end, any);
         Ok(Block { start, len: 0, log_size })
     }
 

@@ -3,8 +3,8 @@ use tamis_tokenizer::CountRow;
 
 use crate::random::scramble;
 use crate::{
-    ClassId, CorrectionOptions, Counts, ParametersError, Smoothing, Statistics, WeightedLogOdds, corrected,
-    fit_correction,
+    ClassCorrection, ClassId, CorrectionOptions, Counts, FitError, OneAgainstRest, ParametersError,
+    Smoothing, Statistics, StatisticsError, WeightedLogOdds, corrected, fit_class_correction, fit_correction,
 };
 
 /// One learned document, as fitting and calibration see it.
@@ -91,6 +91,85 @@ fn deal(documents: &[Labelled<'_>], folds: usize) -> Vec<Vec<usize>> {
     dealt
 }
 
+/// The counts without the documents of a fold.
+fn without(counts: &Statistics, documents: &[Labelled<'_>], fold: &[usize]) -> Statistics {
+    let mut counts = counts.clone();
+    for document in fold.iter().map(|&i| &documents[i]) {
+        // refused, and nothing changed, if it never was learned
+        let _ = counts.forget_times(document.class, document.row, document.multiplicity);
+    }
+    counts
+}
+
+/// The documents that are not in a fold.
+fn others<'a>(documents: &[Labelled<'a>], fold: &[usize]) -> Vec<Labelled<'a>> {
+    let others = (0..documents.len()).filter(|i| fold.binary_search(i).is_err());
+    others.map(|i| documents[i]).collect()
+}
+
+/// The scores of a document for each class, by a model that has seen neither it nor any of its group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldOutScores {
+    /// Which document, by its position.
+    pub document: usize,
+    /// One score a class (nats).
+    pub scores: Vec<f64>,
+    /// How many of its distinct terms the model knew; 0 is no evidence at all.
+    pub known_terms: usize,
+}
+
+/// As [`cross_fit`], for any number of classes by [`OneAgainstRest`] and [`ClassCorrection`](crate::ClassCorrection).
+///
+/// Two numbers are fitted to these scores ([`Temperature`](crate::Temperature)), so there is no need for all of
+/// them: folds are scored until there are `enough` documents. The result is in the order of the documents.
+///
+/// # Errors
+/// No classes; options out of their ranges; more weights than a `u32` can number.
+pub fn cross_fit_classes(
+    alpha: Smoothing,
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+    correction: Option<&CorrectionOptions>,
+    folds: usize,
+    enough: usize,
+) -> Result<Vec<HeldOutScores>, FitError<StatisticsError>> {
+    correction.map_or(Ok(()), CorrectionOptions::check).map_err(FitError::Parameters)?;
+    let mut seen = 0;
+    let folds: Vec<_> = deal(documents, folds)
+        .into_iter()
+        .take_while(|fold| {
+            let more = seen < enough;
+            seen += fold.len();
+            more
+        })
+        .collect();
+    let score_fold = |fold: &Vec<usize>| {
+        let counts = without(counts, documents, fold);
+        let scorer = OneAgainstRest::new(alpha, counts.totals(), counts.n_features() as u64);
+        let scorer = scorer.map_err(FitError::Parameters)?;
+        let fitted = match correction {
+            Some(options) => {
+                fit_class_correction(&scorer, &counts, &others(documents, fold), options)
+                    .map_err(FitError::Counts)?
+                    .0
+            }
+            None => ClassCorrection::new(),
+        };
+        let mix = correction.map_or(1.0, |options| options.mix);
+        let score = |&document: &usize| {
+            let mut scores = Vec::new();
+            let Ok(known_terms) =
+                scorer.corrected_scores(&counts, &fitted, mix, documents[document].row, &mut scores);
+            HeldOutScores { document, scores, known_terms }
+        };
+        Ok(fold.iter().map(score).collect::<Vec<_>>())
+    };
+    let scored: Vec<_> = folds.par_iter().map(score_fold).collect::<Result<_, _>>()?;
+    let mut scores: Vec<_> = scored.into_iter().flatten().collect();
+    scores.sort_unstable_by_key(|held_out| held_out.document);
+    Ok(scores)
+}
+
 /// What the folds share.
 struct CrossFit<'a> {
     alpha: Smoothing,
@@ -104,21 +183,14 @@ struct CrossFit<'a> {
 impl CrossFit<'_> {
     /// The scores of the documents of one fold, given by increasing index, by a model of the others.
     fn score_fold(&self, fold: &[usize]) -> Result<Vec<Option<f64>>, ParametersError> {
-        let mut counts = self.counts.clone();
-        for &i in fold {
-            let document = &self.documents[i];
-            // refused, and nothing changed, if it never was learned
-            let _ = counts.forget_times(document.class, document.row, document.multiplicity);
-        }
+        let counts = without(self.counts, self.documents, fold);
         if counts.totals().iter().any(|class| class.documents == 0) {
             return Ok(vec![None; fold.len()]);
         }
         let scorer =
             WeightedLogOdds::new(self.alpha, counts.totals(), counts.n_features() as u64, self.positive)?;
         let fitted = self.correction.map(|options| {
-            let held_out = |i: &usize| fold.binary_search(i).is_ok();
-            let others = (0..self.documents.len()).filter(|i| !held_out(i));
-            let others: Vec<_> = others.map(|i| self.documents[i]).collect();
+            let others = others(self.documents, fold);
             (options, fit_correction(&scorer, &counts, &others, self.positive, options).0)
         });
         let score = |row: CountRow<'_>| {

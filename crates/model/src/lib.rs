@@ -53,6 +53,7 @@ mod bayes;
 mod binomial;
 mod calibration;
 mod cells;
+mod class_correction;
 mod classes;
 mod correction;
 mod counts;
@@ -60,27 +61,32 @@ mod crossfit;
 mod linear;
 mod logs;
 pub mod metrics;
+mod one_against_rest;
 mod parameters;
 mod random;
 mod rule;
 mod statistics;
 mod summary;
+mod temperature;
 mod weighted;
 
 pub use bayes::NaiveBayes;
 pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
 pub use calibration::Platt;
+pub use class_correction::{ClassCorrection, ClassWeight, fit_class_correction};
 pub use classes::{Classes, ClassesError};
 pub use correction::{
     COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
-pub use crossfit::{Labelled, cross_fit, leave_one_out};
+pub use crossfit::{HeldOutScores, Labelled, cross_fit, cross_fit_classes, leave_one_out};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
+pub use one_against_rest::{ClassWeights, OneAgainstRest};
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
 };
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
+pub use temperature::Temperature;
 pub use weighted::WeightedLogOdds;

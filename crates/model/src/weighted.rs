@@ -214,7 +214,7 @@ fn weight(tf: u32, df: [u64; 2], log_documents: f64) -> f64 {
 }
 
 /// What the sum of weighted log-odds is divided by; 1 if all weights are 0, as only impossible counts have it.
-fn norm(square: f64) -> f64 {
+pub(crate) fn norm(square: f64) -> f64 {
     if square > 0.0 { square.sqrt() } else { 1.0 }
 }
 
