@@ -19,6 +19,8 @@ pub(crate) struct Outcome {
     pub(crate) name: String,
     pub(crate) truth: ClassId,
     pub(crate) score: Score,
+    /// The probability that was given to the true class.
+    pub(crate) probability: f64,
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
@@ -56,9 +58,13 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scratch::default()),
-        |scratch, item, document| Ok((class_of(filter.classes(), item)?, filter.score(document, scratch)?)),
-        |item, (truth, score)| {
-            outcomes.push(Outcome { name: item.name.clone(), truth, score });
+        |scratch, item, document| {
+            let truth = class_of(filter.classes(), item)?;
+            let score = filter.score(document, scratch)?;
+            Ok((truth, score, scratch.probabilities()[usize::from(truth)]))
+        },
+        |item, (truth, score, probability)| {
+            outcomes.push(Outcome { name: item.name.clone(), truth, score, probability });
             Ok(())
         },
     )?;
@@ -142,6 +148,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         name: held.name,
         truth: class,
         score,
+        probability: if score.about == class { score.probability } else { 1.0 - score.probability },
     };
     let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
     Ok((classes, outcomes, corpus.conclude(finished.unreadable)))
@@ -173,7 +180,7 @@ fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {
 fn write_scores(path: &Path, classes: &Classes, outcomes: &[Outcome]) -> Result<()> {
     let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
     table.write_record(["path", "true_label", "log_odds", "verdict", "probability"])?;
-    for Outcome { name, truth, score } in outcomes {
+    for Outcome { name, truth, score, .. } in outcomes {
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let verdict = score.label.map_or("unsure", label);
         let [log_odds, probability] = [score.log_odds, score.probability].map(|n| n.to_string());

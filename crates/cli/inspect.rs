@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result};
 use serde_json::json;
 use tamis_filter::{
-    ClassPrior, Decision, Filter, Information, Keep, Parameters, Scoring, Suspect, Terms, TokenizerOptions,
-    positive_class,
+    ClassPrior, Decision, Filter, Information, Keep, Parameters, Scoring, Suspect, Temperature, Terms,
+    TokenizerOptions, Weighted, positive_class,
 };
 
 use crate::args::{InspectArgs, ModelArg};
@@ -80,9 +80,13 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
             writeln!(out, "likelihood  {likelihood}, {counting}, alpha {}", alpha.alpha())?;
             writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
         }
+        Scoring::OneAgainstRest(weighted) => {
+            writeln!(out, "likelihood  {}, one against the rest", describe_weighted(weighted))?;
+            let Temperature { scale, exponent, .. } = information.temperature;
+            writeln!(out, "calibration log-probability = {scale:.4} terms^{exponent:.4} score")?;
+        }
         Scoring::Weighted(weighted) => {
-            let correction = if weighted.correction.is_some() { "on" } else { "off" };
-            writeln!(out, "likelihood  weighted, alpha {}, correction {correction}", weighted.alpha.alpha())?;
+            writeln!(out, "likelihood  {}", describe_weighted(weighted))?;
             let Decision { calibration, shift, upper, lower, .. } = information.decision;
             writeln!(
                 out,
@@ -98,6 +102,11 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
         }
     }
     Ok(())
+}
+
+fn describe_weighted(weighted: &Weighted) -> String {
+    let correction = if weighted.correction.is_some() { "on" } else { "off" };
+    format!("weighted, alpha {}, correction {correction}", weighted.alpha.alpha())
 }
 
 fn describe_prior(prior: &ClassPrior) -> String {
@@ -203,6 +212,7 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
         "recipe": information.recipe,
         "scoring": information.scoring,
         "decision": information.decision,
+        "temperature": information.temperature,
         "expected": information.expected,
         "classes": classes,
         "terms": information.n_terms,

@@ -22,6 +22,8 @@ pub(crate) struct Report<'a> {
     confusion: ConfusionMatrix,
     documents: u64,
     detection: Option<Detection>,
+    /// Of more classes than two.
+    calibration: Vec<Figure>,
 }
 
 /// How well one class of two was found.
@@ -48,7 +50,8 @@ impl<'a> Report<'a> {
         outcomes.iter().for_each(|o| confusion.record(o.truth, o.score.label));
         let detection =
             (classes.len() == 2).then(|| Detection::new(positive_class(classes), outcomes, &confusion));
-        Report { classes, confusion, documents: outcomes.len() as u64, detection }
+        let calibration = if classes.len() > 2 { calibration(outcomes) } else { Vec::new() };
+        Report { classes, confusion, documents: outcomes.len() as u64, detection, calibration }
     }
 
     pub(crate) fn print(&self, out: &mut impl Write) -> Result<()> {
@@ -56,6 +59,9 @@ impl<'a> Report<'a> {
         writeln!(out, "{}, {} unsure", counted(self.documents, "document"), grouped(unsure))?;
         writeln!(out, "accuracy  {:.4}", self.confusion.accuracy())?;
         writeln!(out, "macro F1  {:.4}", self.confusion.macro_f1())?;
+        for figure in &self.calibration {
+            writeln!(out, "{:<8}  {:.4}", figure.name, figure.value.unwrap_or(f64::NAN))?;
+        }
         if let Some(detection) = &self.detection {
             detection.print(out, self.classes)?;
         }
@@ -118,7 +124,8 @@ impl<'a> Report<'a> {
         let mut object = json!({
             "documents": self.documents, "accuracy": m.accuracy(), "macro_f1": m.macro_f1(), "classes": classes,
         });
-        for figure in self.detection.iter().flat_map(|detection| &detection.figures) {
+        let figures = self.detection.iter().flat_map(|detection| &detection.figures);
+        for figure in figures.chain(&self.calibration) {
             object[figure.key] = json!(figure.value);
             if let Some((low, high)) = figure.interval {
                 object[format!("{}_interval", figure.key)] = json!([low, high]);
@@ -211,6 +218,19 @@ impl Detection {
         }
         Ok(())
     }
+}
+
+/// How far the probabilities of labels can be trusted.
+fn calibration(outcomes: &[Outcome]) -> Vec<Figure> {
+    // as other programs clip it, so that one certain mistake is not infinite
+    let losses = outcomes.iter().map(|o| -o.probability.max(1e-15).ln());
+    let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
+    let confident: Vec<_> = outcomes.iter().map(|o| (o.score.log_odds, o.score.about == o.truth)).collect();
+    let figure = |name, key, value| Figure { name, key, unit: "", decimals: 4, value, interval: None };
+    vec![
+        figure("log loss", "log_loss", Some(log_loss)),
+        figure("ECE", "expected_calibration_error", expected_calibration_error(&confident, 15)),
+    ]
 }
 
 /// The share of positives that a threshold misses which lets this share of the negatives through.

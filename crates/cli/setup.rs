@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    ClassPrior, Classes, CorrectionOptions, Counting, Decision, DecisionOptions, Filter, Kind, Likelihood,
-    Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted, positive_class,
+    ClassPrior, Classes, Counting, Decision, DecisionOptions, Filter, Kind, Likelihood, Parameters, Recipe,
+    Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted, positive_class,
 };
 
 use crate::args::{DecisionArgs, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
@@ -71,24 +71,19 @@ impl ScoringArgs {
     /// The scoring asked for, now that the labels are known.
     pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
         let alpha = self.alpha.map(Smoothing::try_from).transpose().context("--alpha")?;
-        let weighted = self.likelihood == Some(LikelihoodName::Weighted);
-        if weighted && classes.len() != 2 {
-            bail!("--likelihood weighted: expected two labels, got {}", classes.len());
-        }
-        if !self.asks_for_naive_bayes() && (weighted || classes.len() == 2) {
+        if !self.asks_for_naive_bayes() {
             if self.has_naive_bayes_options() {
                 bail!("--likelihood weighted: expected no options of naive Bayes beside it");
             }
-            let mut settings = Weighted::default();
+            let mut settings = Weighted::for_classes(classes.len());
             settings.alpha = alpha.unwrap_or(settings.alpha);
-            settings.correction = match self.correction {
-                Some(Switch::Off) => None,
-                _ => Some(CorrectionOptions::default()),
-            };
-            return Ok(Scoring::Weighted(settings));
+            if self.correction == Some(Switch::Off) {
+                settings.correction = None;
+            }
+            return Ok(Scoring::weighted(settings, classes.len()));
         }
         if self.correction == Some(Switch::On) {
-            bail!("--correction: expected two labels and weighted scoring");
+            bail!("--correction: expected weighted scoring");
         }
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
     }

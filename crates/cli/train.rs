@@ -92,14 +92,20 @@ fn report(path: &Path, filter: &Filter) -> Result<()> {
 /// What to expect on documents like those learned, in words; nothing for models that do not tell.
 pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let information = filter.information();
-    if !matches!(information.scoring, Scoring::Weighted(_)) {
+    if matches!(information.scoring, Scoring::NaiveBayes(_)) {
         return None;
     }
     let kind = information.recipe.kind;
-    let Some(expected) = information.expected else {
-        return Some(format!("too few documents to tell what to expect on {kind} like this"));
+    let (negatives, false_positives, positives, missed) = match information.expected {
+        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+            (negatives, false_positives, positives, missed)
+        }
+        Some(Expected::Accuracy { documents, right }) => {
+            let right = share(right, documents);
+            return Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"));
+        }
+        None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
     };
-    let Expected { negatives, false_positives, positives, missed, .. } = expected;
     let positive = positive_class(information.classes);
     let label = |class| information.classes.label(class).unwrap_or_default();
     let (ham, spam) = (label(1 - positive), label(positive));

@@ -1,6 +1,6 @@
 //! What a model remembers of each document: a digest, its label, and perhaps its terms.
 
-use tamis_model::{ClassId, Coefficient};
+use tamis_model::{ClassId, ClassWeight, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 use zerocopy::little_endian::{F32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -39,6 +39,8 @@ pub(crate) struct Remembered {
     pub(crate) date: i64,
     pub(crate) group: u64,
     pub(crate) coefficient: Coefficient,
+    /// The same for many classes.
+    pub(crate) coefficients: Vec<ClassWeight>,
     pub(crate) held_out: Option<f64>,
     pub(crate) vector: CountVector,
 }
@@ -71,6 +73,30 @@ pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVec
         next = id + 1;
     }
     CountVector::new(ids, counts).map_err(|_| broken())
+}
+
+/// Appends a document's part of the correction for many classes: how many, then of each the class and its units, in
+/// zigzag code. Stands before its vector.
+pub(crate) fn encode_coefficients(coefficients: &[ClassWeight], out: &mut Vec<u8>) {
+    put_varint(coefficients.len() as u64, out);
+    for ClassWeight { class, units } in coefficients {
+        put_varint(u64::from(*class), out);
+        put_varint(u64::from(((units << 1) ^ (units >> 31)) as u32), out);
+    }
+}
+
+/// Takes the coefficients from before a vector.
+pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<ClassWeight>> {
+    let broken = || Error::inconsistent("vectors", "coefficients of classes", "other bytes");
+    let n = take_varint(bytes).ok_or_else(broken)?;
+    let mut coefficients = Vec::new();
+    for _ in 0..n {
+        let class = take_varint(bytes).and_then(|class| ClassId::try_from(class).ok()).ok_or_else(broken)?;
+        let code = take_varint(bytes).and_then(|code| u32::try_from(code).ok()).ok_or_else(broken)?;
+        let units = (code >> 1) as i32 ^ -((code & 1) as i32);
+        coefficients.push(ClassWeight { class, units });
+    }
+    Ok(coefficients)
 }
 
 fn put_varint(mut value: u64, out: &mut Vec<u8>) {
@@ -106,6 +132,18 @@ mod tests {
             let mut bytes = Vec::new();
             encode_vector(vector.row(), &mut bytes);
             prop_assert_eq!(decode_vector(&bytes, 1_000_000).unwrap(), vector);
+        }
+
+        #[test]
+        fn coefficients_come_back(pairs in proptest::collection::vec((any::<u16>(), any::<i32>()), 0..9), rest: Vec<u8>) {
+            let coefficients: Vec<_> =
+                pairs.into_iter().map(|(class, units)| ClassWeight { class, units }).collect();
+            let mut bytes = Vec::new();
+            encode_coefficients(&coefficients, &mut bytes);
+            bytes.extend(&rest);
+            let mut left = &bytes[..];
+            prop_assert_eq!(decode_coefficients(&mut left).unwrap(), coefficients);
+            prop_assert_eq!(left, &rest[..]);
         }
 
         #[test]

@@ -121,6 +121,11 @@ impl Filter {
                 }
                 Ok(Reasons { row, intercept: difference(bayes.intercept()), contributions })
             }
+            Scorer::OneAgainstRest(scorer) => {
+                let row = counted.whole();
+                let contributions = scorer.contributions(&self.store, row, [class, against])?;
+                Ok(Reasons { row, intercept: 0.0, contributions })
+            }
         }
     }
 
@@ -175,6 +180,10 @@ impl Filter {
                 let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
                 own - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
             })),
+            // Against all others by itself.
+            Scorer::OneAgainstRest(scorer) => {
+                Ok(scorer.term_weights(&self.store, id, weights)?.then(|| weights[usize::from(class)]))
+            }
         }
     }
 }

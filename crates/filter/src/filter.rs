@@ -232,10 +232,14 @@ impl Filter {
                 let known_terms = bayes.joint_log_likelihood(&self.store, row, posterior)?;
                 Ok(self.likeliest(known_terms, posterior))
             }
+            Scorer::OneAgainstRest(scorer) => {
+                let known_terms = scorer.scores(&self.store, row, posterior)?;
+                Ok(self.likeliest(known_terms, posterior))
+            }
         }
     }
 
-    /// The likeliest class, by joint log-likelihoods, which become the posterior.
+    /// The likeliest class, by joint log-likelihoods or what stands for them, which become the posterior.
     fn likeliest(&self, known_terms: usize, joint: &mut [f64]) -> Score {
         let best =
             (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });

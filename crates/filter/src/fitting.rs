@@ -1,26 +1,98 @@
-//! What is derived from counted documents for two classes: correction, held-out scores, calibration, thresholds.
+//! What is derived from counted documents: correction, held-out scores, calibration, thresholds.
 
 use tamis_model::{
-    ClassId, Coefficient, Correction, Labelled, Platt, Statistics, WeightedLogOdds, cross_fit,
-    fit_correction, leave_one_out, threshold_for_fpr,
+    ClassCorrection, ClassId, ClassWeight, Coefficient, Correction, Counts, FitError, HeldOutScores,
+    Labelled, OneAgainstRest, Platt, Statistics, StatisticsError, Temperature, WeightedLogOdds, cross_fit,
+    cross_fit_classes, fit_class_correction, fit_correction, leave_one_out, threshold_for_fpr,
 };
 use tamis_tokenizer::CountRow;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scoring::{Decision, DecisionOptions, Expected, Weighted};
 
 /// Folds of the scores that calibration and thresholds are taken from.
 pub(crate) const FOLDS: usize = 10;
 
+/// As many held-out documents as the temperature of many classes needs: it is two numbers.
+const ENOUGH: usize = 2_000;
+
 /// All that fitting gives.
 pub(crate) struct Fitted {
-    pub(crate) correction: Correction,
-    /// One a document.
-    pub(crate) coefficients: Vec<Coefficient>,
-    /// A document's score by a model that had not seen it; one a document.
+    pub(crate) correction: Fit,
+    /// A document's score by a model that had not seen it; one a document, or none at all.
     pub(crate) held_out: Vec<Option<f64>>,
     pub(crate) decision: Decision,
+    pub(crate) temperature: Temperature,
     pub(crate) expected: Option<Expected>,
+}
+
+/// A correction and the part of each document in it.
+pub(crate) enum Fit {
+    None,
+    Two(Correction, Vec<Coefficient>),
+    Many(ClassCorrection, Vec<Vec<ClassWeight>>),
+}
+
+impl Fitted {
+    /// Nothing to fit.
+    pub(crate) const NONE: Fitted = Fitted {
+        correction: Fit::None,
+        held_out: Vec::new(),
+        decision: Decision::PLAIN,
+        temperature: Temperature::IDENTITY,
+        expected: None,
+    };
+}
+
+/// Fits to documents in canonical order, for any number of classes.
+pub(crate) fn fit_classes(
+    weighted: &Weighted,
+    statistics: &Statistics,
+    n_features: u64,
+    documents: &[Labelled<'_>],
+) -> Result<Fitted> {
+    let scorer = OneAgainstRest::new(weighted.alpha, statistics.totals(), n_features)?;
+    let correction = weighted.correction.as_ref();
+    let fit = || match correction {
+        Some(options) => {
+            fit_class_correction(&scorer, statistics, documents, options).map(|(c, each)| Fit::Many(c, each))
+        }
+        None => Ok(Fit::None),
+    };
+    let hold_out = || {
+        cross_fit_classes(weighted.alpha, statistics, documents, correction, FOLDS, ENOUGH).map_err(refused)
+    };
+    let (correction, held_out) = rayon::join(fit, hold_out);
+    let (correction, held_out) = (correction?, held_out?);
+    let scored: Vec<_> = held_out
+        .iter()
+        .flat_map(|HeldOutScores { document, scores, known_terms }| {
+            let document = &documents[*document];
+            let scored = (&scores[..], *known_terms, usize::from(document.class));
+            std::iter::repeat_n(scored, document.multiplicity as usize)
+        })
+        .collect();
+    Ok(Fitted {
+        correction,
+        temperature: Temperature::fit(&scored).unwrap_or_default(),
+        expected: expect_right(&scored),
+        ..Fitted::NONE
+    })
+}
+
+fn refused(error: FitError<StatisticsError>) -> Error {
+    match error {
+        FitError::Counts(error) => error.into(),
+        FitError::Parameters(error) => error.into(),
+    }
+}
+
+fn expect_right(scored: &[(&[f64], usize, usize)]) -> Option<Expected> {
+    let is_right = |(scores, known_terms, class): &&(&[f64], usize, usize)| {
+        *known_terms > 0 && scores.iter().all(|score| *score <= scores[*class])
+    };
+    let right = scored.iter().filter(is_right).count() as u64;
+    (!scored.is_empty()).then_some(Expected::Accuracy { documents: scored.len() as u64, right })
 }
 
 /// Fits to documents in canonical order; `windows` are those of each document, or none at all.
@@ -33,11 +105,13 @@ pub(crate) fn fit(
     windows: &[Vec<CountRow<'_>>],
     positive: ClassId,
 ) -> Result<Fitted> {
-    use tamis_model::Counts;
     let scorer = WeightedLogOdds::new(weighted.alpha, statistics.totals(), n_features, positive)?;
-    let (correction, coefficients) = match &weighted.correction {
-        Some(options) => fit_correction(&scorer, statistics, documents, positive, options),
-        None => (Correction::new(), vec![0; documents.len()]),
+    let correction = match &weighted.correction {
+        Some(options) => {
+            let (correction, each) = fit_correction(&scorer, statistics, documents, positive, options);
+            Fit::Two(correction, each)
+        }
+        None => Fit::None,
     };
     // With pure counts and whole documents leaving one out is exact and cheap; anything else is fitted anew per fold.
     let held_out = if weighted.correction.is_none() && windows.is_empty() {
@@ -58,7 +132,7 @@ pub(crate) fn fit(
     let scores = copies(documents, &held_out, positive);
     let decision = decide(&scores, options, training)?;
     let expected = expect(&scores, &decision);
-    Ok(Fitted { correction, coefficients, held_out, decision, expected })
+    Ok(Fitted { correction, held_out, decision, expected, ..Fitted::NONE })
 }
 
 /// The held-out scores, as often as their documents were given, and whether they are of the positive class.
@@ -90,16 +164,17 @@ fn decide(scores: &[(f64, bool)], options: &DecisionOptions, training: f64) -> R
 }
 
 fn expect(scores: &[(f64, bool)], decision: &Decision) -> Option<Expected> {
-    let mut expected = Expected::default();
+    let (mut negatives, mut false_positives, mut positives, mut missed) = (0, 0, 0, 0);
     for (score, positive) in scores {
         let called = decision.is_positive(decision.log_odds(*score)) == Some(true);
         if *positive {
-            expected.positives += 1;
-            expected.missed += u64::from(!called);
+            positives += 1;
+            missed += u64::from(!called);
         } else {
-            expected.negatives += 1;
-            expected.false_positives += u64::from(called);
+            negatives += 1;
+            false_positives += u64::from(called);
         }
     }
-    (expected.positives > 0 && expected.negatives > 0).then_some(expected)
+    let expected = Expected::Detection { negatives, false_positives, positives, missed };
+    (positives > 0 && negatives > 0).then_some(expected)
 }

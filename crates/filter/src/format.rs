@@ -8,8 +8,11 @@
 //! sections                           each its content, then a CRC-32 a block of 1,024 bytes
 //! ```
 
+mod v1;
+
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassTotals, Classes, Summary};
+use tamis_model::{ClassTotals, Classes, Summary, Temperature};
 
 use crate::blocks::{self, Section};
 use crate::error::{Error, Result};
@@ -20,8 +23,8 @@ use crate::trainer::Keep;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
 
-/// The model format that this version reads and writes.
-pub const FORMAT_VERSION: u32 = 1;
+/// The model format that this version writes; it reads this and all before it.
+pub const FORMAT_VERSION: u32 = 2;
 
 const PREFACE: usize = 20;
 
@@ -43,7 +46,10 @@ pub(crate) struct Header {
     pub(crate) totals: Vec<ClassTotals>,
     /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
     pub(crate) summary: Option<Summary>,
+    /// From score to verdict, where there are two classes.
     pub(crate) decision: Decision,
+    /// From scores to probabilities, where there are more.
+    pub(crate) temperature: Temperature,
     pub(crate) expected: Option<Expected>,
     /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
     pub(crate) lengths: [u64; N_SECTIONS],
@@ -93,7 +99,7 @@ pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
         return Err(Error::NotAModel { got: start.to_vec() });
     }
     let version = number(file, 8)?;
-    if version != FORMAT_VERSION {
+    if !(1..=FORMAT_VERSION).contains(&version) {
         return Err(Error::Version { expected: FORMAT_VERSION, got: version });
     }
     let (length, checksum) = (number(file, 12)? as usize, number(file, 16)?);
@@ -105,13 +111,18 @@ pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
     if got != checksum {
         return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
     }
-    let (header, consumed): (Header, usize) = bincode::serde::decode_from_slice(encoded, config())
-        .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
-    if consumed != length {
-        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), length));
-    }
+    let header = if version == 1 { decode::<v1::Header>(encoded)?.into() } else { decode(encoded)? };
     let sections = sections(&header, PREFACE + length, file.len())?;
     Ok((header, sections))
+}
+
+fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
+    let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
+    if consumed != encoded.len() {
+        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), encoded.len()));
+    }
+    Ok(header)
 }
 
 fn number(file: &[u8], at: usize) -> Result<u32> {

@@ -58,7 +58,7 @@ pub use validation::{HeldOut, Online};
 pub use tamis_mail::Limits;
 pub use tamis_model::{
     ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, FeatureLimits, Likelihood,
-    Parameters, Platt, Smoothing,
+    Parameters, Platt, Smoothing, Temperature,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics};
+use tamis_model::{ClassCorrection, ClassId, Correction, Counts, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
-use crate::documents::{DocumentRecord, encode_vector};
+use crate::documents::{DocumentRecord, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::fitting::{self, Fitted};
+use crate::fitting::{self, Fit, Fitted};
 use crate::format::{self, Header};
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
-use crate::scoring::{Decision, DecisionOptions, Scoring, Weighted};
-use crate::store::{CellRecord, TermRecord, summarize};
+use crate::scoring::{DecisionOptions, Scoring, Weighted};
+use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
 use crate::trainer::{Keep, Learned, Terms, Trainer};
 
 impl Trainer {
@@ -36,21 +36,26 @@ impl Trainer {
         let statistics = self.statistics.permuted(&order);
         let documents = distinct(self.documents, &canonical)?;
         let scoring = self.options.scoring.unwrap_or_else(|| Scoring::for_classes(self.classes.len()));
+        let n_terms = order.len();
         let fitted = match &scoring {
-            Scoring::NaiveBayes(_) => None,
-            Scoring::Weighted(weighted) => Some(fit_documents(
-                weighted,
-                &self.options.decision,
-                &statistics,
-                order.len(),
-                &self.classes,
-                &documents,
-            )?),
+            Scoring::NaiveBayes(_) => Fitted::NONE,
+            Scoring::Weighted(weighted) => {
+                let positive = positive_class(&self.classes);
+                fit_documents(weighted, &self.options.decision, &statistics, n_terms, positive, &documents)?
+            }
+            Scoring::OneAgainstRest(weighted) => {
+                let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
+                fitting::fit_classes(weighted, &statistics, n_terms as u64, &rows)?
+            }
         };
         let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
-        let correction = correction_section(fitted.as_ref(), order.len())?;
+        let correction = match &fitted.correction {
+            Fit::None => Vec::new(),
+            Fit::Two(correction, _) => correction_section(correction, n_terms)?,
+            Fit::Many(correction, _) => class_correction_section(correction, n_terms)?,
+        };
         let keep = self.options.keep;
-        let (documents, vectors) = document_sections(&documents, fitted.as_ref(), keep)?;
+        let (documents, vectors) = document_sections(&documents, &fitted, keep)?;
         let sections = [&terms, &cells, &texts, &correction, &documents, &vectors];
         let header = Header {
             recipe: self.options.recipe,
@@ -59,8 +64,9 @@ impl Trainer {
             scoring,
             classes: self.classes,
             totals: statistics.totals().to_vec(),
-            decision: fitted.as_ref().map_or(Decision::PLAIN, |fitted| fitted.decision),
-            expected: fitted.and_then(|fitted| fitted.expected),
+            decision: fitted.decision,
+            temperature: fitted.temperature,
+            expected: fitted.expected,
             lengths: sections.map(|s| s.len() as u64),
         };
         // A prior or smoothing that does not fit is told now, not when the file is opened.
@@ -128,7 +134,7 @@ fn fit_documents(
     options: &DecisionOptions,
     statistics: &Statistics,
     n_terms: usize,
-    classes: &Classes,
+    positive: ClassId,
     documents: &[Distinct],
 ) -> Result<Fitted> {
     let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
@@ -137,7 +143,7 @@ fn fit_documents(
     } else {
         documents.iter().map(Distinct::parts).collect()
     };
-    fitting::fit(weighted, options, statistics, n_terms as u64, &rows, &windows, positive_class(classes))
+    fitting::fit(weighted, options, statistics, n_terms as u64, &rows, &windows, positive)
 }
 
 fn term_sections(
@@ -169,9 +175,9 @@ fn limited(what: &'static str, got: u64) -> Result<u32> {
     u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
 }
 
-fn correction_section(fitted: Option<&Fitted>, n_terms: usize) -> Result<Vec<u8>> {
+fn correction_section(correction: &Correction, n_terms: usize) -> Result<Vec<u8>> {
     let mut section = Vec::new();
-    let weights = fitted.map_or(&[][..], |fitted| fitted.correction.weights());
+    let weights = correction.weights();
     if weights.iter().all(|weight| *weight == 0) {
         return Ok(section);
     }
@@ -187,24 +193,43 @@ fn correction_section(fitted: Option<&Fitted>, n_terms: usize) -> Result<Vec<u8>
     Ok(section)
 }
 
-fn document_sections(
-    documents: &[Distinct],
-    fitted: Option<&Fitted>,
-    keep: Keep,
-) -> Result<(Vec<u8>, Vec<u8>)> {
+/// The ends of all terms, then the weights of each.
+fn class_correction_section(correction: &ClassCorrection, n_terms: usize) -> Result<Vec<u8>> {
+    let (mut ends, mut weights, mut n_weights) = (Vec::new(), Vec::new(), 0u64);
+    for id in 0..n_terms as TermId {
+        for weight in correction.weights(id) {
+            let record = WeightRecord { class: weight.class.into(), units: weight.units.into() };
+            weights.extend_from_slice(record.as_bytes());
+            n_weights += 1;
+        }
+        ends.extend_from_slice(&limited("weights of the correction", n_weights)?.to_le_bytes());
+    }
+    ends.append(&mut weights);
+    Ok(ends)
+}
+
+fn document_sections(documents: &[Distinct], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
     let (mut records, mut vectors) = (Vec::new(), Vec::new());
     for (i, document) in documents.iter().enumerate() {
         if keep == Keep::Vectors {
+            match &fitted.correction {
+                Fit::Many(_, coefficients) => encode_coefficients(&coefficients[i], &mut vectors),
+                Fit::None | Fit::Two(..) => (),
+            }
             encode_vector(document.vector.row(), &mut vectors);
         }
-        let held_out = fitted.and_then(|fitted| fitted.held_out[i]);
+        let coefficient = match &fitted.correction {
+            Fit::Two(_, coefficients) => coefficients[i],
+            _ => 0,
+        };
+        let held_out = fitted.held_out.get(i).copied().flatten();
         let record = DocumentRecord {
             digest: document.digest,
             class: document.class.into(),
             multiplicity: document.multiplicity.into(),
             date: document.date.into(),
             group: document.group.into(),
-            coefficient: fitted.map_or(0, |fitted| fitted.coefficients[i]).into(),
+            coefficient: coefficient.into(),
             held_out: held_out.map_or(f32::NAN, |score| score as f32).into(),
             vector_end: (vectors.len() as u64).into(),
         };

@@ -1,7 +1,8 @@
 //! A model's scoring, ready to run over its counts.
 
 use tamis_model::{
-    COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, NaiveBayes, WeightedLogOdds, corrected,
+    COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, NaiveBayes, OneAgainstRest, Temperature,
+    WeightedLogOdds, corrected,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -28,6 +29,7 @@ pub fn positive_class(classes: &Classes) -> ClassId {
 pub(crate) enum Scorer {
     Weighted(WeightedScorer),
     NaiveBayes(NaiveBayes),
+    OneAgainstRest(TopicScorer),
 }
 
 impl Scorer {
@@ -49,6 +51,12 @@ impl Scorer {
                     return Err(Error::inconsistent("header", n_classes, bayes.n_classes()));
                 }
                 Ok(Scorer::NaiveBayes(bayes))
+            }
+            Scoring::OneAgainstRest(weighted) => {
+                weighted.correction.as_ref().map_or(Ok(()), CorrectionOptions::check)?;
+                let scorer = OneAgainstRest::new(weighted.alpha, &header.totals, header.n_terms())?;
+                let mix = weighted.correction.map(|options| options.mix);
+                Ok(Scorer::OneAgainstRest(TopicScorer { scorer, mix, temperature: header.temperature }))
             }
         }
     }
@@ -113,6 +121,54 @@ impl WeightedScorer {
     pub(crate) fn term_weight(&self, store: &Store, id: TermId) -> Result<Option<f64>> {
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
         Ok(self.contributions(store, lone.row())?.first().map(|(_, weight)| *weight))
+    }
+}
+
+/// Log-odds of each class against the rest, corrected and calibrated.
+pub(crate) struct TopicScorer {
+    scorer: OneAgainstRest,
+    /// The share of the uncorrected score, where there is a correction.
+    mix: Option<f64>,
+    temperature: Temperature,
+}
+
+impl TopicScorer {
+    /// Writes the logarithms of the classes' probabilities, up to a constant, to `out`; returns how many terms are
+    /// known.
+    pub(crate) fn scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        let known = self.raw_scores(store, row, out)?;
+        let factor = self.temperature.factor(known);
+        out.iter_mut().for_each(|score| *score *= factor);
+        Ok(known)
+    }
+
+    fn raw_scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        match self.mix {
+            Some(mix) => self.scorer.corrected_scores(store, store, mix, row, out),
+            None => self.scorer.scores(store, row, out),
+        }
+    }
+
+    /// What every known term of a row adds to the score of a class against another.
+    pub(crate) fn contributions(
+        &self,
+        store: &Store,
+        row: CountRow<'_>,
+        classes: [ClassId; 2],
+    ) -> Result<Vec<(TermId, f64)>> {
+        let mut contributions = Vec::new();
+        let correction = self.mix.map(|mix| (store, mix));
+        self.scorer.contributions(store, correction, row, classes, &mut contributions)?;
+        let factor = self.temperature.factor(contributions.len());
+        contributions.iter_mut().for_each(|(_, contribution)| *contribution *= factor);
+        Ok(contributions)
+    }
+
+    /// What a term says of each class that is all a document holds, before calibration, in `out`; nothing if it is
+    /// unknown.
+    pub(crate) fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
+        let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
+        Ok(self.raw_scores(store, lone.row(), out)? > 0)
     }
 }
 

@@ -15,9 +15,12 @@ pub enum Scoring {
     Weighted(Weighted),
     /// Naive Bayes as the textbook has it, for any number of classes.
     NaiveBayes(Parameters),
+    /// [`Weighted`](Scoring::Weighted) for any number of classes: the log-odds of each against all others, corrected,
+    /// and calibrated by a temperature. The default for more than two.
+    OneAgainstRest(Weighted),
 }
 
-/// The settings of [`Scoring::Weighted`].
+/// The settings of [`Scoring::Weighted`] and [`Scoring::OneAgainstRest`].
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Weighted {
     /// Smoothing of the document frequencies, 0.1 by default.
@@ -27,8 +30,18 @@ pub struct Weighted {
 }
 
 impl Default for Weighted {
+    /// For two classes.
     fn default() -> Self {
         Weighted { alpha: small_alpha(), correction: Some(CorrectionOptions::default()) }
+    }
+}
+
+impl Weighted {
+    /// The default for a number of classes.
+    pub fn for_classes(n_classes: usize) -> Self {
+        let correction =
+            if n_classes == 2 { CorrectionOptions::default() } else { CorrectionOptions::for_topics() };
+        Weighted { correction: Some(correction), ..Weighted::default() }
     }
 }
 
@@ -38,17 +51,17 @@ fn small_alpha() -> Smoothing {
 }
 
 impl Scoring {
-    /// The default for a number of classes: weighted for two, else multinomial naive Bayes over presence with alpha
-    /// 0.1 and learned priors.
+    /// The default for a number of classes: weighted for two, else one against the rest.
     pub fn for_classes(n_classes: usize) -> Self {
-        if n_classes == 2 {
-            Scoring::Weighted(Weighted::default())
-        } else {
-            Scoring::NaiveBayes(Scoring::parameters())
-        }
+        Scoring::weighted(Weighted::for_classes(n_classes), n_classes)
     }
 
-    /// The parameters of naive Bayes by default.
+    /// Weighted scoring for a number of classes.
+    pub fn weighted(settings: Weighted, n_classes: usize) -> Self {
+        if n_classes == 2 { Scoring::Weighted(settings) } else { Scoring::OneAgainstRest(settings) }
+    }
+
+    /// The parameters of naive Bayes by default: multinomial over presence with alpha 0.1 and learned priors.
     pub fn parameters() -> Parameters {
         Parameters {
             likelihood: Likelihood::Multinomial,
@@ -160,14 +173,24 @@ impl Decision {
 }
 
 /// What to expect on documents like those learned: verdicts on documents that took no part in the model that gave them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Expected {
-    /// Documents of the negative class.
-    pub negatives: u64,
-    /// Of them, those called positive: ham lost.
-    pub false_positives: u64,
-    /// Documents of the positive class.
-    pub positives: u64,
-    /// Of them, those not called positive: spam missed, unsure ones included.
-    pub missed: u64,
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Expected {
+    /// Of two classes, how well the positive one is found.
+    Detection {
+        /// Documents of the negative class.
+        negatives: u64,
+        /// Of them, those called positive: ham lost.
+        false_positives: u64,
+        /// Documents of the positive class.
+        positives: u64,
+        /// Of them, those not called positive: spam missed, unsure ones included.
+        missed: u64,
+    },
+    /// Of more classes, how often the label is right.
+    Accuracy {
+        /// Documents that were held out.
+        documents: u64,
+        /// Of them, those whose label was right.
+        right: u64,
+    },
 }

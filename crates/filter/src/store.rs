@@ -1,17 +1,20 @@
 //! A model file in use: its terms, counts, texts and documents, read in place.
 
-use tamis_model::{Cell, ClassTotals, Classes, Correction, Counts, Statistics, Summary};
+use tamis_model::{
+    Cell, ClassCorrection, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Correction, Counts,
+    Statistics, Summary, Temperature,
+};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::{I32, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::blocks::Section;
-use crate::documents::{DocumentRecord, Remembered, decode_vector};
+use crate::documents::{DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::error::{Error, Result};
 use crate::format::{self, Header};
 use crate::map::Bytes;
 use crate::recipe::Recipe;
-use crate::scoring::{Decision, Expected, Scoring};
+use crate::scoring::{Decision, Expected, Scoring, Weighted};
 use crate::trainer::Keep;
 
 /// An entry of the `terms` section, which is sorted by fingerprint; its position is the term's id.
@@ -34,6 +37,15 @@ pub(crate) struct CellRecord {
     pub(crate) tf: U32,
 }
 
+/// A cell of the `correction` section for many classes. The cells come after the ends of all terms (a `u32` each, counted
+/// in cells), by term and class.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(crate) struct WeightRecord {
+    pub(crate) class: U16,
+    pub(crate) units: I32,
+}
+
 /// What a model says of itself.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -44,6 +56,8 @@ pub struct Information<'a> {
     pub scoring: &'a Scoring,
     /// From score to verdict, where there are two classes.
     pub decision: &'a Decision,
+    /// From scores to probabilities, where there are more.
+    pub temperature: Temperature,
     /// What to expect on documents like those learned, if there were enough of them to tell.
     pub expected: Option<Expected>,
     /// The labels.
@@ -81,10 +95,7 @@ impl Store {
         let n_terms = entries::<TermRecord>(&terms)?;
         entries::<CellRecord>(&cells)?;
         entries::<DocumentRecord>(&documents)?;
-        let corrected = entries::<I32>(&correction)?;
-        if corrected != 0 && corrected != n_terms {
-            return Err(Error::inconsistent("correction", format!("0 or {n_terms} weights"), corrected));
-        }
+        check_correction(&header.scoring, &correction, n_terms)?;
         header.decision.check()?;
         if header.totals.len() != header.classes.len() {
             return Err(Error::inconsistent("header", header.classes.len(), header.totals.len()));
@@ -92,15 +103,23 @@ impl Store {
         if u32::try_from(n_terms).is_err() {
             return Err(Error::TooLarge { what: "terms", limit: u32::MAX.into(), got: n_terms as u64 });
         }
-        Ok(Store { bytes, header, terms, cells, texts, correction, documents, vectors, n_terms })
+        let mut store = Store { bytes, header, terms, cells, texts, correction, documents, vectors, n_terms };
+        if let (Scoring::NaiveBayes(parameters), None) = (&store.header.scoring, &store.header.summary) {
+            // Format 1 wrote another one.
+            store.header.summary = Some(parameters.summarize(&store)?);
+        }
+        Ok(store)
     }
 
     pub(crate) fn information(&self) -> Information<'_> {
-        let Header { recipe, keep, scoring, decision, expected, classes, totals, summary, .. } = &self.header;
+        let Header {
+            recipe, keep, scoring, decision, temperature, expected, classes, totals, summary, ..
+        } = &self.header;
         Information {
             recipe,
             scoring,
             decision,
+            temperature: *temperature,
             expected: *expected,
             classes,
             totals,
@@ -182,6 +201,20 @@ impl Store {
         self.entry::<I32>(&self.correction, id as usize).map(|weight| weight.get())
     }
 
+    /// The weights of the correction for a term and many classes.
+    fn weights(&self, id: TermId) -> Result<&[WeightRecord]> {
+        let id = id as usize;
+        if self.correction.len() == 0 || id >= self.n_terms {
+            return Ok(&[]);
+        }
+        let end = |id: usize| self.entry::<U32>(&self.correction, id).map(|end| end.get() as usize);
+        let (start, end) = (if id == 0 { 0 } else { end(id - 1)? }, end(id)?);
+        let at = |cell: usize| self.n_terms * size_of::<U32>() + cell * size_of::<WeightRecord>();
+        let bytes = self.correction.get(&self.bytes, at(start)..at(end))?;
+        <[WeightRecord]>::ref_from_bytes(bytes)
+            .map_err(|e| Error::inconsistent("correction", "whole weights", e))
+    }
+
     pub(crate) fn n_documents(&self) -> usize {
         self.documents.len() / size_of::<DocumentRecord>()
     }
@@ -192,7 +225,14 @@ impl Store {
         (0..self.n_documents()).map(move |i| {
             let record: &DocumentRecord = self.entry(&self.documents, i)?;
             let end = record.vector_end.get() as usize;
-            let vector = decode_vector(self.vectors.get(&self.bytes, start..end)?, self.n_terms)?;
+            let mut bytes = self.vectors.get(&self.bytes, start..end)?;
+            let coefficients = match self.header.scoring {
+                Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }) if !bytes.is_empty() => {
+                    decode_coefficients(&mut bytes)?
+                }
+                _ => Vec::new(),
+            };
+            let vector = decode_vector(bytes, self.n_terms)?;
             start = end;
             Ok(Remembered {
                 digest: record.digest,
@@ -201,6 +241,7 @@ impl Store {
                 date: record.date.get(),
                 group: record.group.get(),
                 coefficient: record.coefficient.get(),
+                coefficients,
                 held_out: Some(f64::from(record.held_out.get())).filter(|score| !score.is_nan()),
                 vector,
             })
@@ -276,7 +317,7 @@ impl Store {
         let n_classes = self.header.classes.len();
         let mut documents = vec![0u64; n_classes];
         let mut counted = Statistics::new(n_classes);
-        let mut correction = Correction::new();
+        let (mut correction, mut class_correction) = (Correction::new(), ClassCorrection::new());
         let mut before = None;
         for document in self.documents() {
             let document = document?;
@@ -299,6 +340,9 @@ impl Store {
             *count += u64::from(document.multiplicity);
             counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
             correction.add(document.vector.row(), document.coefficient);
+            for coefficient in &document.coefficients {
+                class_correction.add(document.vector.row(), *coefficient)?;
+            }
         }
         let expected: Vec<u64> = self.header.totals.iter().map(|t| t.documents).collect();
         if documents != expected {
@@ -313,11 +357,29 @@ impl Store {
         }
         if self.header.keep == Keep::Vectors && self.correction.len() > 0 {
             for id in 0..self.n_terms as TermId {
-                let expected = correction.weights().get(id as usize).copied().unwrap_or(0);
-                if i64::from(self.correction(id)?) != expected {
-                    return Err(Error::inconsistent("correction", expected, self.correction(id)?));
-                }
+                self.verify_correction(id, &correction, &class_correction)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The weights of a term are what the documents' coefficients add up to.
+    fn verify_correction(&self, id: TermId, two: &Correction, many: &ClassCorrection) -> Result<()> {
+        if let Scoring::OneAgainstRest(_) = self.header.scoring {
+            let weights = self.weights(id)?.iter();
+            let got: Vec<_> =
+                weights.map(|w| ClassWeight { class: w.class.get(), units: w.units.get() }).collect();
+            let expected: Vec<_> = many.weights(id).collect();
+            if got != expected {
+                let debug = |weights| format!("{weights:?}");
+                return Err(Error::inconsistent("correction", debug(expected), debug(got)));
+            }
+            return Ok(());
+        }
+        let (expected, got) =
+            (two.weights().get(id as usize).copied().unwrap_or(0), i64::from(self.correction(id)?));
+        if got != expected {
+            return Err(Error::inconsistent("correction", expected, got));
         }
         Ok(())
     }
@@ -326,7 +388,7 @@ impl Store {
 /// What naive Bayes needs of the counts besides those of single terms.
 pub(crate) fn summarize(scoring: &Scoring, statistics: &Statistics) -> Option<Summary> {
     match scoring {
-        Scoring::Weighted(_) => None,
+        Scoring::Weighted(_) | Scoring::OneAgainstRest(_) => None,
         Scoring::NaiveBayes(parameters) => {
             let Ok(summary) = parameters.summarize(statistics);
             Some(summary)
@@ -356,6 +418,37 @@ impl Counts for Store {
         }
         Ok(())
     }
+}
+
+impl ClassWeights for Store {
+    type Error = Error;
+
+    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        for weight in self.weights(term)? {
+            let weight = ClassWeight { class: weight.class.get(), units: weight.units.get() };
+            visit(weight.class, weight.value());
+        }
+        Ok(())
+    }
+}
+
+/// None, one weight a term for two classes, or for more an end a term and whole weights.
+fn check_correction(scoring: &Scoring, section: &Section, n_terms: usize) -> Result<()> {
+    let length = section.len();
+    let (fits, expected) = match scoring {
+        Scoring::OneAgainstRest(_) => {
+            let weights = length.checked_sub(n_terms * size_of::<U32>());
+            (
+                weights.is_some_and(|n| n.is_multiple_of(size_of::<WeightRecord>())),
+                "ends of all terms and weights",
+            )
+        }
+        _ => (length == n_terms * size_of::<I32>(), "a weight a term"),
+    };
+    if length == 0 || fits {
+        return Ok(());
+    }
+    Err(Error::inconsistent("correction", format!("{expected} ({n_terms} terms)"), format!("{length} bytes")))
 }
 
 /// The number of entries of a section, which must be whole.

@@ -115,7 +115,6 @@ impl std::error::Error for ParametersError {}
 
 /// Why [`Parameters::fit`](crate::Parameters::fit) failed.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum FitError<E> {
     /// Reading the counts failed.
     Counts(E),
