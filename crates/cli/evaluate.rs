@@ -128,8 +128,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
     options.scoring = Some(args.scoring.scoring(&classes)?);
-    if !matches!(options.scoring, Some(Scoring::Weighted(_))) {
-        bail!("--folds and --online: expected two labels and weighted scoring");
+    if args.online && !matches!(options.scoring, Some(Scoring::Weighted(_))) {
+        bail!("--online: expected two labels and weighted scoring");
     }
     if args.decision != Default::default() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
@@ -144,11 +144,11 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
         documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect::<Result<_>>()?
     };
-    let outcome = |(held, HeldOut { class, score, .. }): (Held, HeldOut)| Outcome {
+    let outcome = |(held, HeldOut { class, score, probability, .. }): (Held, HeldOut)| Outcome {
         name: held.name,
         truth: class,
         score,
-        probability: if score.about == class { score.probability } else { 1.0 - score.probability },
+        probability,
     };
     let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
     Ok((classes, outcomes, corpus.conclude(finished.unreadable)))

@@ -230,30 +230,12 @@ impl Filter {
             }
             Scorer::NaiveBayes(bayes) => {
                 let known_terms = bayes.joint_log_likelihood(&self.store, row, posterior)?;
-                Ok(self.likeliest(known_terms, posterior))
+                Ok(likeliest(self.classes(), known_terms, posterior))
             }
             Scorer::OneAgainstRest(scorer) => {
                 let known_terms = scorer.scores(&self.store, row, posterior)?;
-                Ok(self.likeliest(known_terms, posterior))
+                Ok(likeliest(self.classes(), known_terms, posterior))
             }
-        }
-    }
-
-    /// The likeliest class, by joint log-likelihoods or what stands for them, which become the posterior.
-    fn likeliest(&self, known_terms: usize, joint: &mut [f64]) -> Score {
-        let best =
-            (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
-        let about = self.spam().map_or(best, usize::from);
-        let own = std::mem::replace(&mut joint[about], f64::NEG_INFINITY);
-        let log_odds = own - log_sum_exp(joint);
-        joint[about] = own;
-        softmax(joint);
-        Score {
-            label: (known_terms > 0).then_some(best as ClassId),
-            about: about as ClassId,
-            probability: sigmoid(log_odds),
-            log_odds,
-            known_terms,
         }
     }
 
@@ -333,6 +315,23 @@ pub(crate) fn verdict(decision: &Decision, classes: &Classes, raw: Option<f64>, 
     let about = spam_class(classes).or(label).unwrap_or(class(of_positive > 0.0));
     let log_odds = if about == positive { of_positive } else { -of_positive };
     Score { label, about, probability: sigmoid(log_odds), log_odds, known_terms }
+}
+
+/// The verdict by joint log-likelihoods, or what stands for them, which become the posterior.
+pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]) -> Score {
+    let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
+    let about = spam_class(classes).map_or(best, usize::from);
+    let own = std::mem::replace(&mut joint[about], f64::NEG_INFINITY);
+    let log_odds = own - log_sum_exp(joint);
+    joint[about] = own;
+    softmax(joint);
+    Score {
+        label: (known_terms > 0).then_some(best as ClassId),
+        about: about as ClassId,
+        probability: sigmoid(log_odds),
+        log_odds,
+        known_terms,
+    }
 }
 
 fn sigmoid(log_odds: f64) -> f64 {

@@ -1,9 +1,11 @@
 //! What is derived from counted documents: correction, held-out scores, calibration, thresholds.
 
+use rayon::prelude::*;
 use tamis_model::{
     ClassCorrection, ClassId, ClassWeight, Coefficient, Correction, Counts, FitError, HeldOutScores,
-    Labelled, OneAgainstRest, Platt, Statistics, StatisticsError, Temperature, WeightedLogOdds, cross_fit,
-    cross_fit_classes, fit_class_correction, fit_correction, leave_one_out, threshold_for_fpr,
+    Labelled, OneAgainstRest, Platt, Smoothing, Statistics, StatisticsError, Temperature, WeightedLogOdds,
+    cross_fit, cross_fit_classes, fit_class_correction, fit_correction, leave_one_out, log_normalize,
+    threshold_for_fpr,
 };
 use tamis_tokenizer::CountRow;
 
@@ -64,23 +66,57 @@ pub(crate) fn fit_classes(
     };
     let (correction, held_out) = rayon::join(fit, hold_out);
     let (correction, held_out) = (correction?, held_out?);
-    let scored: Vec<_> = held_out
+    let all: Vec<_> = held_out
         .iter()
-        .flat_map(|HeldOutScores { document, scores, known_terms }| {
-            let document = &documents[*document];
-            let scored = (&scores[..], *known_terms, usize::from(document.class));
-            std::iter::repeat_n(scored, document.multiplicity as usize)
+        .flat_map(|held_out| {
+            let copies = documents[held_out.document].multiplicity as usize;
+            std::iter::repeat_n(scored(held_out, documents), copies)
         })
         .collect();
     Ok(Fitted {
         correction,
-        temperature: Temperature::fit(&scored).unwrap_or_default(),
-        expected: expect_right(&scored),
+        temperature: Temperature::fit(&all).unwrap_or_default(),
+        expected: expect_right(&all),
         ..Fitted::NONE
     })
 }
 
-fn refused(error: FitError<StatisticsError>) -> Error {
+/// A held-out document as calibration takes it: scores, known terms, true class.
+pub(crate) fn scored<'a>(
+    held_out: &'a HeldOutScores,
+    documents: &[Labelled<'_>],
+) -> (&'a [f64], usize, usize) {
+    let class = documents[held_out.document].class;
+    (&held_out.scores, held_out.known_terms, usize::from(class))
+}
+
+/// The mean log loss of exact leave-one-out scores after calibration on them, in nats a document.
+pub(crate) fn leave_one_out_loss(
+    alpha: Smoothing,
+    statistics: &Statistics,
+    documents: &[Labelled<'_>],
+) -> Result<f64> {
+    let scorer = OneAgainstRest::new(alpha, statistics.totals(), statistics.n_features() as u64)?;
+    let held_out: Vec<_> = documents
+        .par_iter()
+        .enumerate()
+        .map(|(document, d)| {
+            let mut scores = Vec::new();
+            let Ok(known_terms) = scorer.scores_left_out(statistics, d.row, d.class, &mut scores);
+            HeldOutScores { document, scores, known_terms }
+        })
+        .collect();
+    let all: Vec<_> = held_out.iter().map(|held_out| scored(held_out, documents)).collect();
+    let temperature = Temperature::fit(&all).unwrap_or_default();
+    let loss = |(scores, known_terms, class): &(&[f64], usize, usize)| {
+        let mut joint: Vec<_> = scores.iter().map(|s| s * temperature.factor(*known_terms)).collect();
+        log_normalize(&mut joint);
+        -joint[*class]
+    };
+    Ok(all.iter().map(loss).sum::<f64>() / all.len().max(1) as f64)
+}
+
+pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
     match error {
         FitError::Counts(error) => error.into(),
         FitError::Parameters(error) => error.into(),

@@ -35,6 +35,7 @@ mod fitting;
 mod format;
 mod map;
 mod model;
+mod online;
 mod recipe;
 mod save;
 mod scorer;
@@ -48,12 +49,13 @@ pub use explain::{Explanation, TermContribution};
 pub use filter::{Filter, Score, Scratch, Suspect};
 pub use format::FORMAT_VERSION;
 pub use model::Model;
+pub use online::Online;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 pub use scorer::positive_class;
 pub use scoring::{Decision, DecisionOptions, Expected, Scoring, Weighted};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
-pub use validation::{HeldOut, Online};
+pub use validation::HeldOut;
 
 pub use tamis_mail::Limits;
 pub use tamis_model::{

@@ -3,8 +3,9 @@ use tamis_tokenizer::CountRow;
 
 use crate::random::scramble;
 use crate::{
-    ClassCorrection, ClassId, CorrectionOptions, Counts, FitError, OneAgainstRest, ParametersError,
-    Smoothing, Statistics, StatisticsError, WeightedLogOdds, corrected, fit_class_correction, fit_correction,
+    ClassCorrection, ClassId, CorrectionOptions, Counts, FitError, NaiveBayes, OneAgainstRest, Parameters,
+    ParametersError, Smoothing, Statistics, StatisticsError, WeightedLogOdds, corrected,
+    fit_class_correction, fit_correction,
 };
 
 /// One learned document, as fitting and calibration see it.
@@ -60,14 +61,28 @@ pub fn cross_fit(
 ) -> Result<Vec<Option<f64>>, ParametersError> {
     WeightedLogOdds::new(alpha, counts.totals(), 0, positive)?;
     correction.map_or(Ok(()), CorrectionOptions::check)?;
-    let fit = CrossFit { alpha, counts, documents, windows, positive, correction };
-    let folds = deal(documents, folds);
-    let scored: Vec<_> = folds.par_iter().map(|fold| fit.score_fold(fold)).collect::<Result<_, _>>()?;
-    let mut scores = vec![None; documents.len()];
-    for (i, score) in folds.iter().flatten().zip(scored.iter().flatten()) {
-        scores[*i] = *score;
-    }
-    Ok(scores)
+    let scored = over_folds(counts, documents, &deal(documents, folds), |counts, others, fold| {
+        if counts.totals().iter().any(|class| class.documents == 0) {
+            return Ok(vec![None; fold.len()]);
+        }
+        let scorer = WeightedLogOdds::new(alpha, counts.totals(), counts.n_features() as u64, positive)?;
+        let fitted =
+            correction.map(|options| (options, fit_correction(&scorer, counts, others, positive, options).0));
+        let score = |row: CountRow<'_>| {
+            let Ok(score) = scorer.log_odds(counts, row);
+            match &fitted {
+                Some((options, correction)) => score.map(|s| corrected(options, s, correction.value(row))),
+                None => score,
+            }
+        };
+        // the rows of a document of which the highest score counts
+        let rows = |i: usize| {
+            let own = || std::slice::from_ref(&documents[i].row);
+            windows.get(i).filter(|rows| !rows.is_empty()).map_or_else(own, Vec::as_slice)
+        };
+        Ok(fold.iter().map(|&i| rows(i).iter().filter_map(|&row| score(row)).reduce(f64::max)).collect())
+    })?;
+    Ok(scored.into_iter().map(|(_, score)| score).collect())
 }
 
 /// The indices of the documents in each fold, increasing; no fold is empty.
@@ -89,22 +104,6 @@ fn deal(documents: &[Labelled<'_>], folds: usize) -> Vec<Vec<usize>> {
         }
     }
     dealt
-}
-
-/// The counts without the documents of a fold.
-fn without(counts: &Statistics, documents: &[Labelled<'_>], fold: &[usize]) -> Statistics {
-    let mut counts = counts.clone();
-    for document in fold.iter().map(|&i| &documents[i]) {
-        // refused, and nothing changed, if it never was learned
-        let _ = counts.forget_times(document.class, document.row, document.multiplicity);
-    }
-    counts
-}
-
-/// The documents that are not in a fold.
-fn others<'a>(documents: &[Labelled<'a>], fold: &[usize]) -> Vec<Labelled<'a>> {
-    let others = (0..documents.len()).filter(|i| fold.binary_search(i).is_err());
-    others.map(|i| documents[i]).collect()
 }
 
 /// The scores of a document for each class, by a model that has seen neither it nor any of its group.
@@ -134,80 +133,91 @@ pub fn cross_fit_classes(
     enough: usize,
 ) -> Result<Vec<HeldOutScores>, FitError<StatisticsError>> {
     correction.map_or(Ok(()), CorrectionOptions::check).map_err(FitError::Parameters)?;
-    let mut seen = 0;
-    let folds: Vec<_> = deal(documents, folds)
-        .into_iter()
-        .take_while(|fold| {
-            let more = seen < enough;
-            seen += fold.len();
-            more
-        })
-        .collect();
-    let score_fold = |fold: &Vec<usize>| {
-        let counts = without(counts, documents, fold);
+    let mut folds = deal(documents, folds);
+    let sums = folds.iter().scan(0, |seen, fold| Some(std::mem::replace(seen, *seen + fold.len())));
+    folds.truncate(sums.take_while(|seen| *seen < enough).count());
+    held_out(counts, documents, &folds, |counts, others| {
         let scorer = OneAgainstRest::new(alpha, counts.totals(), counts.n_features() as u64);
         let scorer = scorer.map_err(FitError::Parameters)?;
         let fitted = match correction {
             Some(options) => {
-                fit_class_correction(&scorer, &counts, &others(documents, fold), options)
-                    .map_err(FitError::Counts)?
-                    .0
+                fit_class_correction(&scorer, counts, others, options).map_err(FitError::Counts)?.0
             }
             None => ClassCorrection::new(),
         };
         let mix = correction.map_or(1.0, |options| options.mix);
-        let score = |&document: &usize| {
+        Ok(move |counts: &Statistics, row: CountRow<'_>, scores: &mut Vec<f64>| {
+            let Ok(known_terms) = scorer.corrected_scores(counts, &fitted, mix, row, scores);
+            known_terms
+        })
+    })
+}
+
+/// As [`cross_fit`], for the joint log-likelihoods of naive Bayes, of every document.
+///
+/// # Errors
+/// As [`Parameters::fit`], also where a fold takes all documents of a class whose prior is to be learned.
+pub fn cross_fit_bayes(
+    parameters: &Parameters,
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+    folds: usize,
+) -> Result<Vec<HeldOutScores>, ParametersError> {
+    held_out(counts, documents, &deal(documents, folds), |counts, _| {
+        let Ok(summary) = parameters.summarize(counts);
+        let model = NaiveBayes::new(parameters, &summary)?;
+        Ok(move |counts: &Statistics, row: CountRow<'_>, scores: &mut Vec<f64>| {
+            let Ok(known_terms) = model.joint_log_likelihood(counts, row, scores);
+            known_terms
+        })
+    })
+}
+
+/// The scores of the documents of some folds by what `fit` makes of the others.
+fn held_out<S, E: Send>(
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+    folds: &[Vec<usize>],
+    fit: impl Fn(&Statistics, &[Labelled<'_>]) -> Result<S, E> + Sync,
+) -> Result<Vec<HeldOutScores>, E>
+where
+    S: Fn(&Statistics, CountRow<'_>, &mut Vec<f64>) -> usize,
+{
+    let scored = over_folds(counts, documents, folds, |counts, others, fold| {
+        let scorer = fit(counts, others)?;
+        let score = |&i: &usize| {
             let mut scores = Vec::new();
-            let Ok(known_terms) =
-                scorer.corrected_scores(&counts, &fitted, mix, documents[document].row, &mut scores);
-            HeldOutScores { document, scores, known_terms }
+            let known_terms = scorer(counts, documents[i].row, &mut scores);
+            (scores, known_terms)
         };
-        Ok(fold.iter().map(score).collect::<Vec<_>>())
+        Ok(fold.iter().map(score).collect())
+    })?;
+    let named = |(document, (scores, known_terms))| HeldOutScores { document, scores, known_terms };
+    Ok(scored.into_iter().map(named).collect())
+}
+
+/// What `score` says of the documents of each fold, given the counts without them and the other documents; in the
+/// order of the documents.
+fn over_folds<T: Send, E: Send>(
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+    folds: &[Vec<usize>],
+    score: impl Fn(&Statistics, &[Labelled<'_>], &[usize]) -> Result<Vec<T>, E> + Sync,
+) -> Result<Vec<(usize, T)>, E> {
+    let score_fold = |fold: &Vec<usize>| {
+        let mut without = counts.clone();
+        for document in fold.iter().map(|&i| &documents[i]) {
+            // refused, and nothing changed, if it never was learned
+            let _ = without.forget_times(document.class, document.row, document.multiplicity);
+        }
+        let others = (0..documents.len()).filter(|i| fold.binary_search(i).is_err());
+        let others: Vec<_> = others.map(|i| documents[i]).collect();
+        score(&without, &others, fold)
     };
     let scored: Vec<_> = folds.par_iter().map(score_fold).collect::<Result<_, _>>()?;
-    let mut scores: Vec<_> = scored.into_iter().flatten().collect();
-    scores.sort_unstable_by_key(|held_out| held_out.document);
-    Ok(scores)
-}
-
-/// What the folds share.
-struct CrossFit<'a> {
-    alpha: Smoothing,
-    counts: &'a Statistics,
-    documents: &'a [Labelled<'a>],
-    windows: &'a [Vec<CountRow<'a>>],
-    positive: ClassId,
-    correction: Option<&'a CorrectionOptions>,
-}
-
-impl CrossFit<'_> {
-    /// The scores of the documents of one fold, given by increasing index, by a model of the others.
-    fn score_fold(&self, fold: &[usize]) -> Result<Vec<Option<f64>>, ParametersError> {
-        let counts = without(self.counts, self.documents, fold);
-        if counts.totals().iter().any(|class| class.documents == 0) {
-            return Ok(vec![None; fold.len()]);
-        }
-        let scorer =
-            WeightedLogOdds::new(self.alpha, counts.totals(), counts.n_features() as u64, self.positive)?;
-        let fitted = self.correction.map(|options| {
-            let others = others(self.documents, fold);
-            (options, fit_correction(&scorer, &counts, &others, self.positive, options).0)
-        });
-        let score = |row: CountRow<'_>| {
-            let Ok(score) = scorer.log_odds(&counts, row);
-            match &fitted {
-                Some((options, correction)) => score.map(|s| corrected(options, s, correction.value(row))),
-                None => score,
-            }
-        };
-        Ok(fold.iter().map(|&i| self.rows(i).iter().filter_map(|&row| score(row)).reduce(f64::max)).collect())
-    }
-
-    /// The rows of a document of which the highest score counts.
-    fn rows(&self, i: usize) -> &[CountRow<'_>] {
-        let own = || std::slice::from_ref(&self.documents[i].row);
-        self.windows.get(i).filter(|rows| !rows.is_empty()).map_or_else(own, Vec::as_slice)
-    }
+    let mut all: Vec<_> = folds.iter().flatten().copied().zip(scored.into_iter().flatten()).collect();
+    all.sort_unstable_by_key(|(document, _)| *document);
+    Ok(all)
 }
 
 #[cfg(test)]

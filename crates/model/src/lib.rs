@@ -79,7 +79,7 @@ pub use correction::{
     COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
-pub use crossfit::{HeldOutScores, Labelled, cross_fit, cross_fit_classes, leave_one_out};
+pub use crossfit::{HeldOutScores, Labelled, cross_fit, cross_fit_bayes, cross_fit_classes, leave_one_out};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
 pub use one_against_rest::{ClassWeights, OneAgainstRest};
