@@ -54,15 +54,20 @@ mod binomial;
 mod calibration;
 mod cells;
 mod classes;
+mod complement;
 mod correction;
 mod counts;
 mod crossfit;
+mod decision;
+mod estimate;
 mod linear;
 mod logs;
 pub mod metrics;
 mod parameters;
 mod random;
 mod rule;
+mod sample;
+mod select;
 mod statistics;
 mod summary;
 mod weighted;
@@ -76,11 +81,15 @@ pub use correction::{
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
 pub use crossfit::{Labelled, cross_fit, leave_one_out};
+pub use decision::{CostError, CostMatrix};
+pub use estimate::{Beta, Dirichlet, EstimateError};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
 };
+pub use sample::{Generator, SampleError};
+pub use select::{Criterion, Select, chi_square, mutual_information};
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
 pub use weighted::WeightedLogOdds;

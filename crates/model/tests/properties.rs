@@ -38,7 +38,7 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     let limits = (0..3u64, share, proptest::option::of(1..15usize));
     (likelihood, counting, alpha, prior, limits).prop_map(|(likelihood, counting, alpha, prior, limits)| {
         let (min_df, max_df, max_features) = limits;
-        let features = FeatureLimits { min_df, max_df, max_features };
+        let features = FeatureLimits { min_df, max_df, max_features, select };
         Parameters { likelihood, counting, alpha: Smoothing::try_from(alpha).unwrap(), prior, features }
     })
 }
