@@ -11,6 +11,10 @@
 //! reads the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read
 //! that way: `Statistics` in memory, or a file mapped into it.
 //!
+//! The likelihood may be multinomial, Bernoulli or a complement's ([`Likelihood`]), the estimates smoothed or bare
+//! ([`Smoothing`]), the features chosen by what they say about the class ([`Select`]). A model draws documents
+//! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision that costs least.
+//!
 //! Two classes have a second, better way ([`WeightedLogOdds`]): the same counts, with rare terms weighing more
 //! and long documents no more than short ones when they are scored. A [`Correction`] learns on top of it what
 //! counting cannot see, [`Platt`] turns scores into probabilities, and [`threshold_for_fpr`] finds thresholds

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use crate::logs::log_smoothed;
 use crate::summary::Mass;
-use crate::{Cell, ClassTotals, Counting, Likelihood, Parameters};
+use crate::{Cell, ClassTotals, Likelihood, Parameters};
 
 /// How the counts of a term become a probability, or for the complement likelihoods a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]

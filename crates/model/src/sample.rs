@@ -1,6 +1,7 @@
 //! Documents drawn from a model: naive Bayes as the generative model it is.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use tamis_tokenizer::{CountVector, TermId};
@@ -140,10 +141,11 @@ impl NaiveBayes {
             let at = random.unit() * sum;
             // fewer classes than a ClassId can number; the last one where rounding leaves none
             let class = prior.partition_point(|sum| *sum <= at).min(self.n_classes() - 1) as ClassId;
-            if !generators.contains_key(&class) {
-                generators.insert(class, self.generator(counts, class)?);
-            }
-            documents.push((class, generators[&class].draw(length, &mut random)));
+            let generator: &Generator = match generators.entry(class) {
+                Entry::Occupied(found) => found.into_mut(),
+                Entry::Vacant(place) => place.insert(self.generator(counts, class)?),
+            };
+            documents.push((class, generator.draw(length, &mut random)));
         }
         Ok(documents)
     }

@@ -104,10 +104,11 @@ impl Scorer {
         Scorer { by, presence, documents }
     }
 
-    /// The bits of a term's score, which order as the scores do because none is negative.
+    /// The bits of a term's score, which order as the scores do because none is negative. In single precision,
+    /// so that rounding in the sum (by the order of the classes, by the machine's logarithm) breaks no ties.
     pub(crate) fn rank<C: Counts>(&self, counts: &C, term: TermId, mass: Mass) -> Result<u64, C::Error> {
         let score = self.score(counts.totals(), mass, |add| counts.for_each_cell(term, add))?;
-        Ok(score.to_bits())
+        Ok(u64::from((score as f32).to_bits()))
     }
 
     /// The score of a term of which `visit` shows the cells.

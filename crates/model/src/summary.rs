@@ -237,7 +237,7 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
-    use crate::{Criterion, FeatureLimits, NaiveBayes, Select, Statistics};
+    use crate::{Counting, Criterion, FeatureLimits, NaiveBayes, Select, Statistics};
 
     fn statistics() -> Statistics {
         let documents =
@@ -270,6 +270,18 @@ mod tests {
         assert_eq!(features(FeatureLimits { max_features: Some(2), ..all }), [0, 1]);
         assert_eq!(features(FeatureLimits { max_features: Some(3), min_df: 2, ..all }), [1, 2]);
         assert_eq!(features(FeatureLimits { max_features: Some(4), ..all }), [0, 1, 2, 3]);
+        let select = |by, n| FeatureLimits { select: Some(Select { by, n }), ..all };
+        // terms 1 and 3 tell equally much about the class, term 2 nothing
+        assert_eq!(features(select(Criterion::ChiSquare, 1)), [0]);
+        assert_eq!(features(select(Criterion::MutualInformation, 1)), [0]);
+        assert_eq!(features(select(Criterion::MutualInformation, 2)), [0, 1]);
+        assert_eq!(features(select(Criterion::MutualInformation, 3)), [0, 1, 3]);
+        assert_eq!(features(select(Criterion::MutualInformation, 9)), [0, 1, 2, 3]);
+        assert_eq!(
+            features(FeatureLimits { max_features: Some(2), ..select(Criterion::ChiSquare, 3) }),
+            [0, 1]
+        );
+        assert_eq!(features(FeatureLimits { min_df: 2, ..select(Criterion::MutualInformation, 1) }), [1]);
     }
 
     #[test]
@@ -306,5 +318,34 @@ mod tests {
             assert!(matches!(spoil(change), Err(ParametersError::Summary { .. })), "{i}");
         }
         assert!(NaiveBayes::new(&Parameters::default(), &good).is_err(), "made for Bernoulli");
+    }
+
+    #[test]
+    fn bad_complements_are_refused() {
+        let likelihood = Likelihood::ComplementNormalized;
+        let parameters = Parameters { likelihood, ..Parameters::default() };
+        let Ok(good) = parameters.summarize(&statistics());
+        assert!(NaiveBayes::new(&parameters, &good).is_ok());
+        let json = serde_json::to_string(&good).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), good);
+        let refused = |parameters: &Parameters, summary: &Summary| {
+            matches!(NaiveBayes::new(parameters, summary), Err(ParametersError::Summary { .. }))
+        };
+        let presence = Parameters { counting: Counting::Presence, ..parameters.clone() };
+        assert!(refused(&presence, &good), "made for occurrences");
+        assert!(refused(&Parameters::default(), &good), "made for the complement");
+        let Ok(multinomial) = Parameters::default().summarize(&statistics());
+        assert!(refused(&parameters, &multinomial), "made for multinomial");
+        let changes = [
+            (r#""features":{"3":3"#, r#""features":{"3":4"#),
+            (r#""5":{"5":1}"#, r#""5":{"6":1}"#),
+            (r#""5":{"5":1}"#, r#""5":{"5":2}"#),
+            (r#"[{"3":{"1":2},"5":{"5":1}},"#, "["),
+        ];
+        for (what, by) in changes {
+            let bad = json.replacen(what, by, 1);
+            assert_ne!(bad, json, "{what}");
+            assert!(refused(&parameters, &serde_json::from_str(&bad).unwrap()), "{what}");
+        }
     }
 }

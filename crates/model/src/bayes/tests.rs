@@ -1,14 +1,19 @@
 use tamis_tokenizer::CountVector;
 
 use super::*;
-use crate::{ClassPrior, FeatureLimits, FitError, Likelihood, Smoothing, Statistics};
+use crate::{ClassPrior, Criterion, FeatureLimits, FitError, Likelihood, Select, Smoothing, Statistics};
 
 fn row(pairs: &[(TermId, u32)]) -> CountVector {
     CountVector::from_pairs(pairs.iter().copied()).unwrap()
 }
 
-fn both(change: impl Fn(&mut Parameters)) -> [Parameters; 2] {
-    [Likelihood::Bernoulli, Likelihood::Multinomial].map(|likelihood| {
+use Likelihood::{Bernoulli, Complement, ComplementNormalized, Multinomial};
+
+const GENERATIVE: [Likelihood; 2] = [Bernoulli, Multinomial];
+const ALL: [Likelihood; 4] = [Bernoulli, Multinomial, Complement, ComplementNormalized];
+
+fn each<const N: usize>(likelihoods: [Likelihood; N], change: impl Fn(&mut Parameters)) -> [Parameters; N] {
+    likelihoods.map(|likelihood| {
         let mut parameters = Parameters { likelihood, ..Parameters::default() };
         change(&mut parameters);
         parameters
@@ -18,7 +23,7 @@ fn both(change: impl Fn(&mut Parameters)) -> [Parameters; 2] {
 #[test]
 fn nothing_learned_predicts_the_prior() {
     let statistics = Statistics::new(2);
-    for parameters in both(|p| p.prior = ClassPrior::Given(vec![0.25, 0.75])) {
+    for parameters in each(GENERATIVE, |p| p.prior = ClassPrior::Given(vec![0.25, 0.75])) {
         let model = parameters.fit(&statistics).unwrap();
         let mut out = Vec::new();
         assert_eq!(model.predict_proba(&statistics, row(&[(3, 9)]).row(), &mut out), Ok(0));
@@ -36,7 +41,7 @@ fn extreme_smoothing_stays_finite() {
     statistics.observe(0, row(&[(0, u32::MAX), (1, 1)]).row()).unwrap();
     statistics.observe(1, row(&[(1, 1)]).row()).unwrap();
     for alpha in [f64::from_bits(1), 1e-300, 1e300, f64::MAX] {
-        for parameters in both(|p| p.alpha = Smoothing::try_from(alpha).unwrap()) {
+        for parameters in each(ALL, |p| p.alpha = Smoothing::try_from(alpha).unwrap()) {
             let model = parameters.fit(&statistics).unwrap();
             let mut out = Vec::new();
             model.predict_log_proba(&statistics, row(&[(0, u32::MAX), (1, 7)]).row(), &mut out).unwrap();
@@ -51,7 +56,7 @@ fn ties_go_to_the_lowest_class_and_unknown_classes_to_nothing() {
     for class in 0..3 {
         statistics.observe(class, row(&[(0, 1)]).row()).unwrap();
     }
-    for parameters in both(|_| {}) {
+    for parameters in each(ALL, |_| {}) {
         let model = parameters.fit(&statistics).unwrap();
         assert_eq!(model.predict(&statistics, row(&[(0, 2)]).row()), Ok(0));
         assert_eq!(model.feature_log_prob(&statistics, 0, 3), Ok(None));
@@ -73,4 +78,22 @@ fn parameters_are_checked() {
     let features = FeatureLimits { max_features: Some(0), ..FeatureLimits::default() };
     let fitted = Parameters { features, ..Parameters::default() }.fit(&statistics);
     assert!(matches!(fitted, Err(FitError::Parameters(ParametersError::MaxFeatures { .. }))));
+    let select = Some(Select { by: Criterion::ChiSquare, n: 0 });
+    let features = FeatureLimits { select, ..FeatureLimits::default() };
+    let fitted = Parameters { features, ..Parameters::default() }.fit(&statistics);
+    assert!(matches!(fitted, Err(FitError::Parameters(ParametersError::MaxFeatures { .. }))));
+}
+
+#[test]
+fn complements_need_smoothing_and_start_even() {
+    let mut statistics = Statistics::new(2);
+    statistics.observe(0, row(&[(0, 1), (1, 2)]).row()).unwrap();
+    statistics.observe(0, row(&[(0, 1)]).row()).unwrap();
+    statistics.observe(1, row(&[(1, 1)]).row()).unwrap();
+    for parameters in each([Complement, ComplementNormalized], |_| {}) {
+        assert_eq!(parameters.fit(&statistics).unwrap().intercept(), [0.0, 0.0]);
+        let unsmoothed = Parameters { alpha: Smoothing::maximum_likelihood(), ..parameters };
+        let error = unsmoothed.fit(&statistics).unwrap_err();
+        assert_eq!(error, FitError::Parameters(ParametersError::Smoothing { got: 0.0 }));
+    }
 }
