@@ -202,12 +202,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_threshold_is_the_decision(right in [0.0..5.0, 0.0..5.0], wrong in [0.01..9.0, 0.01..9.0], log_odds in -9.0..9.0) {
+        fn the_threshold_is_the_decision(right in [0.0..5.0, 0.0..5.0], wrong in [0.01..9.0, 0.01..9.0], log_odds in -9.0..9.0f64) {
             let [tn, tp]: [f64; 2] = right;
             let [fp, false_neg]: [f64; 2] = wrong;
             let costs = CostMatrix::new(vec![vec![tn, tn + fp], vec![tp + false_neg, tp]]).unwrap();
             let threshold = costs.log_odds_threshold().unwrap();
-            prop_assume!((threshold - log_odds as f64).abs() > 1e-9);
+            prop_assume!((threshold - log_odds).abs() > 1e-9);
             let p = crate::logs::sigmoid(log_odds);
             let decision = costs.least_expected_loss(&[1.0 - p, p]);
             prop_assert_eq!(decision == 1, log_odds > threshold);

@@ -93,8 +93,11 @@ pub(crate) struct Document {
 
 impl Rule {
     pub(crate) fn new(parameters: &Parameters) -> Rule {
-        let Parameters { likelihood, .. } = *parameters;
-        Rule { likelihood, presence: parameters.counts_presence(), alpha: parameters.alpha.alpha() }
+        Rule {
+            likelihood: parameters.likelihood,
+            presence: parameters.counts_presence(),
+            alpha: parameters.alpha.alpha(),
+        }
     }
 
     pub(crate) fn likelihood(&self) -> Likelihood {
@@ -222,8 +225,7 @@ impl Rule {
     ) -> Weight {
         let present: u64 = histogram.values().sum();
         let absent = Weight::of(self.log_not(class, 0)).times((n_features - present) as f64);
-        histogram.iter().fold(absent, |sum, (&df, &n)| {
-            sum.plus(Weight::of(self.log_not(class, u64::from(df))).times(n as f64))
-        })
+        let log_not = |df: u32, n: u64| Weight::of(self.log_not(class, u64::from(df))).times(n as f64);
+        absent.plus(histogram.iter().fold(Weight::default(), |sum, (&df, &n)| sum.plus(log_not(df, n))))
     }
 }
