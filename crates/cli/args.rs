@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tamis_filter::{Kind, Language, WordRule};
+use tamis_filter::{Criterion, Kind, Language, Select, WordRule};
 
 /// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
 #[derive(Parser)]
@@ -148,13 +148,19 @@ pub(crate) struct RecipeArgs {
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ScoringArgs {
-    /// weighted (presence, with idf, log tf and length norm when scoring, corrected and calibrated; for two labels, and
-    /// their default), multinomial or bernoulli naive Bayes [default: multinomial for more than two labels]
+    /// weighted (presence, with idf, log tf and length norm when scoring, corrected and calibrated), or naive Bayes:
+    /// multinomial, bernoulli, complement or complement-normalized [default: weighted]
     #[arg(long, value_name = "NAME")]
     pub(crate) likelihood: Option<LikelihoodName>,
-    /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's [default: 0.1]
-    #[arg(long, value_name = "A", allow_negative_numbers = true)]
-    pub(crate) alpha: Option<f64>,
+    /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's; auto picks what does best on the documents
+    /// learned, each left out once (weighted scoring) [default: 0.1]
+    #[arg(long, value_name = "A|auto", allow_negative_numbers = true)]
+    pub(crate) alpha: Option<Alpha>,
+    /// Naive Bayes: what probabilities are estimated by: mean (of the posterior; alpha is the Dirichlet prior's parameter),
+    /// map (its mode; alpha is the parameter, at least 1) or ml (maximum likelihood: what was never seen in a class is
+    /// impossible there) [default: mean]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) estimate: Option<Estimate>,
     /// The correction of weighted scoring; off leaves pure counts [default: on]
     #[arg(long, value_name = "on|off")]
     pub(crate) correction: Option<Switch>,
@@ -173,6 +179,9 @@ pub(crate) struct ScoringArgs {
     /// Naive Bayes: only the N terms that occur most
     #[arg(long, value_name = "N")]
     pub(crate) max_features: Option<usize>,
+    /// Naive Bayes: only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
+    #[arg(long, value_name = "chi2=N|mi=N")]
+    pub(crate) select: Option<Selection>,
 }
 
 /// Where the line between two labels is drawn.
@@ -373,6 +382,54 @@ pub(crate) enum LikelihoodName {
     Weighted,
     Multinomial,
     Bernoulli,
+    Complement,
+    ComplementNormalized,
+}
+
+/// What `--estimate` can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Estimate {
+    Mean,
+    Map,
+    Ml,
+}
+
+/// A smoothing, or which one is to be found.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Alpha {
+    Auto,
+    Given(f64),
+}
+
+impl std::str::FromStr for Alpha {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "auto" => Ok(Alpha::Auto),
+            _ => s.parse().map(Alpha::Given).map_err(|_| format!("expected a number or auto, got {s:?}")),
+        }
+    }
+}
+
+/// A selection of features, `chi2=N` or `mi=N`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Selection(pub(crate) Select);
+
+impl std::str::FromStr for Selection {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let parsed = s.split_once('=').and_then(|(name, n)| {
+            let by = match name {
+                "chi2" => Criterion::ChiSquare,
+                "mi" => Criterion::MutualInformation,
+                _ => return None,
+            };
+            Some(Selection(Select { by, n: n.parse().ok().filter(|n| *n > 0)? }))
+        });
+        parsed.ok_or_else(|| format!("expected chi2=N or mi=N with a positive number, got {s:?}"))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

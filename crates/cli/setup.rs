@@ -8,7 +8,7 @@ use tamis_filter::{
     Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted, positive_class,
 };
 
-use crate::args::{DecisionArgs, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
+use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
 
 /// How documents become terms.
 pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
@@ -66,11 +66,24 @@ impl ScoringArgs {
             || self.min_df.is_some()
             || self.max_df.is_some()
             || self.max_features.is_some()
+            || self.select.is_some()
+            || self.estimate.is_some()
+    }
+
+    /// Whether alpha is to be found by leaving documents out.
+    pub(crate) fn chooses_alpha(&self) -> bool {
+        self.alpha == Some(Alpha::Auto)
     }
 
     /// The scoring asked for, now that the labels are known.
     pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
-        let alpha = self.alpha.map(Smoothing::try_from).transpose().context("--alpha")?;
+        let alpha = match self.alpha {
+            Some(Alpha::Auto) if self.asks_for_naive_bayes() => {
+                bail!("--alpha auto: expected weighted scoring")
+            }
+            None | Some(Alpha::Auto) => None,
+            Some(Alpha::Given(alpha)) => Some(self.smoothing(alpha).context("--alpha")?),
+        };
         if !self.asks_for_naive_bayes() {
             if self.has_naive_bayes_options() {
                 bail!("--likelihood weighted: expected no options of naive Bayes beside it");
@@ -88,11 +101,27 @@ impl ScoringArgs {
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
     }
 
+    /// What `--alpha` means to `--estimate`.
+    fn smoothing(&self, alpha: f64) -> Result<Smoothing> {
+        match self.estimate {
+            None | Some(Estimate::Mean) => Ok(Smoothing::try_from(alpha)?),
+            Some(Estimate::Map) => Ok(Smoothing::map(alpha)?),
+            Some(Estimate::Ml) => bail!("expected none beside --estimate ml, which smooths nothing"),
+        }
+    }
+
     fn parameters(&self, alpha: Option<Smoothing>, classes: &Classes) -> Result<Parameters> {
         let mut parameters = Scoring::parameters();
-        if self.likelihood == Some(LikelihoodName::Bernoulli) {
-            parameters.likelihood = Likelihood::Bernoulli;
+        parameters.likelihood = match self.likelihood {
+            Some(LikelihoodName::Bernoulli) => Likelihood::Bernoulli,
+            Some(LikelihoodName::Complement) => Likelihood::Complement,
+            Some(LikelihoodName::ComplementNormalized) => Likelihood::ComplementNormalized,
+            Some(LikelihoodName::Multinomial | LikelihoodName::Weighted) | None => Likelihood::Multinomial,
+        };
+        if self.estimate == Some(Estimate::Ml) {
+            parameters.alpha = Smoothing::maximum_likelihood();
         }
+        parameters.features.select = self.select.map(|selection| selection.0);
         if self.occurrences {
             parameters.counting = Counting::Occurrences;
         }

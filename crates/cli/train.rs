@@ -9,7 +9,7 @@ use tamis_model::clopper_pearson;
 
 use crate::args::TrainArgs;
 use crate::corpus::Corpus;
-use crate::output::{counted, grouped};
+use crate::output::{counted, grouped, say};
 use crate::setup;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
@@ -37,7 +37,13 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     if labels < 2 {
         bail!("expected documents of at least two labels, got {documents} documents of {labels}");
     }
-    let scoring = args.scoring.scoring(trainer.classes())?;
+    let mut scoring = args.scoring.scoring(trainer.classes())?;
+    if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
+        (args.scoring.chooses_alpha(), &mut scoring)
+    {
+        settings.alpha = trainer.choose_alpha()?;
+        say!("alpha {}, chosen by leaving out each document", settings.alpha.alpha());
+    }
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     if decision != Default::default() && !matches!(scoring, Scoring::Weighted(_)) {
         bail!("--max-fpr, --cost and --prior: expected two labels and weighted scoring");

@@ -322,9 +322,12 @@ pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
     let about = spam_class(classes).map_or(best, usize::from);
     let own = std::mem::replace(&mut joint[about], f64::NEG_INFINITY);
-    let log_odds = own - log_sum_exp(joint);
+    let others = log_sum_exp(joint);
     joint[about] = own;
     softmax(joint);
+    // without smoothing a document can be impossible in every class: then all are as likely
+    let impossible = own == f64::NEG_INFINITY && others == f64::NEG_INFINITY;
+    let log_odds = if impossible { -((joint.len() as f64 - 1.0).ln()) } else { own - others };
     Score {
         label: (known_terms > 0).then_some(best as ClassId),
         about: about as ClassId,

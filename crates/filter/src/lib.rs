@@ -59,8 +59,8 @@ pub use validation::HeldOut;
 
 pub use tamis_mail::Limits;
 pub use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, FeatureLimits, Likelihood,
-    Parameters, Platt, Smoothing, Temperature,
+    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, FeatureLimits,
+    Likelihood, Parameters, Platt, Select, Smoothing, Temperature,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

@@ -184,6 +184,7 @@ fn by_calibration_fold<T>(fit: impl Fn(u64) -> T) -> Vec<T> {
 mod tests {
     use super::*;
     use crate::recipe::{Document, Kind};
+    use crate::trainer::TrainOptions;
 
     #[test]
     fn what_is_scored_was_not_learned() {

@@ -1,8 +1,13 @@
+#[cfg(test)]
+mod tests;
+
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::rule::{Class, Rule};
+use crate::rule::{Class, Document, Rule, Weight};
 use crate::summary::{Mass, Selection};
-use crate::{ClassId, Counts, LinearForm, Parameters, ParametersError, Summary, log_normalize, softmax};
+use crate::{
+    ClassId, Counts, Likelihood, LinearForm, Parameters, ParametersError, Summary, log_normalize, softmax,
+};
 
 /// A naive Bayes model: a few numbers a class; what a term weighs is computed from its counts when a
 /// document contains it.
@@ -35,32 +40,55 @@ pub struct NaiveBayes {
     classes: Vec<Class>,
     class_log_prior: Vec<f64>,
     intercept: Vec<f64>,
+    /// The finite parts of the intercept; without smoothing then the zeros of each class.
+    start: Vec<f64>,
 }
 
 impl NaiveBayes {
     /// Derives the model from the summary of some counts.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a prior that does not fit the classes; a summary that no counts have
-    /// or that was made for the other likelihood.
+    /// Parameters out of their ranges; a complement without smoothing; a prior that does not fit the classes; a
+    /// summary that no counts have or that was made for another likelihood.
     pub fn new(parameters: &Parameters, summary: &Summary) -> Result<NaiveBayes, ParametersError> {
-        parameters.features.check()?;
-        summary.check(parameters.likelihood)?;
+        parameters.check()?;
         let rule = Rule::new(parameters);
+        summary.check(&rule)?;
         let n_features = summary.n_features();
-        let classes: Vec<Class> = summary.totals().iter().map(|t| rule.class(t, n_features)).collect();
+        let all = summary.totals().iter().fold(0u64, |sum, t| sum.saturating_add(rule.tokens(t)));
+        let class = |totals| rule.class(totals, all, n_features);
+        let mut classes: Vec<Class> = summary.totals().iter().map(class).collect();
+        if let Some(complement) = summary.complement() {
+            for (class, log_counts) in classes.iter_mut().zip(complement.log_counts(&rule)) {
+                rule.normalize(class, log_counts, n_features);
+            }
+        }
         let class_log_prior = parameters.prior.log_prior(summary.totals())?;
-        let mut intercept = class_log_prior.clone();
-        for ((sum, class), histogram) in intercept.iter_mut().zip(&classes).zip(summary.histograms()) {
-            *sum += rule.log_absence(class, histogram, n_features);
+        let prior = |log_prior: &f64| match parameters.likelihood.is_complement() {
+            true => Weight::default(),
+            false => Weight { finite: *log_prior, zeros: 0.0 },
+        };
+        let mut weights: Vec<Weight> = class_log_prior.iter().map(prior).collect();
+        for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(summary.histograms()) {
+            *sum = sum.plus(rule.log_absence(class, histogram, n_features));
+        }
+        let intercept = weights.iter().map(|weight| weight.value()).collect();
+        let mut start: Vec<f64> = weights.iter().map(|weight| weight.finite).collect();
+        if rule.has_zeros() {
+            start.extend(weights.iter().map(|weight| weight.zeros));
         }
         let selection = summary.selection();
-        Ok(NaiveBayes { rule, selection, n_features, classes, class_log_prior, intercept })
+        Ok(NaiveBayes { rule, selection, n_features, classes, class_log_prior, intercept, start })
     }
 
     /// The number of classes, at least 1.
     pub fn n_classes(&self) -> usize {
         self.classes.len()
+    }
+
+    /// The likelihood it was made with.
+    pub fn likelihood(&self) -> Likelihood {
+        self.rule.likelihood()
     }
 
     /// The number of features.
@@ -74,12 +102,13 @@ impl NaiveBayes {
     }
 
     /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the
-    /// log-probability that no feature is there.
+    /// log-probability that no feature is there; 0 for the complement likelihoods.
     pub fn intercept(&self) -> &[f64] {
         &self.intercept
     }
 
-    /// The logarithm of `p(term | class)`; `None` if the term is no feature or the class unknown.
+    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if
+    /// the term is no feature or the class unknown.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -89,19 +118,23 @@ impl NaiveBayes {
         term: TermId,
         class: ClassId,
     ) -> Result<Option<f64>, C::Error> {
+        let Some(mass) = self.selection.feature(counts, term)? else { return Ok(None) };
         let mut n = 0;
         counts.for_each_cell(term, |cell| {
             if cell.class == class {
                 n = self.rule.evidence(cell);
             }
         })?;
-        let is_feature = self.is_feature(counts, term)?;
-        let class = self.classes.get(usize::from(class)).filter(|_| is_feature);
-        Ok(class.map(|class| self.rule.log_prob(class, n)))
+        Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood().is_complement() {
+            true => self.rule.weight(class, self.rule.total(mass), n).value(),
+            false => self.rule.log_prob(class, n),
+        }))
     }
 
     /// Writes the joint log-likelihood of the document and each class to `out`; returns how many distinct
     /// terms of the document are features. Work grows with their cells plus the classes.
+    ///
+    /// Without smoothing it is minus infinity for the classes in which the document is impossible.
     ///
     /// # Errors
     /// Reading the counts fails; `out` then holds nothing of use.
@@ -112,18 +145,15 @@ impl NaiveBayes {
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
         out.clear();
-        out.extend_from_slice(&self.intercept);
-        let (mut known, mut tokens) = (0, 0.0);
+        out.extend_from_slice(&self.start);
+        let mut document = Document::default();
         for (term, count) in row.iter() {
-            if self.is_feature(counts, term)? {
-                let count = self.rule.count(count);
-                known += 1;
-                tokens += count;
-                self.add_presence(counts, term, count, out)?;
+            if let Some(mass) = self.selection.feature(counts, term)? {
+                self.add_presence(counts, term, mass, count, &mut document, out)?;
             }
         }
-        self.add_absence(tokens, out);
-        Ok(known)
+        self.add_absence(&document, out);
+        Ok(document.known)
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
@@ -176,9 +206,8 @@ impl NaiveBayes {
 
     /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class,
     /// compared with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is no
-    /// feature or
-    /// `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its joint
-    /// log-likelihood.
+    /// feature or `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its
+    /// joint log-likelihood (while they are finite: without smoothing infinities of both signs may meet).
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -190,18 +219,49 @@ impl NaiveBayes {
         out: &mut Vec<f64>,
     ) -> Result<bool, C::Error> {
         out.clear();
-        out.resize(self.n_classes(), 0.0);
-        let is_feature = count > 0 && self.is_feature(counts, term)?;
-        if is_feature {
-            let count = self.rule.count(count);
-            self.add_presence(counts, term, count, out)?;
-            self.add_absence(count, out);
+        out.resize(self.start.len(), 0.0);
+        let mut document = Document::default();
+        if let Some(mass) = self.selection.feature(counts, term)?.filter(|_| count > 0) {
+            self.add_presence(counts, term, mass, count, &mut document, out)?;
         }
-        Ok(is_feature)
+        self.add_absence(&document, out);
+        Ok(document.known > 0)
+    }
+
+    /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than
+    /// the negative one. The log-odds without those of the priors: adding
+    /// `class_log_prior[positive] - class_log_prior[negative]` gives the difference of the joint
+    /// log-likelihoods (for the complement likelihoods, which have no part for the prior, it is that already).
+    ///
+    /// Infinite where just one class makes the document impossible; 0 where both do, and for a class the model
+    /// does not have. [`linear_form`](Self::linear_form) gives the log-odds of many documents.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn log_likelihood_ratio<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        negative: ClassId,
+        positive: ClassId,
+    ) -> Result<f64, C::Error> {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(counts, row, &mut joint)?;
+        let log_likelihood = |class: ClassId| {
+            let (joint, prior) =
+                joint.get(usize::from(class)).zip(self.class_log_prior.get(usize::from(class)))?;
+            Some(if self.rule.likelihood().is_complement() { *joint } else { joint - prior })
+        };
+        let ratio =
+            log_likelihood(positive).zip(log_likelihood(negative)).map_or(0.0, |(up, down)| up - down);
+        Ok(if ratio.is_nan() { 0.0 } else { ratio })
     }
 
     /// The log-odds of one class against another as a linear function of a document's counts: weights of
     /// all terms, computed once. For a class the model does not have it is zero everywhere.
+    ///
+    /// It is the difference of the joint log-likelihoods, [`log_likelihood_ratio`](Self::log_likelihood_ratio)
+    /// with the priors. Without smoothing weights and bias may be infinite.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -212,14 +272,14 @@ impl NaiveBayes {
         positive: ClassId,
     ) -> Result<LinearForm, C::Error> {
         let mut weights = vec![0.0; counts.n_terms()];
-        let class = |id: ClassId| self.classes.get(usize::from(id)).zip(self.intercept.get(usize::from(id)));
+        let class = |id: ClassId| self.classes.get(usize::from(id)).zip(self.start(id));
         let (Some((minus, down)), Some((plus, up))) = (class(negative), class(positive)) else {
             return Ok(LinearForm { weights, bias: 0.0 });
         };
         for (term, weight) in (0..).zip(&mut weights) {
-            let (mut mass, mut n_minus, mut n_plus) = (Mass::default(), 0, 0);
+            let Some(mass) = self.selection.feature(counts, term)? else { continue };
+            let (mut n_minus, mut n_plus) = (0, 0);
             counts.for_each_cell(term, |cell| {
-                mass.add(cell);
                 if cell.class == negative {
                     n_minus = self.rule.evidence(cell);
                 }
@@ -227,119 +287,56 @@ impl NaiveBayes {
                     n_plus = self.rule.evidence(cell);
                 }
             })?;
-            if self.selection.contains(term, mass) {
-                *weight = self.rule.weight(plus, n_plus) - self.rule.weight(minus, n_minus);
-            }
+            let weigh = |class, n| self.rule.weight(class, self.rule.total(mass), n);
+            *weight = weigh(plus, n_plus).minus(weigh(minus, n_minus)).value();
         }
-        Ok(LinearForm { weights, bias: up - down })
+        Ok(LinearForm { weights, bias: up.minus(down).value() })
     }
 
-    fn is_feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<bool, C::Error> {
-        let mut mass = Mass::default();
-        counts.for_each_cell(term, |cell| mass.add(cell))?;
-        Ok(self.selection.contains(term, mass))
+    /// The intercept of a class, its zeros counted.
+    fn start(&self, class: ClassId) -> Option<Weight> {
+        let at = usize::from(class);
+        let finite = *self.start.get(..self.n_classes())?.get(at)?;
+        Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
     }
 
-    /// Adds for the classes that have the term what it weighs more than an absent one.
+    /// Counts a term of the document, and adds for the classes that have it what it weighs more than an absent
+    /// one.
     fn add_presence<C: Counts>(
         &self,
         counts: &C,
         term: TermId,
-        count: f64,
+        mass: Mass,
+        count: u32,
+        document: &mut Document,
         out: &mut [f64],
     ) -> Result<(), C::Error> {
+        let total = self.rule.total(mass);
+        let count = self.rule.observe(document, total, count);
+        let (out, zeros) = out.split_at_mut(self.n_classes());
         counts.for_each_cell(term, |cell| {
             let at = usize::from(cell.class);
             if let (Some(class), Some(out)) = (self.classes.get(at), out.get_mut(at)) {
-                *out += count * (self.rule.weight(class, self.rule.evidence(cell)) - class.absent);
+                let weight = self.rule.presence(class, total, self.rule.evidence(cell));
+                *out += count * weight.finite;
+                if let Some(zeros) = zeros.get_mut(at) {
+                    *zeros += weight.zeros;
+                }
             }
         })
     }
 
-    /// Adds for all classes what as many tokens weigh that no class has.
-    fn add_absence(&self, tokens: f64, out: &mut [f64]) {
-        for (out, class) in out.iter_mut().zip(&self.classes) {
-            *out += tokens * class.absent;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tamis_tokenizer::CountVector;
-
-    use super::*;
-    use crate::{ClassPrior, FeatureLimits, FitError, Likelihood, Smoothing, Statistics};
-
-    fn row(pairs: &[(TermId, u32)]) -> CountVector {
-        CountVector::from_pairs(pairs.iter().copied()).unwrap()
-    }
-
-    fn both(change: impl Fn(&mut Parameters)) -> [Parameters; 2] {
-        [Likelihood::Bernoulli, Likelihood::Multinomial].map(|likelihood| {
-            let mut parameters = Parameters { likelihood, ..Parameters::default() };
-            change(&mut parameters);
-            parameters
-        })
-    }
-
-    #[test]
-    fn nothing_learned_predicts_the_prior() {
-        let statistics = Statistics::new(2);
-        for parameters in both(|p| p.prior = ClassPrior::Given(vec![0.25, 0.75])) {
-            let model = parameters.fit(&statistics).unwrap();
-            let mut out = Vec::new();
-            assert_eq!(model.predict_proba(&statistics, row(&[(3, 9)]).row(), &mut out), Ok(0));
-            assert!((out[1] - 0.75).abs() < 1e-12);
-            assert!(model.linear_form(&statistics, 0, 1).unwrap().weights.is_empty());
-        }
-        let error = Parameters::default().fit(&statistics).unwrap_err();
-        assert!(matches!(error, FitError::Parameters(ParametersError::EmptyClass { class: 0, .. })));
-        assert!(Parameters::default().fit(&Statistics::new(0)).is_err());
-    }
-
-    #[test]
-    fn extreme_smoothing_stays_finite() {
-        let mut statistics = Statistics::new(2);
-        statistics.observe(0, row(&[(0, u32::MAX), (1, 1)]).row()).unwrap();
-        statistics.observe(1, row(&[(1, 1)]).row()).unwrap();
-        for alpha in [f64::from_bits(1), 1e-300, 1e300, f64::MAX] {
-            for parameters in both(|p| p.alpha = Smoothing::try_from(alpha).unwrap()) {
-                let model = parameters.fit(&statistics).unwrap();
-                let mut out = Vec::new();
-                model.predict_log_proba(&statistics, row(&[(0, u32::MAX), (1, 7)]).row(), &mut out).unwrap();
-                assert!(out.iter().all(|x| x.is_finite() && *x <= 0.0), "{alpha} {out:?}");
+    /// Adds for all classes what the features of the document weigh in a class that has none of them, and
+    /// leaves one number a class.
+    fn add_absence(&self, document: &Document, out: &mut Vec<f64>) {
+        let n = self.n_classes();
+        for (at, class) in self.classes.iter().enumerate() {
+            let absence = class.absence(document);
+            out[at] += absence.finite;
+            if let Some(zeros) = out.get(at + n) {
+                out[at] = Weight { finite: out[at], zeros: zeros + absence.zeros }.value();
             }
         }
-    }
-
-    #[test]
-    fn ties_go_to_the_lowest_class_and_unknown_classes_to_nothing() {
-        let mut statistics = Statistics::new(3);
-        for class in 0..3 {
-            statistics.observe(class, row(&[(0, 1)]).row()).unwrap();
-        }
-        for parameters in both(|_| {}) {
-            let model = parameters.fit(&statistics).unwrap();
-            assert_eq!(model.predict(&statistics, row(&[(0, 2)]).row()), Ok(0));
-            assert_eq!(model.feature_log_prob(&statistics, 0, 3), Ok(None));
-            assert_eq!(model.feature_log_prob(&statistics, 1, 0), Ok(None));
-            let form = model.linear_form(&statistics, 0, 3).unwrap();
-            assert_eq!((form.weights, form.bias), (vec![0.0], 0.0));
-        }
-    }
-
-    #[test]
-    fn parameters_are_checked() {
-        let mut statistics = Statistics::new(1);
-        statistics.observe(0, row(&[(0, 1)]).row()).unwrap();
-        for bad in [0.0, -1.0, 1.1, f64::NAN, f64::INFINITY] {
-            let features = FeatureLimits { max_df: Some(bad), ..FeatureLimits::default() };
-            let fitted = Parameters { features, ..Parameters::default() }.fit(&statistics);
-            assert!(matches!(fitted, Err(FitError::Parameters(ParametersError::MaxDf { .. }))), "{bad}");
-        }
-        let features = FeatureLimits { max_features: Some(0), ..FeatureLimits::default() };
-        let fitted = Parameters { features, ..Parameters::default() }.fit(&statistics);
-        assert!(matches!(fitted, Err(FitError::Parameters(ParametersError::MaxFeatures { .. }))));
+        out.truncate(n);
     }
 }

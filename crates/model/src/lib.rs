@@ -11,6 +11,10 @@
 //! reads the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read
 //! that way: `Statistics` in memory, or a file mapped into it.
 //!
+//! The likelihood may be multinomial, Bernoulli or a complement's ([`Likelihood`]), the estimates smoothed or bare
+//! ([`Smoothing`]), the features chosen by what they say about the class ([`Select`]). A model draws documents
+//! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision that costs least.
+//!
 //! Two classes have a second, better way ([`WeightedLogOdds`]): the same counts, with rare terms weighing more
 //! and long documents no more than short ones when they are scored. A [`Correction`] learns on top of it what
 //! counting cannot see, [`Platt`] turns scores into probabilities, and [`threshold_for_fpr`] finds thresholds
@@ -55,9 +59,12 @@ mod calibration;
 mod cells;
 mod class_correction;
 mod classes;
+mod complement;
 mod correction;
 mod counts;
 mod crossfit;
+mod decision;
+mod estimate;
 mod linear;
 mod logs;
 pub mod metrics;
@@ -65,6 +72,8 @@ mod one_against_rest;
 mod parameters;
 mod random;
 mod rule;
+mod sample;
+mod select;
 mod statistics;
 mod summary;
 mod temperature;
@@ -80,12 +89,16 @@ pub use correction::{
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
 pub use crossfit::{HeldOutScores, Labelled, cross_fit, cross_fit_bayes, cross_fit_classes, leave_one_out};
+pub use decision::{CostError, CostMatrix};
+pub use estimate::{Beta, Dirichlet, EstimateError};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
 pub use one_against_rest::{ClassWeights, OneAgainstRest};
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
 };
+pub use sample::{Generator, SampleError};
+pub use select::{Criterion, Select, chi_square, mutual_information};
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
 pub use temperature::Temperature;

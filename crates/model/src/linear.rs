@@ -16,13 +16,14 @@ pub struct LinearForm {
 
 impl LinearForm {
     /// The log-odds (nats) of a document: positive for the positive class. `counting` must be what the model
-    /// was made with, and `Presence` for Bernoulli. Terms beyond the weights are skipped.
+    /// was made with, and `Presence` for Bernoulli. Terms beyond the weights are skipped. Never NaN: where
+    /// infinite weights of both signs meet, which takes a model without smoothing, it is 0, undecided.
     pub fn decision_function(&self, row: CountRow<'_>, counting: Counting) -> f64 {
         let mut sum = self.bias;
         for (term, count) in row.iter() {
             let count = if counting == Counting::Presence { 1.0 } else { f64::from(count) };
             sum += count * self.weights.get(term as usize).copied().unwrap_or(0.0);
         }
-        sum
+        if sum.is_nan() { 0.0 } else { sum }
     }
 }

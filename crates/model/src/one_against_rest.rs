@@ -84,10 +84,13 @@ impl OneAgainstRest {
     /// ([`Statistics::n_features`](crate::Statistics::n_features)).
     ///
     /// # Errors
-    /// No classes.
+    /// No classes; no smoothing.
     pub fn new(alpha: Smoothing, totals: &[ClassTotals], n_features: u64) -> Result<Self, ParametersError> {
         if totals.is_empty() {
             return Err(ParametersError::NoClasses);
+        }
+        if alpha == Smoothing::maximum_likelihood() {
+            return Err(ParametersError::Smoothing { got: alpha.alpha() });
         }
         let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
         let mut scorer = OneAgainstRest {

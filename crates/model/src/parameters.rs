@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 pub use error::{FitError, ParametersError};
 
-use crate::{ClassTotals, Counts, NaiveBayes};
+use crate::{ClassTotals, Counts, NaiveBayes, Select};
 
 /// Everything that is decided after counting: how counts become probabilities.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
 /// | `likelihood` | `Multinomial` | model of a document given its class | |
-/// | `counting` | `Occurrences` | what the multinomial counts | |
-/// | `alpha` | 1 | additive smoothing | finite, > 0 |
+/// | `counting` | `Occurrences` | what all but Bernoulli count | |
+/// | `alpha` | 1 | additive smoothing | see [`Smoothing`] |
 /// | `prior` | `Learned` | probability of a class before reading | |
 /// | `features` | all terms | which terms take part | see [`FeatureLimits`] |
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// The model of a document given its class. By default multinomial.
     pub likelihood: Likelihood,
-    /// What the multinomial counts. By default occurrences.
+    /// What all likelihoods but Bernoulli count. By default occurrences.
     pub counting: Counting,
     /// Additive smoothing. By default 1 (Laplace).
     pub alpha: Smoothing,
@@ -41,28 +41,72 @@ impl Parameters {
         let summary = self.summarize(counts).map_err(FitError::Counts)?;
         NaiveBayes::new(self, &summary).map_err(FitError::Parameters)
     }
+
+    /// Whether the model counts documents, not occurrences.
+    pub(crate) fn counts_presence(&self) -> bool {
+        self.likelihood == Likelihood::Bernoulli || self.counting == Counting::Presence
+    }
+
+    /// Checks what can be checked without counts.
+    pub(crate) fn check(&self) -> Result<(), ParametersError> {
+        if self.likelihood.is_complement() && self.alpha == Smoothing::maximum_likelihood() {
+            return Err(ParametersError::Smoothing { got: 0.0 });
+        }
+        self.features.check()
+    }
 }
 
 /// Additive (Lidstone) smoothing: `alpha` occurrences of every feature are taken for granted, so that
 /// nothing unseen is impossible.
 ///
-/// Invariant: finite and greater than 0. Small values (0.01 to 0.1) suit large vocabularies; the default
+/// The smoothed probability `(n + alpha) / (total + alpha V)` of one of `V` outcomes is an estimate under a
+/// symmetric Dirichlet prior (for Bernoulli a Beta prior) in two ways: the mean of the posterior if the prior's
+/// parameters are `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`.
+/// Whence the three ways to make one: `try_from` takes alpha itself, [`map`](Self::map) the prior of which the
+/// posterior's mode is wanted, and [`maximum_likelihood`](Self::maximum_likelihood) is no smoothing at all.
+/// [`Dirichlet`](crate::Dirichlet) has the same estimates for a single distribution.
+///
+/// Invariant: finite and at least 0. Small values (0.01 to 0.1) suit large vocabularies; the default
 /// is 1, Laplace's rule of succession.
 ///
 /// ```
 /// use tamis_model::Smoothing;
 ///
 /// assert_eq!(Smoothing::try_from(0.1)?.alpha(), 0.1);
-/// assert!(Smoothing::try_from(0.0).is_err());
+/// assert_eq!(Smoothing::map(1.1)?, Smoothing::try_from(1.1 - 1.0)?);
+/// assert_eq!(Smoothing::map(1.0)?, Smoothing::maximum_likelihood());
+/// assert!(Smoothing::try_from(0.0).is_err()); // must be meant
 /// # Ok::<(), tamis_model::ParametersError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(try_from = "f64", into = "f64")]
+#[serde(try_from = "Stored", into = "f64")]
 pub struct Smoothing(f64);
 
 impl Smoothing {
     /// Alpha 1.
     pub const LAPLACE: Smoothing = Smoothing(1.0);
+
+    /// No smoothing: alpha 0, the relative frequencies, which make what was learned the most probable.
+    ///
+    /// What was never seen in a class is then impossible there: its log-probability is minus infinity, and so
+    /// is the joint log-likelihood of a document that has it. A document impossible in all classes has equal
+    /// probabilities. A class without any evidence makes every feature impossible. The complement
+    /// likelihoods and [`WeightedLogOdds`](crate::WeightedLogOdds) refuse it.
+    pub const fn maximum_likelihood() -> Smoothing {
+        Smoothing(0.0)
+    }
+
+    /// The mode of the posterior (MAP) under a symmetric Dirichlet or Beta prior with all parameters equal to
+    /// `concentration`: alpha is `concentration - 1`, and a flat prior (1) gives the maximum likelihood.
+    ///
+    /// # Errors
+    /// A concentration that is not finite or below 1: the posterior need not have a mode.
+    pub fn map(concentration: f64) -> Result<Smoothing, ParametersError> {
+        match concentration.is_finite() && concentration >= 1.0 {
+            true => Ok(Smoothing(concentration - 1.0)),
+            false => Err(ParametersError::Concentration { expected: 1.0, got: concentration }),
+        }
+    }
 
     /// The number of occurrences that are added.
     pub fn alpha(self) -> f64 {
@@ -87,6 +131,21 @@ impl TryFrom<f64> for Smoothing {
     }
 }
 
+/// Alpha as it is stored: 0 was meant when it was written.
+#[derive(Deserialize)]
+struct Stored(f64);
+
+impl TryFrom<Stored> for Smoothing {
+    type Error = ParametersError;
+
+    fn try_from(Stored(alpha): Stored) -> Result<Self, ParametersError> {
+        match alpha {
+            0.0 => Ok(Smoothing::maximum_likelihood()),
+            _ => Smoothing::try_from(alpha),
+        }
+    }
+}
+
 impl From<Smoothing> for f64 {
     fn from(smoothing: Smoothing) -> f64 {
         smoothing.0
@@ -103,9 +162,25 @@ pub enum Likelihood {
     /// Each token is drawn from the class: `p(t|c) = (n_tc + alpha) / (n_c + alpha V)`, with `V` features.
     #[default]
     Multinomial,
+    /// Each token speaks against the classes that the others have it from: a weight of `-log p(t|not c)`, with
+    /// `p(t|not c) = (n_t - n_tc + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the
+    /// Poor Assumptions of Naive Bayes Text Classifiers", 2003). For classes of very different sizes.
+    ///
+    /// Scores are no probabilities of documents, so the prior has no part in them, and exponentials normalised
+    /// to 1 rank the classes but say little of how sure one may be. Needs smoothing above 0.
+    Complement,
+    /// As [`Complement`](Self::Complement), the weights of a class divided by their sum over all features, so
+    /// that no class has an advantage by large weights.
+    ComplementNormalized,
 }
 
-/// What the multinomial likelihood counts.
+impl Likelihood {
+    pub(crate) fn is_complement(self) -> bool {
+        matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
+    }
+}
+
+/// What all likelihoods but Bernoulli count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Counting {
     /// Every occurrence: `tf`.
@@ -137,7 +212,9 @@ macro_rules! names {
     };
 }
 
-names!(Likelihood: "bernoulli or multinomial", Bernoulli = "bernoulli", Multinomial = "multinomial");
+names!(Likelihood: "bernoulli, multinomial, complement or complement-normalized",
+    Bernoulli = "bernoulli", Multinomial = "multinomial",
+    Complement = "complement", ComplementNormalized = "complement-normalized");
 names!(Counting: "occurrences or presence", Occurrences = "occurrences", Presence = "presence");
 
 /// The probability of each class before anything is read.
@@ -207,19 +284,25 @@ pub struct FeatureLimits {
     /// The most features, of those within the other limits: the ones with the most occurrences, of equal
     /// ones those of lower id. At least 1. By default none.
     pub max_features: Option<usize>,
+    /// Of the terms within the other limits, the best ones by their association with the classes. By default
+    /// all.
+    #[serde(default)]
+    pub select: Option<Select>,
 }
 
 impl Default for FeatureLimits {
     fn default() -> Self {
-        FeatureLimits { min_df: 1, max_df: None, max_features: None }
+        FeatureLimits { min_df: 1, max_df: None, max_features: None, select: None }
     }
 }
 
 impl FeatureLimits {
     pub(crate) fn check(&self) -> Result<(), ParametersError> {
-        match (self.max_df, self.max_features) {
-            (Some(got), _) if !(got > 0.0 && got <= 1.0) => Err(ParametersError::MaxDf { got }),
-            (_, Some(got @ 0)) => Err(ParametersError::MaxFeatures { expected: 1, got }),
+        match (self.max_df, self.max_features, self.select.map(|select| select.n)) {
+            (Some(got), ..) if !(got > 0.0 && got <= 1.0) => Err(ParametersError::MaxDf { got }),
+            (_, Some(got @ 0), _) | (.., Some(got @ 0)) => {
+                Err(ParametersError::MaxFeatures { expected: 1, got })
+            }
             _ => Ok(()),
         }
     }
@@ -237,21 +320,42 @@ mod tests {
     fn smoothing_is_finite_and_positive() {
         for bad in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Smoothing::try_from(bad).is_err(), "{bad}");
-            assert!(serde_json::from_str::<Smoothing>(&bad.to_string()).is_err(), "{bad}");
+        }
+        for bad in ["-1", "-5e-324", "null", "NaN", "1e999"] {
+            assert!(serde_json::from_str::<Smoothing>(bad).is_err(), "{bad}");
         }
         assert_eq!(serde_json::from_str::<Smoothing>("1.0").unwrap(), Smoothing::default());
     }
 
     #[test]
+    fn zero_must_be_meant() {
+        let zero = Smoothing::maximum_likelihood();
+        assert_eq!(zero.alpha().to_bits(), 0);
+        assert_eq!(serde_json::to_string(&zero).unwrap(), "0.0");
+        for stored in ["0.0", "0", "-0.0"] {
+            assert_eq!(serde_json::from_str::<Smoothing>(stored).unwrap().alpha().to_bits(), 0, "{stored}");
+        }
+        assert_eq!(Smoothing::map(1.0), Ok(zero));
+        assert_eq!(Smoothing::map(2.0), Ok(Smoothing::LAPLACE));
+        for bad in [0.999, 0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(Smoothing::map(bad), Err(ParametersError::Concentration { .. })), "{bad}");
+        }
+    }
+
+    #[test]
     fn names_are_read_back() {
-        for likelihood in [Likelihood::Bernoulli, Likelihood::Multinomial] {
+        use Likelihood::*;
+        for likelihood in [Bernoulli, Multinomial, Complement, ComplementNormalized] {
             assert_eq!(likelihood.to_string().parse(), Ok(likelihood));
         }
         for counting in [Counting::Occurrences, Counting::Presence] {
             assert_eq!(counting.to_string().parse(), Ok(counting));
         }
         let error = "gauss".parse::<Likelihood>().unwrap_err();
-        assert_eq!(error.to_string(), "expected bernoulli or multinomial, got \"gauss\"");
+        assert_eq!(
+            error.to_string(),
+            "expected bernoulli, multinomial, complement or complement-normalized, got \"gauss\""
+        );
     }
 
     #[test]

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
+use crate::complement::Complement;
 use crate::counts::term_ids;
-use crate::{Cell, ClassTotals, Counts, FeatureLimits, Likelihood, Parameters, ParametersError};
+use crate::rule::Rule;
+use crate::select::{BestTerms, Scorer};
+use crate::{Cell, ClassTotals, Counts, Likelihood, Parameters, ParametersError};
 
 /// What a model needs to know of all terms at once: a few integers a class, and the rule that says which
 /// terms are features.
@@ -20,31 +23,34 @@ pub struct Summary {
     selection: Selection,
     /// For Bernoulli, per class: document frequency -> features that have it. Without those of frequency 0.
     histograms: Vec<BTreeMap<u32, u64>>,
+    /// For the normalised complement.
+    #[serde(default)]
+    complement: Option<Complement>,
 }
 
 impl Parameters {
-    /// Passes once over the counts of all terms (twice with `max_features`).
+    /// Passes once over the counts of all terms (once more for each of `max_features` and `select`).
     ///
     /// # Errors
     /// Whatever reading the counts fails with.
     pub fn summarize<C: Counts>(&self, counts: &C) -> Result<Summary, C::Error> {
-        let selection = Selection::new(&self.features, counts)?;
+        let selection = Selection::new(self, counts)?;
         let only_documents =
             |t: &ClassTotals| ClassTotals { documents: t.documents, ..ClassTotals::default() };
         let totals: Vec<_> = counts.totals().iter().map(only_documents).collect();
+        let n = totals.len();
         let histograms = match self.likelihood {
-            Likelihood::Bernoulli => vec![BTreeMap::new(); totals.len()],
-            Likelihood::Multinomial => Vec::new(),
+            Likelihood::Bernoulli => vec![BTreeMap::new(); n],
+            _ => Vec::new(),
         };
-        let mut summary = Summary { n_features: 0, totals, selection, histograms };
-        let mut cells = Vec::new();
+        let complement = (self.likelihood == Likelihood::ComplementNormalized).then(|| Complement::new(n));
+        let mut summary = Summary { n_features: 0, totals, selection, histograms, complement };
+        let (rule, mut cells) = (Rule::new(self), Vec::new());
         for term in term_ids(counts) {
-            cells.clear();
-            counts.for_each_cell(term, |cell| cells.push(cell))?;
-            let mut mass = Mass::default();
-            cells.iter().for_each(|&cell| mass.add(cell));
-            if selection.contains(term, mass) {
-                summary.add(&cells);
+            if let Some(mass) = selection.feature(counts, term)? {
+                cells.clear();
+                counts.for_each_cell(term, |cell| cells.push(cell))?;
+                summary.add(&rule, mass, &cells);
             }
         }
         Ok(summary)
@@ -62,9 +68,12 @@ impl Summary {
         &self.totals
     }
 
-    /// Whether a term is a feature, from its own counts over all classes.
-    pub fn is_feature(&self, term: TermId, df: u64, tf: u64) -> bool {
-        self.selection.contains(term, Mass { df, tf })
+    /// Whether a term is a feature, from its own counts.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn is_feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<bool, C::Error> {
+        Ok(self.selection.feature(counts, term)?.is_some())
     }
 
     pub(crate) fn selection(&self) -> Selection {
@@ -75,8 +84,15 @@ impl Summary {
         &self.histograms
     }
 
-    fn add(&mut self, cells: &[Cell]) {
+    pub(crate) fn complement(&self) -> Option<&Complement> {
+        self.complement.as_ref()
+    }
+
+    fn add(&mut self, rule: &Rule, mass: Mass, cells: &[Cell]) {
         self.n_features += 1;
+        if let Some(complement) = &mut self.complement {
+            complement.add(rule, mass, cells);
+        }
         for cell in cells {
             if let Some(totals) = self.totals.get_mut(usize::from(cell.class)) {
                 totals.df += u64::from(cell.df);
@@ -89,7 +105,7 @@ impl Summary {
     }
 
     /// Checks what the model relies on; a summary may come from a file.
-    pub(crate) fn check(&self, likelihood: Likelihood) -> Result<(), ParametersError> {
+    pub(crate) fn check(&self, rule: &Rule) -> Result<(), ParametersError> {
         let fail = |expected, got| Err(ParametersError::Summary { expected, got });
         if self.totals.is_empty() {
             return Err(ParametersError::NoClasses);
@@ -97,11 +113,21 @@ impl Summary {
         if let Some(t) = self.totals.iter().find(|t| t.tf < t.df) {
             return fail("at least as many occurrences as document frequencies add up to", t.tf);
         }
-        let histograms = if likelihood == Likelihood::Bernoulli { self.totals.len() } else { 0 };
+        let histograms = if rule.likelihood() == Likelihood::Bernoulli { self.totals.len() } else { 0 };
         if self.histograms.len() != histograms {
             return fail(
-                "a histogram a class for Bernoulli, none for multinomial",
+                "a histogram a class for Bernoulli, none for the others",
                 self.histograms.len() as u64,
+            );
+        }
+        let normalized = rule.likelihood() == Likelihood::ComplementNormalized;
+        let complement = self.complement.as_ref();
+        if normalized != complement.is_some()
+            || complement.is_some_and(|c| !c.fits(rule, &self.totals, self.n_features))
+        {
+            return fail(
+                "histograms of the counting for the normalised complement, else none",
+                self.n_features,
             );
         }
         for (histogram, totals) in self.histograms.iter().zip(&self.totals) {
@@ -123,8 +149,8 @@ impl Summary {
 /// The counts of one term over all classes.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Mass {
-    df: u64,
-    tf: u64,
+    pub(crate) df: u64,
+    pub(crate) tf: u64,
 }
 
 impl Mass {
@@ -140,44 +166,70 @@ pub(crate) struct Selection {
     min_df: u64,
     max_df: u64,
     /// Occurrences and id of the last term that is still a feature.
-    cut: Option<(u64, TermId)>,
+    cut: Option<Cut>,
+    /// Of those, the best by their association with the classes.
+    #[serde(default)]
+    best: Option<BestTerms>,
 }
 
+/// The last of the terms that are kept: its rank, greater ones being better, and its id, the lower one being
+/// kept among equals.
+pub(crate) type Cut = (u64, TermId);
+
 impl Selection {
-    fn new<C: Counts>(limits: &FeatureLimits, counts: &C) -> Result<Selection, C::Error> {
+    fn new<C: Counts>(parameters: &Parameters, counts: &C) -> Result<Selection, C::Error> {
+        let limits = &parameters.features;
         let documents = counts.totals().iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         // the cast saturates, and takes NaN to 0: limits out of range are refused by NaiveBayes::new
         let max_df = limits.max_df.map_or(u64::MAX, |share| (share * documents as f64) as u64);
-        let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None };
+        let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None, best: None };
         if let Some(max) = limits.max_features {
-            selection.cut = selection.find_cut(counts, max)?;
+            selection.cut = selection.find_cut(counts, max, |_, mass| Ok(mass.tf))?;
+        }
+        if let Some(select) = limits.select {
+            let scorer = Scorer::new(select.by, parameters.counts_presence(), documents);
+            let cut = selection.find_cut(counts, select.n, |term, mass| scorer.rank(counts, term, mass))?;
+            selection.best = cut.map(|cut| BestTerms::new(scorer, cut));
         }
         Ok(selection)
     }
 
-    /// The last of the `max` terms with the most occurrences; none if there are no more than that.
-    fn find_cut<C: Counts>(&self, counts: &C, max: usize) -> Result<Option<(u64, TermId)>, C::Error> {
+    /// The last of the `max` features of the highest rank; none if there are no more than that.
+    fn find_cut<C: Counts>(
+        &self,
+        counts: &C,
+        max: usize,
+        rank: impl Fn(TermId, Mass) -> Result<u64, C::Error>,
+    ) -> Result<Option<Cut>, C::Error> {
         // the least of the best is on top
         let mut best = BinaryHeap::new();
         let mut more = false;
         for term in term_ids(counts) {
-            let mut mass = Mass::default();
-            counts.for_each_cell(term, |cell| mass.add(cell))?;
-            if self.contains(term, mass) {
-                best.push(Reverse((mass.tf, Reverse(term))));
+            if let Some(mass) = self.feature(counts, term)? {
+                best.push(Reverse((rank(term, mass)?, Reverse(term))));
                 if best.len() > max {
                     best.pop();
                     more = true;
                 }
             }
         }
-        Ok(best.peek().filter(|_| more).map(|&Reverse((tf, Reverse(term)))| (tf, term)))
+        Ok(best.peek().filter(|_| more).map(|&Reverse((rank, Reverse(term)))| (rank, term)))
     }
 
-    pub(crate) fn contains(&self, term: TermId, mass: Mass) -> bool {
-        let kept = |(tf, id)| mass.tf > tf || (mass.tf == tf && term <= id);
-        self.min_df <= mass.df && mass.df <= self.max_df && self.cut.is_none_or(kept)
+    /// What is counted of a term in all classes, if it is a feature.
+    pub(crate) fn feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<Mass>, C::Error> {
+        let mut mass = Mass::default();
+        counts.for_each_cell(term, |cell| mass.add(cell))?;
+        let within = self.min_df <= mass.df && mass.df <= self.max_df;
+        let kept = within && self.cut.is_none_or(|cut| keeps(cut, mass.tf, term));
+        let kept = kept && self.best.map_or(Ok(true), |best| best.contains(counts, term, mass))?;
+        Ok(kept.then_some(mass))
     }
+}
+
+/// Whether a term of this rank comes no later than the last one.
+pub(crate) fn keeps((last, id): Cut, rank: u64, term: TermId) -> bool {
+    rank > last || (rank == last && term <= id)
 }
 
 #[cfg(test)]
@@ -185,7 +237,7 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
-    use crate::{NaiveBayes, Statistics};
+    use crate::{Counting, Criterion, FeatureLimits, NaiveBayes, Select, Statistics};
 
     fn statistics() -> Statistics {
         let documents =
@@ -200,8 +252,7 @@ mod tests {
     fn features(limits: FeatureLimits) -> Vec<TermId> {
         let statistics = statistics();
         let Ok(summary) = Parameters { features: limits, ..Parameters::default() }.summarize(&statistics);
-        let tf = |term| statistics.cells(term).map(|c| u64::from(c.tf)).sum();
-        let is_feature = |&t: &TermId| summary.is_feature(t, statistics.document_frequency(t), tf(t));
+        let is_feature = |&t: &TermId| summary.is_feature(&statistics, t).unwrap();
         let features: Vec<_> = (0..9).filter(is_feature).collect();
         assert_eq!(summary.n_features(), features.len() as u64);
         features
@@ -219,6 +270,18 @@ mod tests {
         assert_eq!(features(FeatureLimits { max_features: Some(2), ..all }), [0, 1]);
         assert_eq!(features(FeatureLimits { max_features: Some(3), min_df: 2, ..all }), [1, 2]);
         assert_eq!(features(FeatureLimits { max_features: Some(4), ..all }), [0, 1, 2, 3]);
+        let select = |by, n| FeatureLimits { select: Some(Select { by, n }), ..all };
+        // terms 1 and 3 tell equally much about the class, term 2 nothing
+        assert_eq!(features(select(Criterion::ChiSquare, 1)), [0]);
+        assert_eq!(features(select(Criterion::MutualInformation, 1)), [0]);
+        assert_eq!(features(select(Criterion::MutualInformation, 2)), [0, 1]);
+        assert_eq!(features(select(Criterion::MutualInformation, 3)), [0, 1, 3]);
+        assert_eq!(features(select(Criterion::MutualInformation, 9)), [0, 1, 2, 3]);
+        assert_eq!(
+            features(FeatureLimits { max_features: Some(2), ..select(Criterion::ChiSquare, 3) }),
+            [0, 1]
+        );
+        assert_eq!(features(FeatureLimits { min_df: 2, ..select(Criterion::MutualInformation, 1) }), [1]);
     }
 
     #[test]
@@ -255,5 +318,34 @@ mod tests {
             assert!(matches!(spoil(change), Err(ParametersError::Summary { .. })), "{i}");
         }
         assert!(NaiveBayes::new(&Parameters::default(), &good).is_err(), "made for Bernoulli");
+    }
+
+    #[test]
+    fn bad_complements_are_refused() {
+        let likelihood = Likelihood::ComplementNormalized;
+        let parameters = Parameters { likelihood, ..Parameters::default() };
+        let Ok(good) = parameters.summarize(&statistics());
+        assert!(NaiveBayes::new(&parameters, &good).is_ok());
+        let json = serde_json::to_string(&good).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), good);
+        let refused = |parameters: &Parameters, summary: &Summary| {
+            matches!(NaiveBayes::new(parameters, summary), Err(ParametersError::Summary { .. }))
+        };
+        let presence = Parameters { counting: Counting::Presence, ..parameters.clone() };
+        assert!(refused(&presence, &good), "made for occurrences");
+        assert!(refused(&Parameters::default(), &good), "made for the complement");
+        let Ok(multinomial) = Parameters::default().summarize(&statistics());
+        assert!(refused(&parameters, &multinomial), "made for multinomial");
+        let changes = [
+            (r#""features":{"3":3"#, r#""features":{"3":4"#),
+            (r#""5":{"5":1}"#, r#""5":{"6":1}"#),
+            (r#""5":{"5":1}"#, r#""5":{"5":2}"#),
+            (r#"[{"3":{"1":2},"5":{"5":1}},"#, "["),
+        ];
+        for (what, by) in changes {
+            let bad = json.replacen(what, by, 1);
+            assert_ne!(bad, json, "{what}");
+            assert!(refused(&parameters, &serde_json::from_str(&bad).unwrap()), "{what}");
+        }
     }
 }

@@ -74,7 +74,7 @@ impl WeightedLogOdds {
     /// counts ([`Statistics::n_features`](crate::Statistics::n_features)).
     ///
     /// # Errors
-    /// Not exactly two classes, or a positive one that is neither.
+    /// Not exactly two classes, or a positive one that is neither; no smoothing at all.
     pub fn new(
         alpha: Smoothing,
         totals: &[ClassTotals],
@@ -84,6 +84,9 @@ impl WeightedLogOdds {
         let (&[first, second], 0..=1) = (totals, positive) else {
             return Err(ParametersError::TwoClasses { expected: 2, got: totals.len(), positive });
         };
+        if alpha == Smoothing::maximum_likelihood() {
+            return Err(ParametersError::Smoothing { got: alpha.alpha() });
+        }
         let (negative, own) = if positive == 1 { (first, second) } else { (second, first) };
         let documents = first.documents.saturating_add(second.documents);
         Ok(WeightedLogOdds {

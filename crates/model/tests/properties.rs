@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use tamis_model::{
-    ClassId, ClassPrior, Counting, Counts, FeatureLimits, Likelihood, NaiveBayes, Parameters, Smoothing,
-    Statistics,
+    ClassId, ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, NaiveBayes, Parameters,
+    Select, Smoothing, Statistics,
     metrics::{one_minus_roc_auc_percent, roc_auc},
 };
 use tamis_tokenizer::{CountMatrix, CountVector, TermId};
@@ -30,15 +30,22 @@ fn shuffled() -> impl Strategy<Value = (Vec<Document>, Vec<Document>)> {
 }
 
 fn parameters() -> impl Strategy<Value = Parameters> {
-    let likelihood = prop_oneof![Just(Likelihood::Bernoulli), Just(Likelihood::Multinomial)];
+    let likelihood = prop_oneof![
+        Just(Likelihood::Bernoulli),
+        Just(Likelihood::Multinomial),
+        Just(Likelihood::Complement),
+        Just(Likelihood::ComplementNormalized)
+    ];
     let counting = prop_oneof![Just(Counting::Occurrences), Just(Counting::Presence)];
     let alpha = prop_oneof![Just(1.0), Just(0.1), Just(1e-3), 1e-6..10.0];
     let prior = prop_oneof![Just(ClassPrior::Smoothed), Just(ClassPrior::Uniform)];
     let share = proptest::option::of(0.1..=1.0);
-    let limits = (0..3u64, share, proptest::option::of(1..15usize));
+    let by = prop_oneof![Just(Criterion::ChiSquare), Just(Criterion::MutualInformation)];
+    let select = proptest::option::of((by, 1..15usize).prop_map(|(by, n)| Select { by, n }));
+    let limits = (0..3u64, share, proptest::option::of(1..15usize), select);
     (likelihood, counting, alpha, prior, limits).prop_map(|(likelihood, counting, alpha, prior, limits)| {
-        let (min_df, max_df, max_features) = limits;
-        let features = FeatureLimits { min_df, max_df, max_features };
+        let (min_df, max_df, max_features, select) = limits;
+        let features = FeatureLimits { min_df, max_df, max_features, select };
         Parameters { likelihood, counting, alpha: Smoothing::try_from(alpha).unwrap(), prior, features }
     })
 }
@@ -55,7 +62,7 @@ fn learn(documents: &[Document]) -> Statistics {
 fn counting(parameters: &Parameters) -> Counting {
     match parameters.likelihood {
         Likelihood::Bernoulli => Counting::Presence,
-        Likelihood::Multinomial => parameters.counting,
+        _ => parameters.counting,
     }
 }
 
@@ -196,6 +203,19 @@ proptest! {
     }
 
     #[test]
+    fn normalized_complement_weights_add_up_to_one(documents in documents(), mut parameters in parameters()) {
+        parameters.likelihood = Likelihood::ComplementNormalized;
+        let statistics = learn(&documents);
+        let model = parameters.fit(&statistics).unwrap();
+        let features = features(&statistics, &model);
+        for class in (0..CLASSES).filter(|_| !features.is_empty()) {
+            let weight = |t: &TermId| model.feature_log_prob(&statistics, *t, class).unwrap().unwrap();
+            let expected = if features.len() > 1 { 1.0 } else { 0.0 };
+            prop_assert!(close(features.iter().map(weight).sum(), expected));
+        }
+    }
+
+    #[test]
     fn intercept_and_weights_are_the_joint_log_likelihood(
         documents in documents(),
         parameters in parameters(),
@@ -225,15 +245,18 @@ proptest! {
         let model = parameters.fit(&statistics).unwrap();
         let joint = joint(&model, &statistics, &vector);
         for class in 0..CLASSES {
-            let mut sum = model.class_log_prior()[usize::from(class)];
+            let mut sum = match parameters.likelihood {
+                Likelihood::Bernoulli | Likelihood::Multinomial => model.class_log_prior()[usize::from(class)],
+                Likelihood::Complement | Likelihood::ComplementNormalized => 0.0,
+            };
             for term in features(&statistics, &model) {
                 let log_p = model.feature_log_prob(&statistics, term, class).unwrap().unwrap();
                 let count = vector.row().iter().find(|(t, _)| *t == term).map_or(0, |(_, n)| n);
                 sum += match (parameters.likelihood, parameters.counting) {
                     (Likelihood::Bernoulli, _) if count > 0 => log_p,
                     (Likelihood::Bernoulli, _) => (-log_p.exp()).ln_1p(),
-                    (Likelihood::Multinomial, Counting::Presence) => f64::from(count.min(1)) * log_p,
-                    (Likelihood::Multinomial, Counting::Occurrences) => f64::from(count) * log_p,
+                    (_, Counting::Presence) => f64::from(count.min(1)) * log_p,
+                    (_, Counting::Occurrences) => f64::from(count) * log_p,
                 };
             }
             let got = joint[usize::from(class)];
@@ -255,6 +278,13 @@ proptest! {
         let expected = joint[usize::from(positive)] - joint[usize::from(negative)];
         let got = form.decision_function(vector.row(), counting(&parameters));
         prop_assert!(close(expected, got), "{} {}", expected, got);
+        let ratio = model.log_likelihood_ratio(&statistics, vector.row(), negative, positive).unwrap();
+        let prior = match parameters.likelihood {
+            Likelihood::Bernoulli | Likelihood::Multinomial => model.class_log_prior(),
+            Likelihood::Complement | Likelihood::ComplementNormalized => &[0.0; CLASSES as usize],
+        };
+        let prior_log_odds = prior[usize::from(positive)] - prior[usize::from(negative)];
+        prop_assert!(close(expected, ratio + prior_log_odds), "{} {} {}", expected, ratio, prior_log_odds);
     }
 
     #[test]
@@ -265,6 +295,7 @@ proptest! {
     ) {
         // its ties are broken by id
         parameters.features.max_features = None;
+        parameters.features.select = None;
         let statistics = learn(&documents);
         let summary = parameters.summarize(&statistics).unwrap();
         prop_assert_eq!(parameters.summarize(&statistics.permuted(&order)).unwrap(), summary);

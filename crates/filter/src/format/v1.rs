@@ -133,7 +133,7 @@ impl From<OldScoring> for Scoring {
                     OldLikelihood::Bernoulli => Likelihood::Bernoulli,
                     OldLikelihood::Multinomial => Likelihood::Multinomial,
                 };
-                let features = FeatureLimits { min_df, max_df, max_features };
+                let features = FeatureLimits { min_df, max_df, max_features, select: None };
                 Scoring::NaiveBayes(Parameters { likelihood, counting, alpha, prior, features })
             }
         }

@@ -11,6 +11,13 @@ pub enum ParametersError {
         /// The value.
         got: f64,
     },
+    /// A prior of which the posterior's mode may not exist.
+    Concentration {
+        /// The least that will do.
+        expected: f64,
+        /// The value.
+        got: f64,
+    },
     /// A name that stands for nothing.
     Name {
         /// The names there are.
@@ -90,6 +97,9 @@ impl fmt::Display for ParametersError {
         use ParametersError::*;
         match self {
             Smoothing { got } => write!(f, "smoothing: expected a finite number greater than 0, got {got}"),
+            Concentration { expected, got } => {
+                write!(f, "concentration: expected a finite number of at least {expected}, got {got}")
+            }
             Name { expected, got } => write!(f, "expected {expected}, got {got:?}"),
             NoClasses => write!(f, "expected at least one class, got none"),
             EmptyClass { class, expected, got } => write!(

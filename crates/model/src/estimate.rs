@@ -1,0 +1,271 @@
+//! Estimates of one distribution from counts: a coin ([`Beta`]) and a die ([`Dirichlet`]).
+
+use std::fmt;
+
+/// A Dirichlet prior of a categorical distribution: what is believed of a die before it is thrown.
+///
+/// Its parameters are counts taken for granted, one an outcome. From observed counts `n_k` (`n` together) there
+/// are three estimates of the probabilities, each one a number an outcome that add up to 1:
+///
+/// | | probability | |
+/// | --- | --- | --- |
+/// | [`maximum_likelihood`](Self::maximum_likelihood) | `n_k / n` | what makes the counts the most probable |
+/// | [`map`](Self::map) | `(n_k + alpha_k - 1) / (n + A - K)` | the mode of the posterior |
+/// | [`posterior_mean`](Self::posterior_mean) | `(n_k + alpha_k) / (n + A)` | the probability of the next outcome |
+///
+/// with `K` outcomes and `A` the sum of the parameters (Gelman et al., "Bayesian Data Analysis", 3rd edition,
+/// 2013, 3.4). The posterior mean under equal parameters alpha is additive smoothing, that of
+/// [`Smoothing`](crate::Smoothing); Laplace's rule for alpha 1.
+///
+/// Invariant: at least one parameter, each finite and greater than 0.
+///
+/// ```
+/// use tamis_model::Dirichlet;
+///
+/// let throws = [3, 1, 0];
+/// assert_eq!(Dirichlet::maximum_likelihood(&throws)?, [0.75, 0.25, 0.0]);
+/// let laplace = Dirichlet::symmetric(1.0, 3)?;
+/// assert_eq!(laplace.posterior_mean(&throws)?, [4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]);
+/// assert_eq!(laplace.map(&throws)?, Dirichlet::maximum_likelihood(&throws)?); // a flat prior
+/// # Ok::<(), tamis_model::EstimateError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dirichlet(Vec<f64>);
+
+impl Dirichlet {
+    /// The prior with these parameters, one an outcome.
+    ///
+    /// # Errors
+    /// No parameters, or one that is not finite and greater than 0.
+    pub fn new(parameters: Vec<f64>) -> Result<Self, EstimateError> {
+        if parameters.is_empty() {
+            return Err(EstimateError::Outcomes { expected: 1, got: 0 });
+        }
+        match parameters.iter().find(|p| !(p.is_finite() && **p > 0.0)) {
+            Some(&got) => Err(EstimateError::Parameter { expected: "a finite number greater than 0", got }),
+            None => Ok(Dirichlet(parameters)),
+        }
+    }
+
+    /// The prior that treats all outcomes alike: as many parameters, each `alpha`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn symmetric(alpha: f64, n_outcomes: usize) -> Result<Self, EstimateError> {
+        Dirichlet::new(vec![alpha; n_outcomes])
+    }
+
+    /// The parameters, one an outcome.
+    pub fn parameters(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The relative frequencies `n_k / n`, whatever the prior: of all distributions the one under which the
+    /// counts are the most probable.
+    ///
+    /// # Errors
+    /// Nothing counted: then all are equally good.
+    pub fn maximum_likelihood(counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
+        normalized(counts.iter().map(|&n| n as f64).collect())
+    }
+
+    /// The mode of the posterior, `(n_k + alpha_k - 1) / (n + A - K)`.
+    ///
+    /// On the border (a probability of 0) for an outcome with parameter 1 that was not counted.
+    ///
+    /// # Errors
+    /// Another number of counts than of parameters; a parameter below 1, because the posterior may be without
+    /// bound at the border; only parameters 1 and nothing counted: then all are equally good.
+    pub fn map(&self, counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
+        if let Some(&got) = self.0.iter().find(|p| **p < 1.0) {
+            return Err(EstimateError::Parameter { expected: "a number of at least 1 for a mode", got });
+        }
+        // 1 is taken off first: added to a large count it would be rounded
+        normalized(self.add(counts, |alpha| alpha - 1.0)?)
+    }
+
+    /// The mean of the posterior, `(n_k + alpha_k) / (n + A)`: never 0.
+    ///
+    /// # Errors
+    /// Another number of counts than of parameters.
+    pub fn posterior_mean(&self, counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
+        normalized(self.add(counts, |alpha| alpha)?)
+    }
+
+    fn add(&self, counts: &[u64], parameter: impl Fn(f64) -> f64) -> Result<Vec<f64>, EstimateError> {
+        if counts.len() != self.0.len() {
+            return Err(EstimateError::Outcomes { expected: self.0.len(), got: counts.len() });
+        }
+        Ok(counts.iter().zip(&self.0).map(|(&n, &alpha)| n as f64 + parameter(alpha)).collect())
+    }
+}
+
+/// A Beta prior of a probability: what is believed of a coin before it is tossed.
+///
+/// The [`Dirichlet`] of two outcomes; its parameters are `a` successes and `b` failures taken for granted. All
+/// estimates are of the probability of success.
+///
+/// Invariant: both finite and greater than 0.
+///
+/// ```
+/// use tamis_model::Beta;
+///
+/// assert_eq!(Beta::maximum_likelihood(9, 1)?, 0.9);
+/// assert_eq!(Beta::new(2.0, 2.0)?.map(9, 1)?, 10.0 / 12.0);
+/// assert_eq!(Beta::new(1.0, 1.0)?.posterior_mean(0, 0), 0.5);
+/// # Ok::<(), tamis_model::EstimateError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beta {
+    a: f64,
+    b: f64,
+}
+
+impl Beta {
+    /// The prior with these parameters.
+    ///
+    /// # Errors
+    /// One that is not finite and greater than 0.
+    pub fn new(a: f64, b: f64) -> Result<Self, EstimateError> {
+        Dirichlet::new(vec![a, b]).map(|_| Beta { a, b })
+    }
+
+    /// The parameter of success.
+    pub fn a(&self) -> f64 {
+        self.a
+    }
+
+    /// The parameter of failure.
+    pub fn b(&self) -> f64 {
+        self.b
+    }
+
+    /// `successes / (successes + failures)`, whatever the prior.
+    ///
+    /// # Errors
+    /// No trials.
+    pub fn maximum_likelihood(successes: u64, failures: u64) -> Result<f64, EstimateError> {
+        Dirichlet::maximum_likelihood(&[successes, failures]).map(|p| p[0])
+    }
+
+    /// The mode of the posterior, `(successes + a - 1) / (trials + a + b - 2)`; 0 or 1, on the border, for an
+    /// outcome with parameter 1 that did not happen.
+    ///
+    /// # Errors
+    /// A parameter below 1; both 1 and no trials.
+    pub fn map(&self, successes: u64, failures: u64) -> Result<f64, EstimateError> {
+        self.dirichlet().map(&[successes, failures]).map(|p| p[0])
+    }
+
+    /// The mean of the posterior, `(successes + a) / (trials + a + b)`: never 0 or 1, rounding apart.
+    pub fn posterior_mean(&self, successes: u64, failures: u64) -> f64 {
+        // two counts for two parameters greater than 0: there is a mean
+        self.dirichlet().posterior_mean(&[successes, failures]).map_or(0.5, |p| p[0])
+    }
+
+    fn dirichlet(&self) -> Dirichlet {
+        Dirichlet(vec![self.a, self.b])
+    }
+}
+
+/// Weights, none negative, divided by their sum.
+fn normalized(mut weights: Vec<f64>) -> Result<Vec<f64>, EstimateError> {
+    let mut sum: f64 = weights.iter().sum();
+    if sum.is_infinite() {
+        // as many halvings as keep any sum finite
+        weights.iter_mut().for_each(|w| *w *= 0.5f64.powi(64));
+        sum = weights.iter().sum();
+    }
+    if sum == 0.0 {
+        return Err(EstimateError::NoTrials { expected: 1, got: 0 });
+    }
+    weights.iter_mut().for_each(|w| *w /= sum);
+    Ok(weights)
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum EstimateError {
+    /// A parameter of a prior out of its range.
+    Parameter {
+        /// The range.
+        expected: &'static str,
+        /// The value.
+        got: f64,
+    },
+    /// Not one count an outcome.
+    Outcomes {
+        /// The number of outcomes.
+        expected: usize,
+        /// The number of counts.
+        got: usize,
+    },
+    /// Nothing counted, nothing believed.
+    NoTrials {
+        /// The fewest trials that will do.
+        expected: u64,
+        /// Trials.
+        got: u64,
+    },
+}
+
+impl fmt::Display for EstimateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use EstimateError::*;
+        match self {
+            Parameter { expected, got } => write!(f, "parameter of a prior: expected {expected}, got {got}"),
+            Outcomes { expected, got } => write!(f, "expected {expected} outcomes, got {got}"),
+            NoTrials { expected, got } => {
+                write!(
+                    f,
+                    "no estimate: expected at least {expected} trial or a prior that is not flat, got {got}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for EstimateError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priors_are_checked() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(Beta::new(1.0, bad), Err(EstimateError::Parameter { .. })), "{bad}");
+            assert!(matches!(Dirichlet::new(vec![bad]), Err(EstimateError::Parameter { .. })), "{bad}");
+        }
+        assert_eq!(Dirichlet::new(vec![]), Err(EstimateError::Outcomes { expected: 1, got: 0 }));
+    }
+
+    #[test]
+    fn there_need_not_be_an_estimate() {
+        let none = EstimateError::NoTrials { expected: 1, got: 0 };
+        assert_eq!(Beta::maximum_likelihood(0, 0), Err(none));
+        assert_eq!(Dirichlet::maximum_likelihood(&[]), Err(none));
+        let flat = Beta::new(1.0, 1.0).unwrap();
+        assert_eq!(flat.map(0, 0), Err(none));
+        assert_eq!(flat.map(0, 3), Ok(0.0));
+        let steep = Beta::new(0.5, 2.0).unwrap();
+        assert!(matches!(steep.map(5, 5), Err(EstimateError::Parameter { got: 0.5, .. })));
+        let two = Dirichlet::symmetric(2.0, 2).unwrap();
+        assert_eq!(two.map(&[1]), Err(EstimateError::Outcomes { expected: 2, got: 1 }));
+        assert_eq!(two.posterior_mean(&[1, 2, 3]), Err(EstimateError::Outcomes { expected: 2, got: 3 }));
+        assert_eq!(two.map(&[0, 0]), Ok(vec![0.5, 0.5]));
+    }
+
+    #[test]
+    fn extremes_are_probabilities() {
+        let huge = Dirichlet::new(vec![f64::MAX, f64::MAX, 1.0]).unwrap();
+        for estimate in [huge.map(&[u64::MAX; 3]), huge.posterior_mean(&[u64::MAX; 3])] {
+            let p = estimate.unwrap();
+            assert!((p[0] - 0.5).abs() < 1e-12 && p[2] < 1e-200, "{p:?}");
+        }
+        assert_eq!(Beta::maximum_likelihood(u64::MAX, u64::MAX), Ok(0.5));
+        let tiny = Beta::new(f64::from_bits(1), f64::from_bits(1)).unwrap();
+        assert_eq!(tiny.posterior_mean(0, 0), 0.5);
+    }
+}
