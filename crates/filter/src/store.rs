@@ -68,6 +68,10 @@ pub struct Information<'a> {
     pub n_terms: usize,
     /// Terms that take part in scoring.
     pub n_features: u64,
+    /// Counts of a term in a class that are not zero.
+    pub n_cells: usize,
+    /// Weights of the correction for a term and a class.
+    pub n_weights: usize,
     /// Distinct documents that it remembers.
     pub documents: usize,
     /// What it remembers of them.
@@ -125,6 +129,8 @@ impl Store {
             totals,
             n_terms: self.n_terms,
             n_features: summary.as_ref().map_or(self.n_terms as u64, Summary::n_features),
+            n_cells: self.cells.len() / size_of::<CellRecord>(),
+            n_weights: self.n_weights(),
             documents: self.n_documents(),
             keep: *keep,
             bytes: self.bytes.len(),
@@ -213,6 +219,15 @@ impl Store {
         let bytes = self.correction.get(&self.bytes, at(start)..at(end))?;
         <[WeightRecord]>::ref_from_bytes(bytes)
             .map_err(|e| Error::inconsistent("correction", "whole weights", e))
+    }
+
+    fn n_weights(&self) -> usize {
+        match self.header.scoring {
+            Scoring::OneAgainstRest(_) if self.correction.len() > 0 => {
+                (self.correction.len() - self.n_terms * size_of::<U32>()) / size_of::<WeightRecord>()
+            }
+            _ => self.correction.len() / size_of::<I32>(),
+        }
     }
 
     pub(crate) fn n_documents(&self) -> usize {
