@@ -28,7 +28,22 @@ impl Parameters {
     /// # Errors
     /// Whatever reading the counts fails with.
     pub fn summarize<C: Counts>(&self, counts: &C) -> Result<Summary, C::Error> {
-        let selection = Selection::new(&self.features, counts)?;
+        self.summarize_terms(counts, term_ids(counts), 0)
+    }
+
+    /// The same for a group of terms, each named once: what is counted of one column of a table, say, where
+    /// the terms of all columns have ids in the same counts. Features number at least `min_features`: those
+    /// without counts are outcomes that smoothing allows for.
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    pub fn summarize_terms<C: Counts>(
+        &self,
+        counts: &C,
+        terms: impl Iterator<Item = TermId> + Clone,
+        min_features: u64,
+    ) -> Result<Summary, C::Error> {
+        let selection = Selection::new(&self.features, counts, terms.clone())?;
         let only_documents =
             |t: &ClassTotals| ClassTotals { documents: t.documents, ..ClassTotals::default() };
         let totals: Vec<_> = counts.totals().iter().map(only_documents).collect();
@@ -38,7 +53,7 @@ impl Parameters {
         };
         let mut summary = Summary { n_features: 0, totals, selection, histograms };
         let mut cells = Vec::new();
-        for term in term_ids(counts) {
+        for term in terms {
             cells.clear();
             counts.for_each_cell(term, |cell| cells.push(cell))?;
             let mut mass = Mass::default();
@@ -47,6 +62,7 @@ impl Parameters {
                 summary.add(&cells);
             }
         }
+        summary.n_features = summary.n_features.max(min_features);
         Ok(summary)
     }
 }
@@ -60,6 +76,13 @@ impl Summary {
     /// Per class its documents, and the counts of its features summed.
     pub fn totals(&self) -> &[ClassTotals] {
         &self.totals
+    }
+
+    /// The same with this many documents in each class: for a group of terms, those that have the group's
+    /// column. Bernoulli takes documents without a term for documents that lack it.
+    pub fn with_documents(mut self, documents: impl IntoIterator<Item = u64>) -> Summary {
+        self.totals.iter_mut().zip(documents).for_each(|(totals, n)| totals.documents = n);
+        self
     }
 
     /// Whether a term is a feature, from its own counts over all classes.
@@ -144,23 +167,32 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    fn new<C: Counts>(limits: &FeatureLimits, counts: &C) -> Result<Selection, C::Error> {
+    fn new<C: Counts>(
+        limits: &FeatureLimits,
+        counts: &C,
+        terms: impl Iterator<Item = TermId>,
+    ) -> Result<Selection, C::Error> {
         let documents = counts.totals().iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         // the cast saturates, and takes NaN to 0: limits out of range are refused by NaiveBayes::new
         let max_df = limits.max_df.map_or(u64::MAX, |share| (share * documents as f64) as u64);
         let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None };
         if let Some(max) = limits.max_features {
-            selection.cut = selection.find_cut(counts, max)?;
+            selection.cut = selection.find_cut(counts, terms, max)?;
         }
         Ok(selection)
     }
 
     /// The last of the `max` terms with the most occurrences; none if there are no more than that.
-    fn find_cut<C: Counts>(&self, counts: &C, max: usize) -> Result<Option<(u64, TermId)>, C::Error> {
+    fn find_cut<C: Counts>(
+        &self,
+        counts: &C,
+        terms: impl Iterator<Item = TermId>,
+        max: usize,
+    ) -> Result<Option<(u64, TermId)>, C::Error> {
         // the least of the best is on top
         let mut best = BinaryHeap::new();
         let mut more = false;
-        for term in term_ids(counts) {
+        for term in terms {
             let mut mass = Mass::default();
             counts.for_each_cell(term, |cell| mass.add(cell))?;
             if self.contains(term, mass) {
