@@ -57,14 +57,18 @@ mod classes;
 mod correction;
 mod counts;
 mod crossfit;
+mod gaussian;
 mod linear;
 mod logs;
 pub mod metrics;
+mod moments;
+mod observation;
 mod parameters;
 mod random;
 mod rule;
 mod statistics;
 mod summary;
+mod twofold;
 mod weighted;
 
 pub use bayes::NaiveBayes;
@@ -76,8 +80,11 @@ pub use correction::{
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
 pub use crossfit::{Labelled, cross_fit, leave_one_out};
+pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
+pub use moments::Moments;
+pub use observation::ObservationError;
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
 };
