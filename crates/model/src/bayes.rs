@@ -1,5 +1,6 @@
 use tamis_tokenizer::{CountRow, TermId};
 
+use crate::logs::argmax;
 use crate::rule::{Class, Rule};
 use crate::summary::{Mass, Selection};
 use crate::{ClassId, Counts, LinearForm, Parameters, ParametersError, Summary, log_normalize, softmax};
@@ -113,6 +114,43 @@ impl NaiveBayes {
     ) -> Result<usize, C::Error> {
         out.clear();
         out.extend_from_slice(&self.intercept);
+        self.add_terms(counts, row, out)
+    }
+
+    /// Adds the logarithm of the likelihood of the document, the prior left out.
+    pub(crate) fn add_log_likelihood<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        out: &mut [f64],
+    ) -> Result<usize, C::Error> {
+        for (out, (intercept, prior)) in out.iter_mut().zip(self.intercept.iter().zip(&self.class_log_prior))
+        {
+            *out += intercept - prior;
+        }
+        self.add_terms(counts, row, out)
+    }
+
+    /// Adds the logarithm of the probability of one outcome, the row's only term; if that has no counts, of
+    /// any outcome that was never seen.
+    pub(crate) fn add_outcome<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        out: &mut [f64],
+    ) -> Result<(), C::Error> {
+        if self.add_terms(counts, row, out)? == 0 {
+            self.add_absence(1.0, out);
+        }
+        Ok(())
+    }
+
+    fn add_terms<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        out: &mut [f64],
+    ) -> Result<usize, C::Error> {
         let (mut known, mut tokens) = (0, 0.0);
         for (term, count) in row.iter() {
             if self.is_feature(counts, term)? {
@@ -165,13 +203,7 @@ impl NaiveBayes {
     pub fn predict<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<ClassId, C::Error> {
         let mut joint = Vec::new();
         self.joint_log_likelihood(counts, row, &mut joint)?;
-        let mut best = (0, f64::NEG_INFINITY);
-        for (class, &value) in (0..).zip(&joint) {
-            if value > best.1 {
-                best = (class, value);
-            }
-        }
-        Ok(best.0)
+        Ok(argmax(&joint))
     }
 
     /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class,

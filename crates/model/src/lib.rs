@@ -52,6 +52,7 @@
 mod bayes;
 mod binomial;
 mod calibration;
+mod categorical;
 mod cells;
 mod classes;
 mod correction;
@@ -61,8 +62,10 @@ mod gaussian;
 mod linear;
 mod logs;
 pub mod metrics;
+mod mixed;
 mod moments;
 mod observation;
+mod outcomes;
 mod parameters;
 mod random;
 mod rule;
@@ -74,6 +77,7 @@ mod weighted;
 pub use bayes::NaiveBayes;
 pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
 pub use calibration::Platt;
+pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use classes::{Classes, ClassesError};
 pub use correction::{
     COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,
@@ -83,6 +87,7 @@ pub use crossfit::{Labelled, cross_fit, leave_one_out};
 pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
+pub use mixed::{Feature, MixedNaiveBayes, MixedParameters, MixedStatistics, Part, Value};
 pub use moments::Moments;
 pub use observation::ObservationError;
 pub use parameters::{
