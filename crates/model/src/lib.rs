@@ -17,6 +17,10 @@
 //! that hold. All three are fitted to scores of documents that did not take part: [`leave_one_out`] and
 //! [`cross_fit`] get them out of the counts by subtraction.
 //!
+//! What is truly real-valued is learned apart from the counts: [`GaussianNaiveBayes`] from [`Moments`],
+//! [`LinearDiscriminant`] from [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts again, and
+//! [`MixedNaiveBayes`] multiplies the likelihoods of the columns of a table, each of its own kind.
+//!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. A class without
 //! a term shares the weight of all its absent terms, so absence is one multiplication a class.
 //!
@@ -54,10 +58,12 @@ mod binomial;
 mod calibration;
 mod categorical;
 mod cells;
+mod cholesky;
 mod classes;
 mod correction;
 mod counts;
 mod crossfit;
+mod discriminant;
 mod gaussian;
 mod linear;
 mod logs;
@@ -84,6 +90,9 @@ pub use correction::{
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
 pub use crossfit::{Labelled, cross_fit, leave_one_out};
+pub use discriminant::{
+    DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,
+};
 pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
