@@ -3,6 +3,7 @@ mod tests;
 
 use tamis_tokenizer::{CountRow, TermId};
 
+use crate::logs::argmax;
 use crate::rule::{Class, Document, Rule, Weight};
 use crate::summary::{Mass, Selection};
 use crate::{
@@ -156,6 +157,47 @@ impl NaiveBayes {
         Ok(document.known)
     }
 
+    /// Adds the logarithm of the likelihood of the document, the prior left out; `scratch` is for reuse.
+    pub(crate) fn add_log_likelihood<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        scratch: &mut Vec<f64>,
+        out: &mut [f64],
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, row, scratch)?;
+        self.add_without_prior(scratch, out);
+        Ok(known)
+    }
+
+    /// Adds the logarithm of the probability of one outcome, the row's only term; if that has no counts, of
+    /// any outcome that was never seen.
+    pub(crate) fn add_outcome<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        scratch: &mut Vec<f64>,
+        out: &mut [f64],
+    ) -> Result<(), C::Error> {
+        if self.joint_log_likelihood(counts, row, scratch)? == 0 {
+            let mut document = Document::default();
+            self.rule.observe(&mut document, 0, 1);
+            scratch.clear();
+            scratch.extend_from_slice(&self.start);
+            self.add_absence(&document, scratch);
+        }
+        self.add_without_prior(scratch, out);
+        Ok(())
+    }
+
+    /// Adds joint log-likelihoods less the prior in them.
+    fn add_without_prior(&self, joint: &[f64], out: &mut [f64]) {
+        let has_prior = !self.likelihood().is_complement();
+        for ((out, joint), prior) in out.iter_mut().zip(joint).zip(&self.class_log_prior) {
+            *out += if has_prior { joint - prior } else { *joint };
+        }
+    }
+
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
     /// probabilities: each at most 0, never NaN.
     ///
@@ -195,13 +237,7 @@ impl NaiveBayes {
     pub fn predict<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<ClassId, C::Error> {
         let mut joint = Vec::new();
         self.joint_log_likelihood(counts, row, &mut joint)?;
-        let mut best = (0, f64::NEG_INFINITY);
-        for (class, &value) in (0..).zip(&joint) {
-            if value > best.1 {
-                best = (class, value);
-            }
-        }
-        Ok(best.0)
+        Ok(argmax(&joint))
     }
 
     /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class,

@@ -48,6 +48,6 @@ pub trait Counts {
 }
 
 /// All term ids of `counts`, in order.
-pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + use<C> {
+pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + Clone + use<C> {
     (0..=TermId::MAX).take(counts.n_terms())
 }

@@ -21,6 +21,10 @@
 //! that hold. All three are fitted to scores of documents that did not take part: [`leave_one_out`] and
 //! [`cross_fit`] get them out of the counts by subtraction.
 //!
+//! What is truly real-valued is learned apart from the counts: [`GaussianNaiveBayes`] from [`Moments`],
+//! [`LinearDiscriminant`] from [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts again, and
+//! [`MixedNaiveBayes`] multiplies the likelihoods of the columns of a table, each of its own kind.
+//!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. A class without
 //! a term shares the weight of all its absent terms, so absence is one multiplication a class.
 //!
@@ -56,7 +60,9 @@
 mod bayes;
 mod binomial;
 mod calibration;
+mod categorical;
 mod cells;
+mod cholesky;
 mod class_correction;
 mod classes;
 mod complement;
@@ -64,11 +70,17 @@ mod correction;
 mod counts;
 mod crossfit;
 mod decision;
+mod discriminant;
 mod estimate;
+mod gaussian;
 mod linear;
 mod logs;
 pub mod metrics;
+mod mixed;
+mod moments;
+mod observation;
 mod one_against_rest;
+mod outcomes;
 mod parameters;
 mod random;
 mod rule;
@@ -77,11 +89,13 @@ mod select;
 mod statistics;
 mod summary;
 mod temperature;
+mod twofold;
 mod weighted;
 
 pub use bayes::NaiveBayes;
 pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
 pub use calibration::Platt;
+pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use class_correction::{ClassCorrection, ClassWeight, fit_class_correction};
 pub use classes::{Classes, ClassesError};
 pub use correction::{
@@ -90,9 +104,16 @@ pub use correction::{
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
 pub use crossfit::{HeldOutScores, Labelled, cross_fit, cross_fit_bayes, cross_fit_classes, leave_one_out};
 pub use decision::{CostError, CostMatrix};
+pub use discriminant::{
+    DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,
+};
 pub use estimate::{Beta, Dirichlet, EstimateError};
+pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
+pub use mixed::{Feature, MixedNaiveBayes, MixedParameters, MixedStatistics, Part, Value};
+pub use moments::Moments;
+pub use observation::ObservationError;
 pub use one_against_rest::{ClassWeights, OneAgainstRest};
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,

@@ -1,3 +1,5 @@
+use crate::ClassId;
+
 /// The logarithm of a sum of numbers given by their logarithms (nats), without overflow.
 ///
 /// Of nothing it is negative infinity, the logarithm of zero.
@@ -36,6 +38,17 @@ pub fn softmax(logs: &mut [f64]) {
     for x in logs {
         *x /= sum;
     }
+}
+
+/// The class of the greatest value; of equal ones the lowest, of nothing 0.
+pub(crate) fn argmax(values: &[f64]) -> ClassId {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (class, &value) in (0..).zip(values) {
+        if value > best.1 {
+            best = (class, value);
+        }
+    }
+    best.0
 }
 
 /// ln(total + alpha outcomes), the denominator of smoothed probabilities; finite for any finite alpha > 0 and

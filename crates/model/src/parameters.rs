@@ -234,19 +234,23 @@ pub enum ClassPrior {
 impl ClassPrior {
     /// The logarithms (nats), one a class.
     pub(crate) fn log_prior(&self, totals: &[ClassTotals]) -> Result<Vec<f64>, ParametersError> {
-        let k = totals.len() as f64;
-        let documents = || totals.iter().map(|t| t.documents as f64);
-        let all: f64 = documents().sum();
+        self.log_prior_of(&totals.iter().map(|t| t.documents as f64).collect::<Vec<_>>())
+    }
+
+    /// The same, from the weight (documents) of each class.
+    pub(crate) fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
+        let k = documents.len() as f64;
+        let all: f64 = documents.iter().sum();
         match self {
             ClassPrior::Learned => {
-                if let Some(class) = totals.iter().position(|t| t.documents == 0) {
+                if let Some(class) = documents.iter().position(|&n| n <= 0.0) {
                     return Err(ParametersError::EmptyClass { class, expected: 1, got: 0 });
                 }
-                Ok(documents().map(|n| n.ln() - all.ln()).collect())
+                Ok(documents.iter().map(|n| n.ln() - all.ln()).collect())
             }
-            ClassPrior::Smoothed => Ok(documents().map(|n| (n + 1.0).ln() - (all + k).ln()).collect()),
-            ClassPrior::Uniform => Ok(totals.iter().map(|_| -k.ln()).collect()),
-            ClassPrior::Given(prior) => given(prior, totals.len()),
+            ClassPrior::Smoothed => Ok(documents.iter().map(|n| (n + 1.0).ln() - (all + k).ln()).collect()),
+            ClassPrior::Uniform => Ok(vec![-k.ln(); documents.len()]),
+            ClassPrior::Given(prior) => given(prior, documents.len()),
         }
     }
 }

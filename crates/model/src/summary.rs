@@ -34,7 +34,22 @@ impl Parameters {
     /// # Errors
     /// Whatever reading the counts fails with.
     pub fn summarize<C: Counts>(&self, counts: &C) -> Result<Summary, C::Error> {
-        let selection = Selection::new(self, counts)?;
+        self.summarize_terms(counts, term_ids(counts), 0)
+    }
+
+    /// The same for a group of terms, each named once: what is counted of one column of a table, say, where
+    /// the terms of all columns have ids in the same counts. Features number at least `min_features`: those
+    /// without counts are outcomes that smoothing allows for.
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    pub fn summarize_terms<C: Counts>(
+        &self,
+        counts: &C,
+        terms: impl Iterator<Item = TermId> + Clone,
+        min_features: u64,
+    ) -> Result<Summary, C::Error> {
+        let selection = Selection::new(self, counts, terms.clone())?;
         let only_documents =
             |t: &ClassTotals| ClassTotals { documents: t.documents, ..ClassTotals::default() };
         let totals: Vec<_> = counts.totals().iter().map(only_documents).collect();
@@ -46,13 +61,14 @@ impl Parameters {
         let complement = (self.likelihood == Likelihood::ComplementNormalized).then(|| Complement::new(n));
         let mut summary = Summary { n_features: 0, totals, selection, histograms, complement };
         let (rule, mut cells) = (Rule::new(self), Vec::new());
-        for term in term_ids(counts) {
+        for term in terms {
             if let Some(mass) = selection.feature(counts, term)? {
                 cells.clear();
                 counts.for_each_cell(term, |cell| cells.push(cell))?;
                 summary.add(&rule, mass, &cells);
             }
         }
+        summary.n_features = summary.n_features.max(min_features);
         Ok(summary)
     }
 }
@@ -66,6 +82,13 @@ impl Summary {
     /// Per class its documents, and the counts of its features summed.
     pub fn totals(&self) -> &[ClassTotals] {
         &self.totals
+    }
+
+    /// The same with this many documents in each class: for a group of terms, those that have the group's
+    /// column. Bernoulli takes documents without a term for documents that lack it.
+    pub fn with_documents(mut self, documents: impl IntoIterator<Item = u64>) -> Summary {
+        self.totals.iter_mut().zip(documents).for_each(|(totals, n)| totals.documents = n);
+        self
     }
 
     /// Whether a term is a feature, from its own counts.
@@ -177,18 +200,23 @@ pub(crate) struct Selection {
 pub(crate) type Cut = (u64, TermId);
 
 impl Selection {
-    fn new<C: Counts>(parameters: &Parameters, counts: &C) -> Result<Selection, C::Error> {
+    fn new<C: Counts>(
+        parameters: &Parameters,
+        counts: &C,
+        terms: impl Iterator<Item = TermId> + Clone,
+    ) -> Result<Selection, C::Error> {
         let limits = &parameters.features;
         let documents = counts.totals().iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         // the cast saturates, and takes NaN to 0: limits out of range are refused by NaiveBayes::new
         let max_df = limits.max_df.map_or(u64::MAX, |share| (share * documents as f64) as u64);
         let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None, best: None };
         if let Some(max) = limits.max_features {
-            selection.cut = selection.find_cut(counts, max, |_, mass| Ok(mass.tf))?;
+            selection.cut = selection.find_cut(counts, terms.clone(), max, |_, mass| Ok(mass.tf))?;
         }
         if let Some(select) = limits.select {
             let scorer = Scorer::new(select.by, parameters.counts_presence(), documents);
-            let cut = selection.find_cut(counts, select.n, |term, mass| scorer.rank(counts, term, mass))?;
+            let cut =
+                selection.find_cut(counts, terms, select.n, |term, mass| scorer.rank(counts, term, mass))?;
             selection.best = cut.map(|cut| BestTerms::new(scorer, cut));
         }
         Ok(selection)
@@ -198,13 +226,14 @@ impl Selection {
     fn find_cut<C: Counts>(
         &self,
         counts: &C,
+        terms: impl Iterator<Item = TermId>,
         max: usize,
         rank: impl Fn(TermId, Mass) -> Result<u64, C::Error>,
     ) -> Result<Option<Cut>, C::Error> {
         // the least of the best is on top
         let mut best = BinaryHeap::new();
         let mut more = false;
-        for term in term_ids(counts) {
+        for term in terms {
             if let Some(mass) = self.feature(counts, term)? {
                 best.push(Reverse((rank(term, mass)?, Reverse(term))));
                 if best.len() > max {

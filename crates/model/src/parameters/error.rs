@@ -83,6 +83,27 @@ pub enum ParametersError {
         /// The value.
         got: f64,
     },
+    /// An option out of its range.
+    OutOfRange {
+        /// Its name.
+        name: &'static str,
+        /// The range.
+        expected: &'static str,
+        /// The value.
+        got: f64,
+    },
+    /// A variance from which no distribution follows: the values of a feature do not differ, or follow from
+    /// those of the features before it.
+    Singular {
+        /// The class; none if it concerns all of them.
+        class: Option<usize>,
+        /// The feature, from 0.
+        feature: usize,
+        /// What the variance that the features before do not account for must be above.
+        expected: f64,
+        /// That variance.
+        got: f64,
+    },
     /// A summary that no counts have, or one made with other parameters.
     Summary {
         /// What should hold.
@@ -116,6 +137,15 @@ impl fmt::Display for ParametersError {
                 write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
             }
             Correction { expected, got } => write!(f, "correction: expected {expected}, got {got}"),
+            OutOfRange { name, expected, got } => write!(f, "{name}: expected {expected}, got {got}"),
+            Singular { class, feature, expected, got } => {
+                write!(f, "feature {feature}")?;
+                class.map_or(Ok(()), |class| write!(f, " in class {class}"))?;
+                write!(
+                    f,
+                    ": expected a finite variance of its own above {expected}, got {got}; add smoothing"
+                )
+            }
             Summary { expected, got } => write!(f, "inconsistent summary: expected {expected}, got {got}"),
         }
     }

@@ -1,0 +1,268 @@
+use serde::{Deserialize, Serialize};
+
+use crate::moments::{Moments, checked, weight_of};
+use crate::twofold::Twofold;
+use crate::{ClassId, Classes, ObservationError, StatisticsError};
+
+/// What is learned of real features: the weight of each class, and the [`Moments`] of each feature in it.
+///
+/// A missing value (`None`) is not learned, so a feature may have fewer observations than the class has
+/// documents. Order, shards and what was forgotten in between leave no trace beyond rounding (see
+/// [`Moments`]). Memory is 48 bytes a class and feature.
+///
+/// ```
+/// use tamis_model::GaussianStatistics;
+///
+/// let mut statistics = GaussianStatistics::new(2, 1);
+/// statistics.observe(1, &[Some(3.5)])?;
+/// statistics.observe(1, &[None])?;
+/// assert_eq!(statistics.documents(), [0.0, 2.0]);
+/// assert_eq!(statistics.moments(0, 1).ok_or("a class and a feature")?.n(), 1.0);
+/// statistics.forget(1, &[Some(3.5)])?;
+/// statistics.forget(1, &[None])?;
+/// assert_eq!(statistics, GaussianStatistics::new(2, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
+pub struct GaussianStatistics {
+    /// The weight of each class.
+    documents: Vec<Twofold>,
+    /// By feature, then class.
+    features: Vec<Vec<Moments>>,
+}
+
+/// [`GaussianStatistics`] as read.
+#[derive(Deserialize)]
+struct Unchecked {
+    documents: Vec<Twofold>,
+    features: Vec<Vec<Moments>>,
+}
+
+impl GaussianStatistics {
+    /// Nothing learned, for as many classes (at most [`Classes::MAX`]) and features.
+    pub fn new(n_classes: usize, n_features: usize) -> Self {
+        let n_classes = n_classes.min(Classes::MAX);
+        GaussianStatistics {
+            documents: vec![Twofold::default(); n_classes],
+            features: vec![vec![Moments::default(); n_classes]; n_features],
+        }
+    }
+
+    /// The weight of each class: its documents, if each has the weight 1.
+    pub fn documents(&self) -> Vec<f64> {
+        self.documents.iter().map(|n| n.round()).collect()
+    }
+
+    /// The number of features.
+    pub fn n_features(&self) -> usize {
+        self.features.len()
+    }
+
+    /// What is known of a feature in a class; `None` if there is no such feature or class.
+    pub fn moments(&self, feature: usize, class: ClassId) -> Option<&Moments> {
+        self.features.get(feature)?.get(usize::from(class))
+    }
+
+    /// Learns a document: a value or none for each feature.
+    ///
+    /// # Errors
+    /// An unknown class; another number of values than features; a value that [`Moments`] refuse. Nothing
+    /// changes then.
+    pub fn observe(&mut self, class: ClassId, values: &[Option<f64>]) -> Result<(), ObservationError> {
+        self.observe_weighted(class, values, 1.0)
+    }
+
+    /// Learns a document as if it were given `weight` times.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe); a weight that is not finite and at least 0.
+    pub fn observe_weighted(
+        &mut self,
+        class: ClassId,
+        values: &[Option<f64>],
+        weight: f64,
+    ) -> Result<(), ObservationError> {
+        let documents = self.check(class, values)? + weight_of(weight)?;
+        self.change(class, values, documents, |moments, x| moments.observe_weighted(x, weight))
+    }
+
+    /// Forgets a document that was learned.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe); a document that cannot have been learned. Nothing changes then.
+    pub fn forget(&mut self, class: ClassId, values: &[Option<f64>]) -> Result<(), ObservationError> {
+        self.forget_weighted(class, values, 1.0)
+    }
+
+    /// Forgets a document that was learned with this weight.
+    ///
+    /// # Errors
+    /// As [`forget`](Self::forget); a weight that is not finite and at least 0.
+    pub fn forget_weighted(
+        &mut self,
+        class: ClassId,
+        values: &[Option<f64>],
+        weight: f64,
+    ) -> Result<(), ObservationError> {
+        let documents = self.check(class, values)? - weight_of(weight)?;
+        self.change(class, values, documents, |moments, x| moments.forget_weighted(x, weight))
+    }
+
+    /// Adds what others over the same classes and features have learned.
+    ///
+    /// # Errors
+    /// Another number of classes or features; overflow. Nothing changes then.
+    pub fn merge(&mut self, other: &GaussianStatistics) -> Result<(), ObservationError> {
+        let (expected, got) = (self.documents.len(), other.documents.len());
+        if expected != got {
+            return Err(StatisticsError::Classes { expected, got }.into());
+        }
+        let (expected, got) = (self.n_features(), other.n_features());
+        if expected != got {
+            return Err(ObservationError::Features { expected, got });
+        }
+        let mut merged = self.clone();
+        merged.documents.iter_mut().zip(&other.documents).for_each(|(a, b)| *a = *a + *b);
+        for (i, (here, there)) in merged.features.iter_mut().zip(&other.features).enumerate() {
+            let mut pairs = here.iter_mut().zip(there);
+            pairs.try_for_each(|(a, b)| a.merge(b)).map_err(|error| error.at(i))?;
+        }
+        *self = merged;
+        Ok(())
+    }
+
+    /// Makes room for a new class without documents; classes from `at` on move up by one. As
+    /// [`Statistics::insert_class`](crate::Statistics::insert_class).
+    pub fn insert_class(&mut self, at: ClassId) {
+        let at = usize::from(at).min(self.documents.len());
+        if self.documents.len() < Classes::MAX {
+            self.documents.insert(at, Twofold::default());
+            self.features.iter_mut().for_each(|classes| classes.insert(at, Moments::default()));
+        }
+    }
+
+    /// The features and, in class order, their moments.
+    pub(crate) fn features(&self) -> impl Iterator<Item = (usize, &[Moments])> {
+        self.features.iter().map(Vec::as_slice).enumerate()
+    }
+
+    /// The weight of the class that the values are of.
+    fn check(&self, class: ClassId, values: &[Option<f64>]) -> Result<Twofold, ObservationError> {
+        let (expected, got) = (self.n_features(), values.len());
+        if expected != got {
+            return Err(ObservationError::Features { expected, got });
+        }
+        for (i, value) in values.iter().enumerate() {
+            value.map(checked).transpose().map_err(|error| error.at(i))?;
+        }
+        let unknown = StatisticsError::UnknownClass { expected: self.documents.len(), got: class };
+        Ok(self.documents.get(usize::from(class)).copied().ok_or(unknown)?)
+    }
+
+    /// Applies `step` to the features that have a value, if that leaves no class with fewer documents than
+    /// values.
+    fn change(
+        &mut self,
+        class: ClassId,
+        values: &[Option<f64>],
+        documents: Twofold,
+        step: impl Fn(&mut Moments, f64) -> Result<(), ObservationError>,
+    ) -> Result<(), ObservationError> {
+        let class = usize::from(class);
+        let mut changed = Vec::with_capacity(values.len());
+        for (feature, (value, classes)) in values.iter().zip(&self.features).enumerate() {
+            let mut moments = classes[class];
+            value.map_or(Ok(()), |x| step(&mut moments, x)).map_err(|error| error.at(feature))?;
+            changed.push(moments);
+        }
+        let learned = self.documents[class].round();
+        let most = changed.iter().map(Moments::n).fold(0.0, f64::max);
+        // equal but for the rounding of weights
+        if documents.round() < 0.0 || documents.round() < most - 1e-9 * learned {
+            let (expected, got) = (learned - documents.round(), learned);
+            return Err(ObservationError::NotLearned { feature: 0, expected, got });
+        }
+        self.documents[class] = documents;
+        for (classes, moments) in self.features.iter_mut().zip(changed) {
+            classes[class] = moments;
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<Unchecked> for GaussianStatistics {
+    type Error = String;
+
+    fn try_from(Unchecked { documents, features }: Unchecked) -> Result<Self, String> {
+        let expected = documents.len();
+        if let Some(class) = documents.iter().find(|n| n.round() < 0.0) {
+            return Err(format!("expected a weight of at least 0 of each class, got {}", class.round()));
+        }
+        match features.iter().find(|classes| classes.len() != expected) {
+            Some(classes) => Err(format!("expected moments of {expected} classes, got {}", classes.len())),
+            None => Ok(GaussianStatistics { documents, features }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned() -> GaussianStatistics {
+        let mut s = GaussianStatistics::new(2, 2);
+        s.observe(0, &[Some(1.0), None]).unwrap();
+        s.observe(1, &[Some(2.0), Some(3.0)]).unwrap();
+        s.observe_weighted(1, &[None, Some(0.5)], 3.0).unwrap();
+        s
+    }
+
+    #[test]
+    fn an_error_changes_nothing() {
+        let mut s = learned();
+        let unknown = StatisticsError::UnknownClass { expected: 2, got: 2 };
+        assert_eq!(s.observe(2, &[None, None]), Err(unknown.into()));
+        assert_eq!(s.observe(0, &[None]), Err(ObservationError::Features { expected: 2, got: 1 }));
+        let nan = s.observe(0, &[Some(1.0), Some(f64::NAN)]);
+        assert!(matches!(nan, Err(ObservationError::Value { feature: 1, .. })));
+        let other = GaussianStatistics::new(3, 2);
+        assert!(matches!(
+            s.merge(&other),
+            Err(ObservationError::Counts(StatisticsError::Classes { expected: 2, got: 3 }))
+        ));
+        assert!(s.merge(&GaussianStatistics::new(2, 1)).is_err());
+        // a value that was missing; the only document without its value; more documents than there are
+        let gone: [(ClassId, &[Option<f64>], f64); 4] = [
+            (0, &[Some(1.0), Some(1.0)], 1.0),
+            (0, &[None, None], 1.0),
+            (1, &[None, None], 5.0),
+            (1, &[None, None], f64::NAN),
+        ];
+        for (class, values, weight) in gone {
+            assert!(s.forget_weighted(class, values, weight).is_err(), "{values:?}");
+        }
+        assert_eq!(s, learned());
+    }
+
+    #[test]
+    fn stored_and_merged() {
+        let s = learned();
+        let json = serde_json::to_string(&s).unwrap();
+        assert_eq!(serde_json::from_str::<GaussianStatistics>(&json).unwrap(), s);
+        let bad = json.replacen("[[0.0,0.0],[0.0,0.0],[0.0,0.0]]", "[[0.0,0.0],[0.0,0.0],[1.0,1.0]]", 1);
+        assert!(serde_json::from_str::<GaussianStatistics>(&bad).is_err());
+        assert!(
+            serde_json::from_str::<GaussianStatistics>(
+                r#"{"documents":[],"features":[[[[0.0,0.0],[0.0,0.0],[0.0,0.0]]]]}"#
+            )
+            .is_err()
+        );
+        let mut merged = GaussianStatistics::new(2, 2);
+        merged.merge(&s).unwrap();
+        assert_eq!(merged, s);
+        merged.insert_class(1);
+        assert_eq!(merged.documents(), [1.0, 0.0, 4.0]);
+        assert_eq!(merged.moments(1, 2), s.moments(1, 1));
+    }
+}

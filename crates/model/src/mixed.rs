@@ -1,0 +1,179 @@
+mod statistics;
+
+use tamis_tokenizer::CountRow;
+
+pub use statistics::{Feature, MixedParameters, MixedStatistics, Value};
+
+use crate::logs::argmax;
+use crate::{
+    ClassId, ClassPrior, ClassTotals, Counts, GaussianFeature, NaiveBayes, ParametersError, log_normalize,
+    softmax,
+};
+
+/// The likelihood of one feature of a mixed model.
+///
+/// Parts over terms read counts, of which each has its own group of terms: what
+/// [`Parameters::summarize_terms`](crate::Parameters::summarize_terms) was given. The prior of their
+/// [`NaiveBayes`] is left out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// A real value.
+    Gaussian(GaussianFeature),
+    /// One outcome of several, such as a category, yes or no: a multinomial model of the outcomes, of which a
+    /// document has one as its only term. A row whose term has no counts, or an empty one, is an outcome that
+    /// was never seen, `alpha / (n_c + alpha V)`: pass `None` instead where there can be no such outcome.
+    Category(NaiveBayes),
+    /// A bag of words, multinomial or Bernoulli. Terms without counts are passed over.
+    Terms(NaiveBayes),
+}
+
+/// Naive Bayes of features of different kinds: `p(c)` times the likelihood of each feature, be it a normal
+/// distribution, a category or a text.
+///
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over parts of log p(part | c)` in
+/// nats; a missing part (`None`) is left out of the sum. Densities and probabilities may be multiplied
+/// because all classes measure a feature in the same unit, which the posterior divides out.
+///
+/// [`MixedStatistics`] learn and fit it in memory. From counts kept elsewhere, such as those of a mapped
+/// file, put it together with [`new`](Self::new).
+///
+/// ```
+/// use tamis_model::{Feature, MixedParameters, MixedStatistics, Value};
+///
+/// // does one walk (0) or drive (1)? By the miles, and whether it rains
+/// let mut statistics = MixedStatistics::new(2, vec![Feature::Real, Feature::Flag]);
+/// for (class, miles, rain) in [(0, 0.5, false), (0, 1.5, false), (1, 3.0, false), (1, 7.0, true)] {
+///     statistics.observe(class, &[Value::Real(miles), Value::Flag(rain)])?;
+/// }
+/// let model = statistics.fit(&MixedParameters::default())?;
+/// let mut probabilities = Vec::new();
+/// statistics.predict_proba(&model, &[Value::Missing, Value::Flag(true)], &mut probabilities)?;
+/// assert!((probabilities[1] - 2.0 / 3.0).abs() < 1e-12); // (1+1)/(2+2) to (0+1)/(2+2)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixedNaiveBayes {
+    class_log_prior: Vec<f64>,
+    parts: Vec<Part>,
+}
+
+impl MixedNaiveBayes {
+    /// Puts a model together. `totals` tell the documents of each class, for the prior.
+    ///
+    /// # Errors
+    /// No classes; a prior that does not fit them; a part of another number of classes.
+    pub fn new(
+        prior: &ClassPrior,
+        totals: &[ClassTotals],
+        parts: Vec<Part>,
+    ) -> Result<MixedNaiveBayes, ParametersError> {
+        if totals.is_empty() {
+            return Err(ParametersError::NoClasses);
+        }
+        let class_log_prior = prior.log_prior(totals)?;
+        let fits = |part: &&Part| match part {
+            Part::Gaussian(feature) => feature.fits(totals.len()),
+            Part::Category(model) | Part::Terms(model) => model.n_classes() == totals.len(),
+        };
+        match parts.iter().find(|part| !fits(part)) {
+            Some(_) => {
+                let (expected, got) = ("parts of as many classes as the model", totals.len() as u64);
+                Err(ParametersError::Summary { expected, got })
+            }
+            None => Ok(MixedNaiveBayes { class_log_prior, parts }),
+        }
+    }
+
+    /// The logarithm of each class's prior probability.
+    pub fn class_log_prior(&self) -> &[f64] {
+        &self.class_log_prior
+    }
+
+    /// The parts, in the order they were given.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns how many of its
+    /// parts took part. `reals` are the values of the Gaussian parts, `rows` those of the parts over terms,
+    /// each in the order of the parts; what is `None` or not given is missing. A row has terms of its part's
+    /// group only.
+    ///
+    /// # Errors
+    /// Reading the counts fails; `out` then holds nothing of use.
+    pub fn joint_log_likelihood<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        out.clear();
+        out.extend_from_slice(&self.class_log_prior);
+        let (mut reals, mut rows) = (reals.iter().copied(), rows.iter().copied());
+        let (mut known, mut scratch) = (0, Vec::new());
+        for part in &self.parts {
+            known += usize::from(match part {
+                Part::Gaussian(feature) => feature.add_log_density(reals.next().flatten(), out),
+                Part::Category(model) => match rows.next().flatten() {
+                    Some(row) => model.add_outcome(counts, row, &mut scratch, out).map(|()| true)?,
+                    None => false,
+                },
+                Part::Terms(model) => match rows.next().flatten() {
+                    Some(row) => model.add_log_likelihood(counts, row, &mut scratch, out).map(|_| true)?,
+                    None => false,
+                },
+            });
+        }
+        Ok(known)
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
+    /// probabilities.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict_log_proba<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
+        log_normalize(out);
+        Ok(known)
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
+    /// add up to 1.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict_proba<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
+        softmax(out);
+        Ok(known)
+    }
+
+    /// The most probable class; of equally probable ones the lowest.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+    ) -> Result<ClassId, C::Error> {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(counts, reals, rows, &mut joint)?;
+        Ok(argmax(&joint))
+    }
+}
