@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result};
 use serde_json::json;
 use tamis_filter::{
-    ClassPrior, Decision, Filter, Information, Keep, Parameters, Scoring, Suspect, Temperature, Terms,
-    TokenizerOptions, Weighted, positive_class,
+    ClassPrior, Decision, EmOptions, Filter, Information, Keep, Parameters, Scoring, Suspect, Temperature,
+    Terms, TokenizerOptions, Weighted, positive_class,
 };
 
 use crate::args::{InspectArgs, ModelArg};
@@ -79,6 +79,13 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
             let Parameters { likelihood, counting, alpha, .. } = parameters;
             writeln!(out, "likelihood  {likelihood}, {counting}, alpha {}", alpha.alpha())?;
             writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
+        }
+        Scoring::ExpectationMaximization(settings) => {
+            let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
+            let without = information.totals.last().map_or(0, |t| t.documents);
+            writeln!(out, "likelihood  {likelihood} by expectation maximization, alpha {}", alpha.alpha())?;
+            writeln!(out, "unlabelled  {}, of weight {lambda}", counted(without, "document"))?;
+            writeln!(out, "prior       {}", describe_prior(&settings.options.prior))?;
         }
         Scoring::OneAgainstRest(weighted) => {
             writeln!(out, "likelihood  {}, one against the rest", describe_weighted(weighted))?;

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tamis_model::{ClassesError, ParametersError, StatisticsError, TooLittleHam};
+use tamis_model::{ClassesError, EmError, ParametersError, StatisticsError, TooLittleHam};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
 use crate::recipe::Kind;
@@ -83,6 +83,8 @@ pub enum Error {
         /// Labels there are.
         got: usize,
     },
+    /// Documents without a label were given to a scoring that needs labels.
+    Unlabelled,
     /// Something that is there for weighted scoring was asked of naive Bayes.
     NotWeighted,
     /// The model outgrew what its file format can hold.
@@ -117,6 +119,8 @@ pub enum Error {
     Statistics(StatisticsError),
     /// The parameters cannot be used with these counts.
     Parameters(ParametersError),
+    /// Expectation maximization cannot begin, or go on.
+    Em(EmError),
 }
 
 /// The result of an operation of this crate.
@@ -176,6 +180,12 @@ impl fmt::Display for Error {
                 write!(f, "expected documents of at least {expected} labels, got {got}")
             }
             Error::NotTwoLabels { got } => write!(f, "expected two labels, got {got}"),
+            Error::Unlabelled => {
+                write!(
+                    f,
+                    "expected a label of each document, or expectation maximization, got documents without one"
+                )
+            }
             Error::NotWeighted => write!(f, "expected weighted scoring, got naive Bayes"),
             Error::TooLarge { what, limit, got } => {
                 write!(f, "too many {what}: expected at most {limit}, got {got}")
@@ -193,6 +203,7 @@ impl fmt::Display for Error {
             Error::Vocabulary(e) => e.fmt(f),
             Error::Statistics(e) => e.fmt(f),
             Error::Parameters(e) => e.fmt(f),
+            Error::Em(e) => e.fmt(f),
         }
     }
 }
@@ -215,4 +226,4 @@ macro_rules! from {
         }
     )*};
 }
-from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, TooLittleHam => TooLittleHam);
+from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, TooLittleHam => TooLittleHam);

@@ -126,6 +126,11 @@ impl Filter {
                 let contributions = scorer.contributions(&self.store, row, [class, against])?;
                 Ok(Reasons { row, intercept: 0.0, contributions })
             }
+            Scorer::Expected(scorer) => {
+                let row = counted.whole();
+                let contributions = scorer.contributions(&self.store, row, [class, against])?;
+                Ok(Reasons { row, intercept: scorer.intercept([class, against]), contributions })
+            }
         }
     }
 
@@ -141,8 +146,9 @@ impl Filter {
 
     /// In how many learned documents of each class a term occurs.
     fn document_frequencies(&self, id: TermId) -> Result<Vec<u64>> {
-        let mut frequencies = vec![0; self.classes().len()];
+        let mut frequencies = vec![0; self.store.header.totals.len()];
         self.store.for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
+        frequencies.truncate(self.classes().len());
         Ok(frequencies)
     }
 
@@ -175,17 +181,25 @@ impl Filter {
                 let weight = scorer.term_weight(&self.store, id)?;
                 Ok(weight.map(|weight| if class == scorer.positive { weight } else { -weight }))
             }
-            Scorer::NaiveBayes(bayes) => Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| {
-                let own = weights[usize::from(class)];
-                let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
-                own - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
-            })),
+            Scorer::NaiveBayes(bayes) => {
+                Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| against_rival(weights, class)))
+            }
+            Scorer::Expected(scorer) => {
+                Ok(scorer.term_weights(&self.store, id, 1.0, weights)?.then(|| against_rival(weights, class)))
+            }
             // Against all others by itself.
             Scorer::OneAgainstRest(scorer) => {
                 Ok(scorer.term_weights(&self.store, id, weights)?.then(|| weights[usize::from(class)]))
             }
         }
     }
+}
+
+/// What a class has more than the strongest of the others.
+fn against_rival(weights: &[f64], class: ClassId) -> f64 {
+    let own = weights[usize::from(class)];
+    let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
+    own - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn keep_strongest(terms: &mut Vec<(f64, TermId)>, most: usize) {

@@ -52,15 +52,15 @@ pub use model::Model;
 pub use online::Online;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 pub use scorer::positive_class;
-pub use scoring::{Decision, DecisionOptions, Expected, Scoring, Weighted};
+pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Scoring, Weighted};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
 pub use validation::HeldOut;
 
 pub use tamis_mail::Limits;
 pub use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, FeatureLimits,
-    Likelihood, Parameters, Platt, Select, Smoothing, Temperature,
+    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, EmOptions,
+    FeatureLimits, Likelihood, Parameters, Platt, Select, Smoothing, Temperature, Transform,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

@@ -19,7 +19,7 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<Weighted> {
     match options.scoring {
         None => Ok(Weighted::default()),
         Some(Scoring::Weighted(weighted)) => Ok(weighted),
-        Some(Scoring::NaiveBayes(_) | Scoring::OneAgainstRest(_)) => Err(Error::NotWeighted),
+        Some(_) => Err(Error::NotWeighted),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    ClassPrior, CorrectionOptions, Counting, FeatureLimits, Likelihood, Parameters, Platt, Smoothing,
+    ClassPrior, CorrectionOptions, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Platt,
+    Smoothing, Transform,
 };
 
 use crate::error::{Error, Result};
@@ -18,6 +19,17 @@ pub enum Scoring {
     /// [`Weighted`](Scoring::Weighted) for any number of classes: the log-odds of each against all others, corrected,
     /// and calibrated by a temperature. The default for more than two.
     OneAgainstRest(Weighted),
+    /// Naive Bayes by expectation maximization, from documents with and without labels.
+    ExpectationMaximization(ExpectationMaximization),
+}
+
+/// The settings of [`Scoring::ExpectationMaximization`].
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ExpectationMaximization {
+    /// The likelihood (multinomial or Bernoulli), its smoothing and prior, and how it goes about it.
+    pub options: EmOptions,
+    /// How counts become the weights that the multinomial likelihood is of; by default log tf, idf and length 10.
+    pub transform: Transform,
 }
 
 /// The settings of [`Scoring::Weighted`] and [`Scoring::OneAgainstRest`].

@@ -1,6 +1,7 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::logs::log_smoothed;
+use crate::transform::{idf, log_documents};
 use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing, Statistics};
 
 /// The score of topics: for each class the log-odds of the class against all others, in which rare terms weigh
@@ -195,16 +196,17 @@ impl OneAgainstRest {
     /// v i: what a correction's weight of 1 adds to the score of a document, before it is divided by the norm.
     pub(crate) fn weight_factor(&self, counts: &Statistics, term: TermId, tf: u32) -> f64 {
         let Ok(df) = document_frequency(counts, term);
-        if df == 0 { 0.0 } else { f64::from(tf).ln_1p() * self.idf(df, self.documents).powi(2) }
+        if df == 0 { 0.0 } else { f64::from(tf).ln_1p() * idf(df, log_documents(self.documents)).powi(2) }
     }
 
     /// `1 / sqrt(sum(v v))` of a document. At most 1, so that no step of learning is longer than its rate.
     pub(crate) fn scale<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<f64, C::Error> {
+        let log_documents = log_documents(self.documents);
         let mut square = 0.0;
         for (term, tf) in row.iter() {
             let df = document_frequency(counts, term)?;
             if df > 0 {
-                square += (self.idf(df, self.documents) * f64::from(tf).ln_1p()).powi(2);
+                square += (idf(df, log_documents) * f64::from(tf).ln_1p()).powi(2);
             }
         }
         Ok(1.0 / square.sqrt().max(1.0))
@@ -255,7 +257,7 @@ impl OneAgainstRest {
             sums.own += u64::from(df > 0);
             return Ok(None);
         }
-        let idf = self.idf(left, self.documents.saturating_sub(one));
+        let idf = idf(left, log_documents(self.documents.saturating_sub(one)));
         let v = f64::from(tf).ln_1p() * idf;
         let absent = self.log(0) - self.log(left);
         sums.add(v, absent);
@@ -284,11 +286,6 @@ impl OneAgainstRest {
             log(all.saturating_sub(df)) - log(df)
         };
         (0..).zip(&self.df).map(of_class).collect()
-    }
-
-    /// i, for so many documents in all.
-    fn idf(&self, df: u64, documents: u64) -> f64 {
-        ((documents as f64 + 1.0).ln() - (df as f64).ln()).max(0.0)
     }
 
     /// ln(n + a)

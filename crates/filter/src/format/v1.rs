@@ -106,6 +106,7 @@ impl From<Header> for super::Header {
             summary: None,
             decision: old.decision,
             temperature: Temperature::IDENTITY,
+            expected_model: None,
             expected: old.expected.map(expected),
             lengths: old.lengths,
         }
