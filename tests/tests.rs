@@ -13,4 +13,5 @@ mod readme;
 mod score;
 mod sources;
 mod support;
+mod theory_page;
 mod topics;

@@ -162,7 +162,7 @@ impl Lesson {
     fn new(scorer: &OneAgainstRest, counts: &Statistics, document: &Labelled<'_>) -> Lesson {
         let mut scores = Vec::new();
         let Ok(_) = scorer.scores_left_out(counts, document.row, document.class, &mut scores);
-        let mut ranked: Vec<(ClassId, f64)> = (0..).zip(scores).collect();
+        let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
         if ranked.len() > RIVALS {
             // the own class first, whatever its score
             ranked.sort_by(|a, b| {

@@ -180,7 +180,8 @@ impl OneAgainstRest {
             let v = self.term(counts, correction.as_ref(), (term, tf), None, &mut sums, |class, part| {
                 if class == of {
                     share += part;
-                } else if class == against {
+                }
+                if class == against {
                     share -= part;
                 }
             })?;
@@ -285,7 +286,7 @@ impl OneAgainstRest {
             let df = if own == Some(class) { df.saturating_sub(n_terms) } else { df };
             log(all.saturating_sub(df)) - log(df)
         };
-        (0..).zip(&self.df).map(of_class).collect()
+        (0..=ClassId::MAX).zip(&self.df).map(of_class).collect()
     }
 
     /// ln(n + a)
@@ -418,6 +419,8 @@ mod tests {
                 let sum: f64 = shares.iter().map(|(_, share)| share).sum();
                 prop_assert!(close(&[sum], &[scores[2] - scores[4]]));
                 prop_assert_eq!((known, known), (same, shares.len()));
+                let Ok(()) = scorer.contributions(&statistics, corrected, row.row(), [3, 3], &mut shares);
+                prop_assert!(shares.iter().all(|(_, share)| *share == 0.0), "{:?}", shares);
             }
         }
 
@@ -450,6 +453,21 @@ mod tests {
                 prop_assert!(close(&scores, &[-expected, expected]));
             }
         }
+    }
+
+    #[test]
+    fn as_many_classes_as_ids_can_number() {
+        let last = ClassId::MAX - 1;
+        let [row, other] = [0, 1].map(|term| CountVector::from_pairs([(term, 1)]).unwrap());
+        let statistics = learned(&[(last, row.clone()), (0, other)], ClassId::MAX.into());
+        let mut scores = Vec::new();
+        let Ok(known) = scorer(&statistics).scores(&statistics, row.row(), &mut scores);
+        assert_eq!((known, crate::logs::argmax(&scores)), (1, last));
+        let document = crate::Labelled { row: row.row(), class: last, multiplicity: 1, group: 0 };
+        let options = crate::CorrectionOptions::for_topics();
+        let (correction, _) =
+            crate::fit_class_correction(&scorer(&statistics), &statistics, &[document], &options).unwrap();
+        assert!(correction.weights(0).any(|weight| weight.class == last && weight.units > 0));
     }
 
     #[test]
