@@ -9,6 +9,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::error::{Error, Result};
 use crate::extractor::Counted;
 use crate::format::Header;
+use crate::mixed::MixedScorer;
 use crate::scoring::Scoring;
 use crate::store::Store;
 
@@ -30,11 +31,13 @@ pub(crate) enum Scorer {
     Weighted(WeightedScorer),
     NaiveBayes(NaiveBayes),
     OneAgainstRest(TopicScorer),
+    Mixed(Box<MixedScorer>),
 }
 
 impl Scorer {
     pub(crate) fn new(header: &Header) -> Result<Self> {
         let n_classes = header.classes.len();
+        header.scoring.check(&header.recipe)?;
         match &header.scoring {
             Scoring::Weighted(weighted) => {
                 let positive = positive_class(&header.classes);
@@ -57,6 +60,12 @@ impl Scorer {
                 let scorer = OneAgainstRest::new(weighted.alpha, &header.totals, header.n_terms())?;
                 let mix = weighted.correction.map(|options| options.mix);
                 Ok(Scorer::OneAgainstRest(TopicScorer { scorer, mix, temperature: header.temperature }))
+            }
+            Scoring::Mixed(settings) => {
+                let table = header.table.as_ref();
+                let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
+                let scorer = MixedScorer::new(settings, &header.recipe, table, &header.totals)?;
+                Ok(Scorer::Mixed(Box::new(scorer)))
             }
         }
     }

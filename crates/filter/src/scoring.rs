@@ -5,7 +5,9 @@ use tamis_model::{
     ClassPrior, CorrectionOptions, Counting, FeatureLimits, Likelihood, Parameters, Platt, Smoothing,
 };
 
+use crate::columns::{Column, ColumnKind};
 use crate::error::{Error, Result};
+use crate::recipe::{Kind, Recipe};
 
 /// How counts become scores. All of it is settled after counting.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -18,6 +20,34 @@ pub enum Scoring {
     /// [`Weighted`](Scoring::Weighted) for any number of classes: the log-odds of each against all others, corrected,
     /// and calibrated by a temperature. The default for more than two.
     OneAgainstRest(Weighted),
+    /// Naive Bayes of a table, each column with a likelihood of its own. The default for a table, unless all its columns
+    /// are text.
+    Mixed(Mixed),
+}
+
+/// The settings of [`Scoring::Mixed`]. Real values are normally distributed within a class, with the maximum likelihood
+/// estimates of mean and variance; missing cells, and categories that were never learned, are left out of the product.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Mixed {
+    /// Smoothing of categories, and of yes and no; 1 (Laplace's) by default.
+    pub alpha: Smoothing,
+    /// Smoothing of the words of texts, of which presence is counted; 0.1 by default.
+    pub text_alpha: Smoothing,
+    /// The probability of a class before anything is read; by default its share of the rows.
+    pub prior: ClassPrior,
+    /// What is added to every variance, as a portion of the largest variance of a column; 1e-9 by default.
+    pub var_smoothing: f64,
+}
+
+impl Default for Mixed {
+    fn default() -> Self {
+        Mixed {
+            alpha: Smoothing::LAPLACE,
+            text_alpha: small_alpha(),
+            prior: ClassPrior::Learned,
+            var_smoothing: 1e-9,
+        }
+    }
 }
 
 /// The settings of [`Scoring::Weighted`] and [`Scoring::OneAgainstRest`].
@@ -45,6 +75,11 @@ impl Weighted {
     }
 }
 
+/// A column whose cells are not just words.
+fn not_text(recipe: &Recipe) -> Option<&Column> {
+    recipe.columns.iter().find(|column| column.kind != ColumnKind::Text)
+}
+
 fn small_alpha() -> Smoothing {
     // 0.1 is in range.
     Smoothing::try_from(0.1).unwrap_or(Smoothing::LAPLACE)
@@ -54,6 +89,29 @@ impl Scoring {
     /// The default for a number of classes: weighted for two, else one against the rest.
     pub fn for_classes(n_classes: usize) -> Self {
         Scoring::weighted(Weighted::for_classes(n_classes), n_classes)
+    }
+
+    /// The default for a recipe and a number of classes: [`Scoring::Mixed`] for a table with a column that is not text.
+    pub fn for_recipe(recipe: &Recipe, n_classes: usize) -> Self {
+        match not_text(recipe) {
+            Some(_) => Scoring::Mixed(Mixed::default()),
+            None => Scoring::for_classes(n_classes),
+        }
+    }
+
+    /// Checks that the recipe's documents can be scored so.
+    pub(crate) fn check(&self, recipe: &Recipe) -> Result<()> {
+        let fail = |expected: &str, got: String| Err(Error::Columns { expected: expected.into(), got });
+        match (self, not_text(recipe)) {
+            (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
+                fail("a table for mixed naive Bayes", recipe.kind.to_string())
+            }
+            (Scoring::Mixed(_), _) | (_, None) => Ok(()),
+            (_, Some(column)) => fail(
+                "nothing but text, except for mixed naive Bayes",
+                format!("{:?}, {}", column.name, column.kind),
+            ),
+        }
     }
 
     /// Weighted scoring for a number of classes.
