@@ -80,6 +80,7 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
             writeln!(out, "likelihood  {likelihood}, {counting}, alpha {}", alpha.alpha())?;
             writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
         }
+        Scoring::Mixed(_) => writeln!(out, "likelihood  mixed")?,
         Scoring::ExpectationMaximization(settings) => {
             let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
             let without = information.totals.last().map_or(0, |t| t.documents);

@@ -78,7 +78,7 @@ impl<'a> Loaded<'a> {
     pub(crate) fn new(kind: Kind, bytes: &'a [u8]) -> Self {
         match kind {
             Kind::Mail => Loaded::Mail(bytes),
-            Kind::Text => Loaded::Text(tamis_mail::decode_text(bytes, None)),
+            Kind::Text | Kind::Table => Loaded::Text(tamis_mail::decode_text(bytes, None)),
         }
     }
 

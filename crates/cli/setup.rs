@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
     ClassPrior, Classes, Counting, Decision, DecisionOptions, ExpectationMaximization, Filter, Kind,
-    Likelihood, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted,
-    positive_class,
+    Likelihood, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Trainer,
+    Weighted, positive_class,
 };
 
 use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
@@ -107,7 +107,7 @@ impl ScoringArgs {
         &self,
         lambda: Option<f64>,
         iterations: Option<usize>,
-        classes: &Classes,
+        trainer: &Trainer,
     ) -> Result<Scoring> {
         let allowed = ScoringArgs {
             likelihood: self.likelihood,
@@ -118,7 +118,8 @@ impl ScoringArgs {
         if *self != allowed {
             bail!("--unlabelled: expected no more than --likelihood, --alpha and --class-prior beside it");
         }
-        let mut settings = ExpectationMaximization::default();
+        let documents = trainer.n_documents() + trainer.n_unlabelled();
+        let mut settings = ExpectationMaximization::for_documents(documents);
         match self.likelihood {
             None | Some(LikelihoodName::Multinomial) => (),
             Some(LikelihoodName::Bernoulli) => settings.options.likelihood = Likelihood::Bernoulli,
@@ -132,7 +133,7 @@ impl ScoringArgs {
             Some(Alpha::Auto) => bail!("--alpha auto: expected weighted scoring"),
         }
         if let Some(prior) = &self.class_prior {
-            settings.options.prior = class_prior(prior, classes)?;
+            settings.options.prior = class_prior(prior, trainer.classes())?;
         }
         settings.options.lambda = lambda.unwrap_or(settings.options.lambda);
         settings.options.max_iterations = iterations.unwrap_or(settings.options.max_iterations);

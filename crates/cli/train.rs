@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    Document, Error, Expected, Filter, Keep, Kind, Scoring, TrainOptions, Trainer, positive_class,
+    Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, Scoring, TrainOptions, Trainer,
+    positive_class,
 };
 use tamis_model::clopper_pearson;
 
@@ -26,7 +27,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         _ => options.keep,
     };
     if !args.unlabelled.is_empty() {
-        options.scoring = Some(Scoring::ExpectationMaximization(Default::default()));
+        // what it will be is settled once all are counted
+        options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
     }
     let (mut trainer, mut unreadable) = learn(&corpus, &options, |trainer, item, document| {
         trainer.add(item.label.as_deref().unwrap_or_default(), document)
@@ -44,7 +46,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     }
     let mut scoring = match args.unlabelled.is_empty() {
         true => args.scoring.scoring(trainer.classes())?,
-        false => args.scoring.expectation_maximization(args.lambda, args.iterations, trainer.classes())?,
+        false => args.scoring.expectation_maximization(args.lambda, args.iterations, &trainer)?,
     };
     if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
         (args.scoring.chooses_alpha(), &mut scoring)

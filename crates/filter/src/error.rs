@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tamis_model::{ClassesError, EmError, ParametersError, StatisticsError, TooLittleHam};
+use tamis_model::{ClassesError, EmError, ObservationError, ParametersError, StatisticsError, TooLittleHam};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
 use crate::recipe::Kind;
@@ -71,6 +71,22 @@ pub enum Error {
         /// What it was given.
         got: Kind,
     },
+    /// The columns of a table cannot be used, or not so.
+    Columns {
+        /// What they should be.
+        expected: String,
+        /// What they are.
+        got: String,
+    },
+    /// A cell of a row is not what its column holds.
+    Cell {
+        /// The column's name.
+        column: String,
+        /// What the column holds.
+        expected: &'static str,
+        /// The cell, shortened.
+        got: String,
+    },
     /// Too few labels to tell anything apart.
     TooFewLabels {
         /// Labels needed.
@@ -121,6 +137,8 @@ pub enum Error {
     Parameters(ParametersError),
     /// Expectation maximization cannot begin, or go on.
     Em(EmError),
+    /// Real values whose moments no number holds.
+    Observation(ObservationError),
 }
 
 /// The result of an operation of this crate.
@@ -176,6 +194,10 @@ impl fmt::Display for Error {
             Error::Kind { expected, got } => {
                 write!(f, "the model was trained on {expected}: expected {expected}, got {got}")
             }
+            Error::Columns { expected, got } => write!(f, "columns: expected {expected}, got {got}"),
+            Error::Cell { column, expected, got } => {
+                write!(f, "column {column:?}: expected {expected}, got {got:?}")
+            }
             Error::TooFewLabels { expected, got } => {
                 write!(f, "expected documents of at least {expected} labels, got {got}")
             }
@@ -204,6 +226,7 @@ impl fmt::Display for Error {
             Error::Statistics(e) => e.fmt(f),
             Error::Parameters(e) => e.fmt(f),
             Error::Em(e) => e.fmt(f),
+            Error::Observation(e) => e.fmt(f),
         }
     }
 }
@@ -226,4 +249,4 @@ macro_rules! from {
         }
     )*};
 }
-from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, TooLittleHam => TooLittleHam);
+from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, ObservationError => Observation, TooLittleHam => TooLittleHam);

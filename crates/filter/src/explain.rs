@@ -4,6 +4,7 @@ use tamis_tokenizer::{CountRow, TermId};
 use crate::error::Result;
 use crate::extractor::Counted;
 use crate::filter::{Filter, Score, Scratch};
+use crate::mixed::Reason;
 use crate::recipe::Document;
 use crate::scorer::{Scorer, known_terms};
 
@@ -22,7 +23,7 @@ pub struct Explanation {
     /// What is said before any term is seen, in nats: the prior or the calibration's offset, and for Bernoulli the
     /// absence of every term.
     pub intercept: f64,
-    /// The known terms, those that moved the score most first.
+    /// The known terms, those that moved the score most first; of a row also its numbers, as `column=number`.
     pub terms: Vec<TermContribution>,
     /// Occurrences of terms that the model does not know; they contribute nothing.
     pub unknown: usize,
@@ -50,6 +51,8 @@ struct Reasons<'a> {
     intercept: f64,
     /// What every known term adds.
     contributions: Vec<(TermId, f64)>,
+    /// What the real values of a row add.
+    values: Vec<TermContribution>,
 }
 
 impl Filter {
@@ -82,7 +85,8 @@ impl Filter {
             .filter(|other| *other != class)
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
-        let Reasons { row, intercept, contributions } = self.reasons(&scratch.counted, class, against)?;
+        let Reasons { row, intercept, contributions, values } =
+            self.reasons(&scratch.counted, class, against)?;
         let known = known_terms(&self.store, row);
         let unknown = row.counts()[known..].iter().map(|count| *count as usize).sum();
         let mut terms = contributions
@@ -95,6 +99,7 @@ impl Filter {
         let by_strength = |a: &TermContribution, b: &TermContribution| {
             b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
         };
+        terms.extend(values);
         terms.sort_by(by_strength);
         Ok(Explanation { score, class, against, intercept, terms, unknown })
     }
@@ -107,7 +112,8 @@ impl Filter {
                 let sign = if class == scorer.positive { 1.0 } else { -1.0 };
                 let mut contributions = scorer.contributions(&self.store, row)?;
                 contributions.iter_mut().for_each(|(_, c)| *c *= sign * decision.calibration.slope);
-                Ok(Reasons { row, intercept: sign * decision.log_odds(0.0), contributions })
+                let intercept = sign * decision.log_odds(0.0);
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
             }
             Scorer::NaiveBayes(bayes) => {
                 let row = counted.whole();
@@ -119,17 +125,36 @@ impl Filter {
                         contributions.push((id, difference(&weights)));
                     }
                 }
-                Ok(Reasons { row, intercept: difference(bayes.intercept()), contributions })
+                let intercept = difference(bayes.intercept());
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
             }
             Scorer::OneAgainstRest(scorer) => {
                 let row = counted.whole();
                 let contributions = scorer.contributions(&self.store, row, [class, against])?;
-                Ok(Reasons { row, intercept: 0.0, contributions })
+                Ok(Reasons { row, intercept: 0.0, contributions, values: Vec::new() })
+            }
+            Scorer::Mixed(scorer) => {
+                let prior = scorer.class_log_prior();
+                let intercept = prior[usize::from(class)] - prior[usize::from(against)];
+                let (mut contributions, mut values) = (Vec::new(), Vec::new());
+                for (reason, contribution) in scorer.reasons(&self.store, counted, [class, against])? {
+                    match reason {
+                        Reason::Term(id) => contributions.push((id, contribution)),
+                        Reason::Real { term, rows } => values.push(TermContribution {
+                            term,
+                            count: 1,
+                            document_frequencies: rows,
+                            contribution,
+                        }),
+                    }
+                }
+                Ok(Reasons { row: counted.whole(), intercept, contributions, values })
             }
             Scorer::Expected(scorer) => {
                 let row = counted.whole();
                 let contributions = scorer.contributions(&self.store, row, [class, against])?;
-                Ok(Reasons { row, intercept: scorer.intercept([class, against]), contributions })
+                let intercept = scorer.intercept([class, against]);
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
             }
         }
     }
@@ -182,10 +207,13 @@ impl Filter {
                 Ok(weight.map(|weight| if class == scorer.positive { weight } else { -weight }))
             }
             Scorer::NaiveBayes(bayes) => {
-                Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| against_rival(weights, class)))
+                Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| over_rivals(weights, class)))
             }
             Scorer::Expected(scorer) => {
-                Ok(scorer.term_weights(&self.store, id, 1.0, weights)?.then(|| against_rival(weights, class)))
+                Ok(scorer.term_weights(&self.store, id, 1.0, weights)?.then(|| over_rivals(weights, class)))
+            }
+            Scorer::Mixed(scorer) => {
+                Ok(scorer.term_weights(&self.store, id, weights)?.then(|| over_rivals(weights, class)))
             }
             // Against all others by itself.
             Scorer::OneAgainstRest(scorer) => {
@@ -195,11 +223,10 @@ impl Filter {
     }
 }
 
-/// What a class has more than the strongest of the others.
-fn against_rival(weights: &[f64], class: ClassId) -> f64 {
-    let own = weights[usize::from(class)];
+/// How much more a class has than the one that has most of the others.
+fn over_rivals(weights: &[f64], class: ClassId) -> f64 {
     let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
-    own - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
+    weights[usize::from(class)] - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn keep_strongest(terms: &mut Vec<(f64, TermId)>, most: usize) {

@@ -3,6 +3,7 @@
 use tamis_mail::{Message, Piece, Scope};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Tokenizer, stretches};
 
+use crate::columns::{ColumnKind, Columns};
 use crate::error::{Error, Result};
 use crate::recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 
@@ -10,6 +11,7 @@ use crate::recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 pub(crate) struct Extractor {
     recipe: Recipe,
     tokenizer: Tokenizer,
+    columns: Columns,
 }
 
 /// A document as counts, and the buffers that made it so.
@@ -29,6 +31,13 @@ pub(crate) struct Counted {
     windows: Vec<CountVector>,
     n_windows: usize,
     date: Option<i64>,
+    /// Of a row, the values of the columns of real values.
+    reals: Vec<Option<f64>>,
+    /// Where in `outside` the terms of each other column end, and these terms.
+    group_ends: Vec<usize>,
+    groups: Vec<CountVector>,
+    /// The columns that are missing.
+    missing: Vec<usize>,
 }
 
 impl Counted {
@@ -47,6 +56,21 @@ impl Counted {
         self.date
     }
 
+    /// The values of a row's columns of real values, in their order; `None` if missing.
+    pub(crate) fn reals(&self) -> &[Option<f64>] {
+        &self.reals
+    }
+
+    /// The terms of each other column of a row.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.groups[..self.group_ends.len()].iter().map(CountVector::row)
+    }
+
+    /// The columns that a row has no cell of.
+    pub(crate) fn missing(&self) -> &[usize] {
+        &self.missing
+    }
+
     fn clear(&mut self) {
         self.date = None;
         self.outside.clear();
@@ -54,6 +78,9 @@ impl Counted {
         self.of_whole.clear();
         self.stretches.clear();
         self.n_windows = 0;
+        self.reals.clear();
+        self.group_ends.clear();
+        self.missing.clear();
     }
 
     /// Ends a stretch of the body, if there is anything in it.
@@ -68,6 +95,14 @@ impl Counted {
         self.ids.clear();
         self.ids.extend(self.outside.iter().chain(&self.body).chain(&self.of_whole));
         self.whole.assign_ids(&mut self.ids);
+        self.groups.resize_with(self.groups.len().max(self.group_ends.len()), CountVector::default);
+        let mut start = 0;
+        for (group, end) in self.groups.iter_mut().zip(&self.group_ends) {
+            self.ids.clear();
+            self.ids.extend(&self.outside[start..*end]);
+            group.assign_ids(&mut self.ids);
+            start = *end;
+        }
         if self.stretches.len() <= 2 {
             return;
         }
@@ -92,7 +127,8 @@ impl Extractor {
         }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
-        Ok(Extractor { recipe, tokenizer })
+        let columns = Columns::new(&mut recipe)?;
+        Ok(Extractor { recipe, tokenizer, columns })
     }
 
     pub(crate) fn recipe(&self) -> &Recipe {
@@ -138,7 +174,8 @@ impl Extractor {
                     counted.end_stretch();
                 }
             }
-            (Document::Fields(fields), _) => {
+            (Document::Fields(fields), Kind::Table) => outcome = self.add_row(fields, counted, &mut find),
+            (Document::Fields(fields), Kind::Mail | Kind::Text) => {
                 let mut prefix = String::new();
                 for (field, text) in fields {
                     prefix.clear();
@@ -165,15 +202,46 @@ impl Extractor {
         find: &mut impl FnMut(&str, bool) -> Result<TermId>,
     ) -> Result<()> {
         let Counted { scratch, term, outside, body, .. } = counted;
+        // a row has no body of its own: rows that say the same stay together
+        let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
         let mut add = |text: &str, ids: &mut Vec<TermId>| {
             let mut outcome = Ok(());
-            self.terms(prefix, text, scratch, term, &mut |term| match find(term, prefix.is_empty()) {
+            self.terms(prefix, text, scratch, term, &mut |term| match find(term, in_body) {
                 Ok(id) => ids.push(id),
                 Err(error) => outcome = Err(error),
             });
             outcome
         };
         if prefix.is_empty() { add(text, body) } else { add(text, outside) }
+    }
+
+    fn add_row(
+        &self,
+        fields: &[(&str, &str)],
+        counted: &mut Counted,
+        find: &mut impl FnMut(&str, bool) -> Result<TermId>,
+    ) -> Result<()> {
+        let cells = self.columns.cells(fields);
+        for (i, (column, cell)) in self.recipe.columns.iter().zip(cells).enumerate() {
+            if cell.is_none() {
+                counted.missing.push(i);
+            }
+            let prefix = self.columns.prefix(i);
+            match (column.kind, cell) {
+                (ColumnKind::Gaussian, cell) => {
+                    counted.reals.push(cell.map(|cell| column.number(cell)).transpose()?);
+                    continue;
+                }
+                (_, None) => (),
+                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted, find)?,
+                (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
+                    column.write_term(prefix, cell, &mut counted.term)?;
+                    counted.outside.push(find(&counted.term, true)?);
+                }
+            }
+            counted.group_ends.push(counted.outside.len());
+        }
+        Ok(())
     }
 
     /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing

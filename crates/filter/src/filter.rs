@@ -54,6 +54,11 @@ impl Scratch {
     pub fn probabilities(&self) -> &[f64] {
         &self.posterior
     }
+
+    /// The columns, by their number in the recipe, that were missing of the row scored last.
+    pub fn missing(&self) -> &[usize] {
+        self.counted.missing()
+    }
 }
 
 /// What a filter says of one document.
@@ -69,7 +74,7 @@ pub struct Score {
     pub probability: f64,
     /// Its log-odds against all others, in nats.
     pub log_odds: f64,
-    /// Distinct terms of the document that the model knows.
+    /// Distinct terms of the document that the model knows; by mixed naive Bayes, columns of the row that took part.
     pub known_terms: usize,
 }
 
@@ -203,10 +208,10 @@ impl Filter {
         self.score(Document::Text(text), scratch)
     }
 
-    /// Scores named fields of text; the field with the empty name is the body.
+    /// Scores named fields of text, of which the field with the empty name is the body; or a row of a table.
     ///
     /// # Errors
-    /// If the model is damaged where this document touches it.
+    /// If a cell is not what its column holds, or the model is damaged where this document touches it.
     pub fn score_fields(&self, fields: &[(&str, &str)], scratch: &mut Scratch) -> Result<Score> {
         self.score(Document::Fields(fields), scratch)
     }
@@ -214,7 +219,8 @@ impl Filter {
     /// Scores any document.
     ///
     /// # Errors
-    /// If the document is not of the model's kind, or the model is damaged where it touches it.
+    /// If the document is not of the model's kind, a cell of a row is not what its column holds, or the model is
+    /// damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         self.count(document, scratch)?;
         let Scratch { counted, posterior } = scratch;
@@ -240,6 +246,10 @@ impl Filter {
                 let known_terms = scorer.scores(&self.store, row, posterior)?;
                 Ok(likeliest(self.classes(), known_terms, posterior))
             }
+            Scorer::Mixed(scorer) => {
+                let columns = scorer.joint_log_likelihood(&self.store, counted, posterior)?;
+                Ok(likeliest(self.classes(), columns, posterior))
+            }
         }
     }
 
@@ -264,6 +274,7 @@ impl Filter {
         Ok(recipe::digest(
             self.extractor.recipe().version,
             &by_fingerprint(counted.whole(), &vocabulary),
+            counted.reals(),
             &vocabulary,
         ))
     }

@@ -16,6 +16,7 @@ use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, Temperature
 
 use crate::blocks::{self, Section};
 use crate::error::{Error, Result};
+use crate::mixed::Table;
 use crate::recipe::Recipe;
 use crate::scoring::{Decision, Expected, Scoring};
 use crate::store::TermRecord;
@@ -46,6 +47,8 @@ pub(crate) struct Header {
     pub(crate) totals: Vec<ClassTotals>,
     /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
     pub(crate) summary: Option<Summary>,
+    /// What mixed naive Bayes needs besides.
+    pub(crate) table: Option<Table>,
     /// From score to verdict, where there are two classes.
     pub(crate) decision: Decision,
     /// From scores to probabilities, where there are more.

@@ -26,6 +26,7 @@
 #![deny(unsafe_code)]
 
 mod blocks;
+mod columns;
 mod documents;
 mod error;
 mod explain;
@@ -34,6 +35,7 @@ mod filter;
 mod fitting;
 mod format;
 mod map;
+mod mixed;
 mod model;
 mod online;
 mod recipe;
@@ -44,6 +46,7 @@ mod store;
 mod trainer;
 mod validation;
 
+pub use columns::{Column, ColumnKind, is_missing, parse_flag};
 pub use error::{Error, Result};
 pub use explain::{Explanation, TermContribution};
 pub use filter::{Filter, Score, Scratch, Suspect};
@@ -52,7 +55,7 @@ pub use model::Model;
 pub use online::Online;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 pub use scorer::positive_class;
-pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Scoring, Weighted};
+pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring, Weighted};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
 pub use validation::HeldOut;
@@ -60,7 +63,8 @@ pub use validation::HeldOut;
 pub use tamis_mail::Limits;
 pub use tamis_model::{
     ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, EmOptions,
-    FeatureLimits, Likelihood, Parameters, Platt, Select, Smoothing, Temperature, Transform,
+    FeatureLimits, GaussianStatistics, Likelihood, Moments, Parameters, Platt, Select, Smoothing,
+    Temperature, Transform,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
-use tamis_model::{Cell, ClassId, Correction, Counts, Labelled, Statistics};
+use tamis_model::{Cell, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
+use crate::columns::ColumnKind;
 use crate::documents::{DocumentRecord, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::fitting::{self, Fit, Fitted};
 use crate::format::{self, Header};
+use crate::mixed::{Table, summarize_columns};
+use crate::recipe::Recipe;
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
-use crate::scoring::{DecisionOptions, Scoring, Weighted};
+use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring, Weighted};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
 use crate::trainer::{Keep, Learned, Terms, Trainer, UNLABELLED};
 
@@ -42,16 +45,18 @@ impl Trainer {
         let statistics = statistics.permuted(&order);
         let mut documents = distinct(self.documents, &canonical)?;
         documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
-        let scoring = self.options.scoring.unwrap_or_else(|| match has_unlabelled {
-            true => Scoring::ExpectationMaximization(Default::default()),
-            false => Scoring::for_classes(n_classes),
-        });
+        let all = statistics.totals().iter().map(|t| t.documents).sum();
+        let scoring = match (&self.options.scoring, has_unlabelled) {
+            (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
+            _ => self.options.scoring_for(n_classes),
+        };
+        scoring.check(&self.options.recipe)?;
         if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
             return Err(Error::Unlabelled);
         }
         let n_terms = order.len();
         let fitted = match &scoring {
-            Scoring::NaiveBayes(_) => Fitted::NONE,
+            Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
             Scoring::Weighted(weighted) => {
                 let positive = positive_class(&self.classes);
                 fit_documents(weighted, &self.options.decision, &statistics, n_terms, positive, &documents)?
@@ -78,12 +83,24 @@ impl Trainer {
             }
         };
         let keep = self.options.keep;
+        if let (Scoring::Mixed(_), Keep::Vectors) = (&scoring, keep) {
+            let (expected, got) = ("columns of text, to remember each row's terms", "others");
+            return Err(Error::Columns { expected: expected.into(), got: got.into() });
+        }
+        let table = matches!(scoring, Scoring::Mixed(_)).then(|| {
+            let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
+            let text = |id: TermId| Ok(self.vocabulary.term(order[id as usize]).unwrap_or_default());
+            let groups = summarize_columns(&self.options.recipe, &statistics, text)?;
+            Ok::<_, Error>(Table { reals, groups, missing: self.missing })
+        });
+        let table = table.transpose()?;
         let (documents, vectors) = document_sections(&documents, &fitted, keep)?;
         let sections = [&terms, &cells, &texts, &correction, &documents, &vectors];
         let header = Header {
             recipe: self.options.recipe,
             keep,
             summary: summarize(&scoring, &statistics),
+            table,
             scoring,
             classes: self.classes,
             totals: statistics.totals().to_vec(),
@@ -120,6 +137,7 @@ struct Distinct {
     group: u64,
     vector: CountVector,
     windows: Vec<CountVector>,
+    reals: Box<[Option<f64>]>,
 }
 
 impl Distinct {
@@ -153,6 +171,7 @@ fn distinct(mut documents: Vec<Learned>, canonical: &[TermId]) -> Result<Vec<Dis
         .chunk_by(|a, b| identity(a) == identity(b))
         .map(|equal| {
             Ok(Distinct {
+                reals: equal[0].reals.clone(),
                 digest: equal[0].digest,
                 class: equal[0].class,
                 multiplicity: limited("copies of a document", equal.len() as u64)?,
@@ -163,6 +182,16 @@ fn distinct(mut documents: Vec<Learned>, canonical: &[TermId]) -> Result<Vec<Dis
             })
         })
         .collect()
+}
+
+/// What the documents, in canonical order, say of the columns of real values.
+fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct]) -> Result<GaussianStatistics> {
+    let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
+    let mut reals = GaussianStatistics::new(n_classes, n);
+    for document in documents {
+        reals.observe_weighted(document.class, &document.reals, document.multiplicity.into())?;
+    }
+    Ok(reals)
 }
 
 fn fit_documents(

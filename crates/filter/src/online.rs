@@ -16,10 +16,9 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<Weighted> {
     if classes.len() != 2 {
         return Err(Error::NotTwoLabels { got: classes.len() });
     }
-    match options.scoring {
-        None => Ok(Weighted::default()),
-        Some(Scoring::Weighted(weighted)) => Ok(weighted),
-        Some(_) => Err(Error::NotWeighted),
+    match options.scoring_for(2) {
+        Scoring::Weighted(weighted) => Ok(weighted),
+        _ => Err(Error::NotWeighted),
     }
 }
 

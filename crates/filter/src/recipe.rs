@@ -6,6 +6,8 @@ use tamis_mail::Limits;
 use tamis_tokenizer::{TermId, TokenizerOptions, Vocabulary};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::columns::Column;
+
 /// The version of the code that turns documents into terms, recorded in every model.
 ///
 /// A model is only used by the version it was trained with, because other terms would meet its counts.
@@ -18,6 +20,8 @@ pub enum Kind {
     Mail,
     /// Plain text.
     Text,
+    /// Rows of a table, whose columns the recipe lists.
+    Table,
 }
 
 impl fmt::Display for Kind {
@@ -25,10 +29,12 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Kind::Mail => "mail",
             Kind::Text => "text",
+            Kind::Table => "table",
         })
     }
 }
 
+/// Of what documents can be taken for: mail or text.
 impl FromStr for Kind {
     type Err = String;
 
@@ -46,7 +52,7 @@ impl FromStr for Kind {
 pub struct Recipe {
     /// The version of the code; [`RECIPE_VERSION`] by default.
     pub version: u16,
-    /// Mail or text.
+    /// Mail, text or rows of a table.
     pub kind: Kind,
     /// How text is cut into terms.
     pub tokenizer: TokenizerOptions,
@@ -60,6 +66,11 @@ pub struct Recipe {
     /// Score every stretch of about this many bytes of body text by itself as well, and go by the highest score, so
     /// that other text around it cannot hide a message. Off by default.
     pub windows: Option<u32>,
+    /// The columns that rows of a table are learned from; none of mail and text. A model has them in the order of
+    /// their names.
+    pub columns: Vec<Column>,
+    /// The column that held the labels, for whoever reads such a table again; not read here.
+    pub target: Option<String>,
 }
 
 impl Recipe {
@@ -67,7 +78,7 @@ impl Recipe {
     pub fn new(kind: Kind) -> Self {
         let tokenizer = match kind {
             Kind::Mail => TokenizerOptions::mail(),
-            Kind::Text => TokenizerOptions::text(),
+            Kind::Text | Kind::Table => TokenizerOptions::text(),
         };
         Recipe {
             version: RECIPE_VERSION,
@@ -77,6 +88,8 @@ impl Recipe {
             content_only: false,
             ignored_headers: Vec::new(),
             windows: None,
+            columns: Vec::new(),
+            target: None,
         }
     }
 }
@@ -91,26 +104,37 @@ impl Recipe {
 
 /// One document to learn from or to score.
 ///
-/// A model of mail takes `Mail` and `Fields`, a model of text takes `Text` and `Fields`.
+/// A model of mail takes `Mail` and `Fields`, a model of text takes `Text` and `Fields`, a model of a table `Fields`.
 #[derive(Clone, Copy, Debug)]
 pub enum Document<'a> {
     /// A raw RFC 5322 message.
     Mail(&'a [u8]),
     /// Plain text.
     Text(&'a str),
-    /// Named fields of text: `("subject", "...")`; the field with the empty name is the body.
+    /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. Of a table, a row: the
+    /// cells of its columns by their names. A column without a field is missing, others are passed over.
     Fields(&'a [(&'a str, &'a str)]),
 }
 
-/// The identity of a document: of its terms and their numbers, and of the recipe's version.
+/// The identity of a document: of its terms and their numbers, of its real values if it is a row, and of the recipe's
+/// version.
 ///
 /// `terms` are ordered by fingerprint.
-pub(crate) fn digest(version: u16, terms: &[(TermId, u32)], vocabulary: &Vocabulary) -> [u8; 16] {
+pub(crate) fn digest(
+    version: u16,
+    terms: &[(TermId, u32)],
+    reals: &[Option<f64>],
+    vocabulary: &Vocabulary,
+) -> [u8; 16] {
     let mut hash = Xxh3::new();
     hash.update(&version.to_le_bytes());
     for (id, count) in terms {
         hash.update(&vocabulary.fingerprint(*id).unwrap_or_default().to_le_bytes());
         hash.update(&count.to_le_bytes());
+    }
+    for real in reals {
+        // no value that can be learned has these bits
+        hash.update(&real.unwrap_or(f64::NAN).to_bits().to_le_bytes());
     }
     hash.digest128().to_le_bytes()
 }

@@ -9,6 +9,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::error::{Error, Result};
 use crate::extractor::Counted;
 use crate::format::Header;
+use crate::mixed::MixedScorer;
 use crate::scoring::Scoring;
 use crate::store::Store;
 
@@ -31,11 +32,13 @@ pub(crate) enum Scorer {
     NaiveBayes(NaiveBayes),
     OneAgainstRest(TopicScorer),
     Expected(ExpectedScorer),
+    Mixed(Box<MixedScorer>),
 }
 
 impl Scorer {
     pub(crate) fn new(header: &Header) -> Result<Self> {
         let n_classes = header.classes.len();
+        header.scoring.check(&header.recipe)?;
         match &header.scoring {
             Scoring::Weighted(weighted) => {
                 let positive = positive_class(&header.classes);
@@ -61,6 +64,12 @@ impl Scorer {
             }
             Scoring::ExpectationMaximization(settings) => {
                 Ok(Scorer::Expected(ExpectedScorer::new(header, settings.transform)?))
+            }
+            Scoring::Mixed(settings) => {
+                let table = header.table.as_ref();
+                let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
+                let scorer = MixedScorer::new(settings, &header.recipe, table, &header.totals)?;
+                Ok(Scorer::Mixed(Box::new(scorer)))
             }
         }
     }

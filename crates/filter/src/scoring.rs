@@ -1,12 +1,16 @@
 //! How counts become a score, and a score a decision.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 use tamis_model::{
     ClassPrior, CorrectionOptions, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Platt,
     Smoothing, Transform,
 };
 
+use crate::columns::{Column, ColumnKind};
 use crate::error::{Error, Result};
+use crate::recipe::{Kind, Recipe};
 
 /// How counts become scores. All of it is settled after counting.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,15 +25,53 @@ pub enum Scoring {
     OneAgainstRest(Weighted),
     /// Naive Bayes by expectation maximization, from documents with and without labels.
     ExpectationMaximization(ExpectationMaximization),
+    /// Naive Bayes of a table, each column with a likelihood of its own. The default for a table, unless all its columns
+    /// are text.
+    Mixed(Mixed),
 }
 
 /// The settings of [`Scoring::ExpectationMaximization`].
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ExpectationMaximization {
     /// The likelihood (multinomial or Bernoulli), its smoothing and prior, and how it goes about it.
     pub options: EmOptions,
-    /// How counts become the weights that the multinomial likelihood is of; by default log tf, idf and length 10.
+    /// How counts become the weights that the multinomial likelihood is of.
     pub transform: Transform,
+}
+
+impl ExpectationMaximization {
+    /// The default for so many documents, with and without labels: log tf, idf and length 5, of terms that five documents
+    /// contain where there are 10,000, and fewer where there are fewer.
+    pub fn for_documents(documents: u64) -> Self {
+        let min_df = (documents / 2_000).clamp(1, 5);
+        let transform = Transform { min_df, norm: NonZeroU32::new(5), ..Transform::default() };
+        ExpectationMaximization { options: EmOptions::default(), transform }
+    }
+}
+
+/// The settings of [`Scoring::Mixed`]. Real values are normally distributed within a class, with the maximum likelihood
+/// estimates of mean and variance; missing cells, and categories that were never learned, are left out of the product.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Mixed {
+    /// Smoothing of categories, and of yes and no; 1 (Laplace's) by default.
+    pub alpha: Smoothing,
+    /// Smoothing of the words of texts, of which presence is counted; 0.1 by default.
+    pub text_alpha: Smoothing,
+    /// The probability of a class before anything is read; by default its share of the rows.
+    pub prior: ClassPrior,
+    /// What is added to every variance, as a portion of the largest variance of a column; 1e-9 by default.
+    pub var_smoothing: f64,
+}
+
+impl Default for Mixed {
+    fn default() -> Self {
+        Mixed {
+            alpha: Smoothing::LAPLACE,
+            text_alpha: small_alpha(),
+            prior: ClassPrior::Learned,
+            var_smoothing: 1e-9,
+        }
+    }
 }
 
 /// The settings of [`Scoring::Weighted`] and [`Scoring::OneAgainstRest`].
@@ -57,6 +99,11 @@ impl Weighted {
     }
 }
 
+/// A column whose cells are not just words.
+fn not_text(recipe: &Recipe) -> Option<&Column> {
+    recipe.columns.iter().find(|column| column.kind != ColumnKind::Text)
+}
+
 fn small_alpha() -> Smoothing {
     // 0.1 is in range.
     Smoothing::try_from(0.1).unwrap_or(Smoothing::LAPLACE)
@@ -66,6 +113,29 @@ impl Scoring {
     /// The default for a number of classes: weighted for two, else one against the rest.
     pub fn for_classes(n_classes: usize) -> Self {
         Scoring::weighted(Weighted::for_classes(n_classes), n_classes)
+    }
+
+    /// The default for a recipe and a number of classes: [`Scoring::Mixed`] for a table with a column that is not text.
+    pub fn for_recipe(recipe: &Recipe, n_classes: usize) -> Self {
+        match not_text(recipe) {
+            Some(_) => Scoring::Mixed(Mixed::default()),
+            None => Scoring::for_classes(n_classes),
+        }
+    }
+
+    /// Checks that the recipe's documents can be scored so.
+    pub(crate) fn check(&self, recipe: &Recipe) -> Result<()> {
+        let fail = |expected: &str, got: String| Err(Error::Columns { expected: expected.into(), got });
+        match (self, not_text(recipe)) {
+            (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
+                fail("a table for mixed naive Bayes", recipe.kind.to_string())
+            }
+            (Scoring::Mixed(_), _) | (_, None) => Ok(()),
+            (_, Some(column)) => fail(
+                "nothing but text, except for mixed naive Bayes",
+                format!("{:?}, {}", column.name, column.kind),
+            ),
+        }
     }
 
     /// Weighted scoring for a number of classes.

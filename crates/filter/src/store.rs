@@ -2,7 +2,7 @@
 
 use tamis_model::{
     Cell, ClassCorrection, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Correction, Counts,
-    Statistics, Summary, Temperature,
+    GaussianStatistics, Statistics, Summary, Temperature,
 };
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::{I32, U16, U32, U64};
@@ -13,6 +13,7 @@ use crate::documents::{DocumentRecord, Remembered, decode_coefficients, decode_v
 use crate::error::{Error, Result};
 use crate::format::{self, Header};
 use crate::map::Bytes;
+use crate::mixed::summarize_columns;
 use crate::recipe::Recipe;
 use crate::scoring::{Decision, Expected, Scoring, Weighted};
 use crate::trainer::Keep;
@@ -65,6 +66,10 @@ pub struct Information<'a> {
     pub classes: &'a Classes,
     /// Documents and counts, one entry a class.
     pub totals: &'a [ClassTotals],
+    /// What mixed naive Bayes learned of the columns of real values, numbered among themselves.
+    pub reals: Option<&'a GaussianStatistics>,
+    /// Missing cells of each column of the recipe, for mixed naive Bayes.
+    pub missing: &'a [u64],
     /// Terms in the vocabulary.
     pub n_terms: usize,
     /// Terms that take part in scoring.
@@ -121,7 +126,17 @@ impl Store {
 
     pub(crate) fn information(&self) -> Information<'_> {
         let Header {
-            recipe, keep, scoring, decision, temperature, expected, classes, totals, summary, ..
+            recipe,
+            keep,
+            scoring,
+            decision,
+            temperature,
+            expected,
+            classes,
+            totals,
+            summary,
+            table,
+            ..
         } = &self.header;
         Information {
             recipe,
@@ -131,6 +146,8 @@ impl Store {
             expected: *expected,
             classes,
             totals,
+            reals: table.as_ref().map(|table| &table.reals),
+            missing: table.as_ref().map_or(&[], |table| &table.missing),
             n_terms: self.n_terms,
             n_features: summary.as_ref().map_or(self.n_terms as u64, Summary::n_features),
             n_cells: self.cells.len() / size_of::<CellRecord>(),
@@ -293,6 +310,11 @@ impl Store {
         if summary != self.header.summary {
             return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
         }
+        if let Some(table) = &self.header.table {
+            let recipe = &self.header.recipe;
+            let groups = summarize_columns(recipe, &statistics, |id| self.text(id))?;
+            table.verify(&self.header, &groups)?;
+        }
         self.verify_documents(&statistics)
     }
 
@@ -410,7 +432,10 @@ impl Store {
 /// What naive Bayes needs of the counts besides those of single terms.
 pub(crate) fn summarize(scoring: &Scoring, statistics: &Statistics) -> Option<Summary> {
     match scoring {
-        Scoring::Weighted(_) | Scoring::OneAgainstRest(_) | Scoring::ExpectationMaximization(_) => None,
+        Scoring::Weighted(_)
+        | Scoring::OneAgainstRest(_)
+        | Scoring::ExpectationMaximization(_)
+        | Scoring::Mixed(_) => None,
         Scoring::NaiveBayes(parameters) => {
             let Ok(summary) = parameters.summarize(statistics);
             Some(summary)

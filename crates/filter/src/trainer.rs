@@ -23,7 +23,8 @@ pub enum Keep {
 pub struct TrainOptions {
     /// How documents become terms.
     pub recipe: Recipe,
-    /// How counts become scores; by default what suits the number of classes, see [`Scoring::for_classes`].
+    /// How counts become scores; by default what suits the documents and the number of classes, see
+    /// [`Scoring::for_recipe`].
     pub scoring: Option<Scoring>,
     /// What is asked of decisions between two classes.
     pub decision: DecisionOptions,
@@ -36,14 +37,20 @@ impl TrainOptions {
     pub fn new(kind: Kind) -> Self {
         let keep = match kind {
             Kind::Mail => Keep::Vectors,
-            Kind::Text => Keep::Digests,
+            Kind::Text | Kind::Table => Keep::Digests,
         };
         TrainOptions { recipe: Recipe::new(kind), scoring: None, decision: DecisionOptions::default(), keep }
     }
 
     /// Whether the terms of documents are needed after they were counted.
     fn needs_terms(&self) -> bool {
-        self.keep == Keep::Vectors || !matches!(self.scoring, Some(Scoring::NaiveBayes(_)))
+        self.keep == Keep::Vectors
+            || !matches!(self.scoring_for(2), Scoring::NaiveBayes(_) | Scoring::Mixed(_))
+    }
+
+    /// The scoring for a number of classes.
+    pub(crate) fn scoring_for(&self, n_classes: usize) -> Scoring {
+        self.scoring.clone().unwrap_or_else(|| Scoring::for_recipe(&self.recipe, n_classes))
     }
 }
 
@@ -61,6 +68,7 @@ pub(crate) struct Learned {
     pub(crate) group: u64,
     pub(crate) terms: Terms,
     pub(crate) windows: Vec<Terms>,
+    pub(crate) reals: Box<[Option<f64>]>,
 }
 
 /// Counts labelled documents into a model.
@@ -87,6 +95,7 @@ pub struct Trainer {
     /// The counts of documents without a label, of which all are of one class.
     pub(crate) unlabelled: Statistics,
     pub(crate) documents: Vec<Learned>,
+    pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
 }
 
@@ -98,6 +107,7 @@ impl Trainer {
     pub fn new(options: TrainOptions) -> Result<Self> {
         let extractor = Extractor::new(options.recipe.clone())?;
         let options = TrainOptions { recipe: extractor.recipe().clone(), ..options };
+        let missing = vec![0; options.recipe.columns.len()];
         Ok(Trainer {
             options,
             extractor,
@@ -106,6 +116,7 @@ impl Trainer {
             statistics: Statistics::new(0),
             unlabelled: Statistics::new(1),
             documents: Vec::new(),
+            missing,
             counted: Counted::default(),
         })
     }
@@ -123,6 +134,16 @@ impl Trainer {
     /// The labels seen.
     pub fn classes(&self) -> &Classes {
         &self.classes
+    }
+
+    /// The recipe, of a table with its columns in the order of their names.
+    pub fn recipe(&self) -> &Recipe {
+        &self.options.recipe
+    }
+
+    /// Of rows of a table, the missing cells of each column of the recipe.
+    pub fn missing(&self) -> &[u64] {
+        &self.missing
     }
 
     /// The same trainer with another scoring: what was counted does not depend on it.
@@ -167,14 +188,17 @@ impl Trainer {
         }
         let class = class.unwrap_or(UNLABELLED);
         let terms = by_fingerprint(whole, &self.vocabulary);
-        let digest = digest(self.options.recipe.version, &terms, &self.vocabulary);
+        let reals = self.counted.reals();
+        let digest = digest(self.options.recipe.version, &terms, reals, &self.vocabulary);
+        let reals = reals.into();
         let (terms, windows) = if self.options.needs_terms() {
             (terms, self.counted.windows().map(|window| by_fingerprint(window, &self.vocabulary)).collect())
         } else {
             (Terms::default(), Vec::new())
         };
         let date = self.counted.date().unwrap_or(NO_DATE);
-        self.documents.push(Learned { digest, class, date, group, terms, windows });
+        self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
+        self.documents.push(Learned { digest, class, date, group, terms, windows, reals });
         Ok(())
     }
 
@@ -226,6 +250,7 @@ impl Trainer {
             ids.for_each(|(id, _)| *id = terms[*id as usize]);
         }
         self.documents.append(&mut other.documents);
+        self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
 }

@@ -79,13 +79,14 @@ impl Trainer {
     /// Counts, correction and calibration are those of documents other than the one scored.
     ///
     /// # Errors
-    /// If there are fewer than two labels, or the scoring does not fit them.
+    /// If there are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
     pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOut>> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: n_classes });
         }
-        let scoring = self.options.scoring.clone().unwrap_or_else(|| Scoring::for_classes(n_classes));
+        let scoring = self.options.scoring_for(n_classes);
+        scoring.check(&self.options.recipe)?;
         let vectors = Vectors::new(self)?;
         let documents = vectors.labelled(self);
         match scoring {
@@ -107,6 +108,10 @@ impl Trainer {
             Scoring::NaiveBayes(parameters) => {
                 let scored = cross_fit_bayes(&parameters, &self.statistics, &documents, folds)?;
                 Ok(self.validate_many(&documents, scored, |_| Temperature::IDENTITY))
+            }
+            Scoring::Mixed(_) => {
+                let (expected, got) = ("nothing but text, to cross-validate", "others");
+                Err(Error::Columns { expected: expected.into(), got: got.into() })
             }
         }
     }

@@ -124,7 +124,7 @@ impl GaussianFeature {
 
     /// Adds the logarithm of the density (nats) at the value for each class; nothing and `false` if there is
     /// no finite value, or the feature weighs nothing.
-    pub(crate) fn add_log_density(&self, value: Option<f64>, out: &mut [f64]) -> bool {
+    pub fn add_log_density(&self, value: Option<f64>, out: &mut [f64]) -> bool {
         let value = value.filter(|x| x.is_finite());
         let Some((value, classes)) = value.zip(self.classes.as_ref()) else { return false };
         for (out, normal) in out.iter_mut().zip(classes) {

@@ -21,9 +21,11 @@ use crate::{WeightedMatrix, WeightedVector};
 /// | `log_tf` | true | the first factor is `tf` |
 /// | `idf` | true | the second factor is 1 |
 /// | `norm` | 10 | weight = v |
+/// | `min_df` | 1 | |
 ///
-/// A term that no document contains (`df` 0) weighs nothing, whatever is on. Expectation maximization needs
-/// length-normalised documents ([`EmOptions`](crate::EmOptions)), and 10 is a good length.
+/// A term that fewer than `min_df` documents contain weighs nothing, nor does one that none does (`df` 0), whatever
+/// is on. Expectation maximization ([`EmOptions`](crate::EmOptions)) needs length-normalised documents, and gains
+/// much from a `min_df` of 5: what a single document contains tells nothing about others and, being rare, weighs most.
 ///
 /// Source: Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers"
 /// (2003).
@@ -51,17 +53,19 @@ pub struct Transform {
     pub idf: bool,
     /// The Euclidean length (L2) that documents are scaled to. By default 10.
     pub norm: Option<NonZeroU32>,
+    /// The fewest documents that contain a term. By default 1; 0 is the same.
+    pub min_df: u64,
 }
 
 impl Default for Transform {
     fn default() -> Self {
-        Transform { log_tf: true, idf: true, norm: NonZeroU32::new(10) }
+        Transform { log_tf: true, idf: true, norm: NonZeroU32::new(10), min_df: 1 }
     }
 }
 
 impl Transform {
     /// Occurrences as they are.
-    pub const COUNTS: Transform = Transform { log_tf: false, idf: false, norm: None };
+    pub const COUNTS: Transform = Transform { log_tf: false, idf: false, norm: None, min_df: 1 };
 
     /// Writes the weights of a document's terms to `out`. `documents` are those that `df`, the document
     /// frequency of a term, counts.
@@ -79,8 +83,8 @@ impl Transform {
         let weigh = |(term, tf)| {
             let df = df(term)?;
             let tf = if self.log_tf { f64::from(tf).ln_1p() } else { f64::from(tf) };
-            let idf = if self.idf && df > 0 { idf(df, log_documents) } else { 1.0 };
-            Ok((term, if df > 0 { tf * idf } else { 0.0 }))
+            let idf = if self.idf { idf(df.max(1), log_documents) } else { 1.0 };
+            Ok((term, if df >= self.min_df.max(1) { tf * idf } else { 0.0 }))
         };
         let weights = row.iter().map(weigh).collect::<Result<Vec<_>, E>>()?;
         let scale = self.norm.map_or(1.0, |norm| {
@@ -166,6 +170,8 @@ mod tests {
             assert_eq!(weights(transform, &[]), []);
             assert_eq!(weights(transform, &[(8, 1), (9, u32::MAX)]), []);
         }
+        assert_eq!(weights(Transform { min_df: 3, ..Transform::COUNTS }, &[(0, 2), (1, 2)]), [(0, 2.0)]);
+        assert_eq!(weights(Transform { min_df: 0, ..Transform::COUNTS }, &[(2, 2), (9, 2)]), [(2, 2.0)]);
         let huge = weights(Transform { log_tf: false, ..Transform::default() }, &[(2, u32::MAX)]);
         assert!((huge[0].1 - 10.0).abs() < 1e-12);
     }

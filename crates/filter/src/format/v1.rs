@@ -104,6 +104,7 @@ impl From<Header> for super::Header {
             classes: old.classes,
             totals: old.totals,
             summary: None,
+            table: None,
             decision: old.decision,
             temperature: Temperature::IDENTITY,
             expected_model: None,
