@@ -5,16 +5,19 @@
 //! PATH holds `train/` and `test/`, in each a folder a newsgroup (`corpora/README.md` tells how to get them). One, 5 and 25
 //! labels a group are drawn from the training half, the rest of it has none; document frequencies are of both. Accuracy is
 //! of the whole test half, the mean of three draws.
+//!
+//! The least document frequency was chosen on the training half, by the accuracy of EM on its documents without labels:
+//! 1, 5 and 20 gave .318, .433 and .481 with 20 labels, .712, .771 and .776 with 500. 5 takes most of that and fewer words.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::path::Path;
 
-use tamis_model::{ClassId, Em, EmOptions, Statistics, Transform, WeightedMatrix, WeightedRow};
+use tamis_model::{ClassId, Counts, Em, EmOptions, Statistics, Transform, WeightedMatrix, WeightedRow};
 use tamis_tokenizer::{CountMatrix, Scratch, Tokenizer, TokenizerOptions, Vocabulary};
 
 const DRAWS: u64 = 3;
 
-/// Labels a group, and the accuracies that must be reached: with labels only, and with all documents.
+/// Labels a group, and the accuracy that EM must reach.
 const TARGETS: [(usize, f64); 3] = [(1, 0.40), (5, 0.62), (25, 0.74)];
 
 /// The files of one half with the number of their group, both in the order of names.
@@ -50,15 +53,12 @@ fn weigh(corpus: &Path) -> [Half; 2] {
         test.push(tokenizer.count_known(text, &vocabulary, &mut scratch).row());
     }
     let statistics = Statistics::from_matrix(&train, &vec![0; train.n_rows()], 1).unwrap();
+    let transform = Transform { min_df: 5, ..Transform::default() };
     let df = |term| Ok::<_, std::convert::Infallible>(statistics.document_frequency(term));
     [(train, &texts[0]), (test, &texts[1])].map(|(x, texts)| {
-        let Ok(rows) = Transform::default().apply_all(&x, texts_of_training(&statistics), df);
+        let Ok(rows) = transform.apply_all(&x, statistics.totals()[0].documents, df);
         Half { labels: texts.iter().map(|(class, _)| *class).collect(), rows }
     })
-}
-
-fn texts_of_training(statistics: &Statistics) -> u64 {
-    tamis_model::Counts::totals(statistics)[0].documents
 }
 
 /// Which documents keep their labels: as many of each class, by a hash of draw and position.
