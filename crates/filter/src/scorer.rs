@@ -96,7 +96,7 @@ impl ExpectedScorer {
 
     /// Writes the joint log-likelihoods to `out`; returns how many terms are known.
     pub(crate) fn scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        Ok(self.model.joint_log_likelihood(store, self.weights(store, row)?.row(), out)?)
+        self.model.joint_log_likelihood(store, self.weights(store, row)?.row(), out)
     }
 
     /// What is said before any term, of a class against another.

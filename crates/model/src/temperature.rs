@@ -15,8 +15,7 @@ use crate::softmax;
 /// use tamis_model::Temperature;
 ///
 /// // documents that took no part in training: three times in four the higher score is right
-/// let scored = [(0, vec![3.0, 0.0]), (0, vec![3.0, 0.0]), (0, vec![3.0, 0.0]), (1, vec![3.0, 0.0])].repeat(100);
-/// let scored: Vec<_> = scored.iter().map(|(class, scores)| (&scores[..], 10, *class)).collect();
+/// let scored = [0, 0, 0, 1].map(|class| (&[3.0, 0.0][..], 10, class)).repeat(100);
 /// let temperature = Temperature::fit(&scored).ok_or("there are documents")?;
 /// let mut probabilities = vec![3.0, 0.0];
 /// temperature.predict_proba(&mut probabilities, 10);
