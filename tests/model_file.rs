@@ -121,7 +121,7 @@ fn check_answer(model: &Path, answer: &serde_json::Value) {
     let mut scratch = Scratch::default();
     let score = match filter.information().recipe.kind {
         Kind::Mail => filter.score_mail(question.as_bytes(), &mut scratch),
-        Kind::Text => filter.score_text(question, &mut scratch),
+        Kind::Text | Kind::Table => filter.score_text(question, &mut scratch),
     };
     let score = score.unwrap();
     assert_eq!(filter.label_of(&score), answer["label"].as_str().unwrap(), "{}", model.display());

@@ -85,7 +85,8 @@ impl Filter {
             .filter(|other| *other != class)
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
-        let Reasons { row, intercept, contributions, values } = self.reasons(&scratch.counted, class, against)?;
+        let Reasons { row, intercept, contributions, values } =
+            self.reasons(&scratch.counted, class, against)?;
         let known = known_terms(&self.store, row);
         let unknown = row.counts()[known..].iter().map(|count| *count as usize).sum();
         let mut terms = contributions

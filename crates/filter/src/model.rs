@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use tamis_model::{
-    ClassCorrection, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics,
-};
+use tamis_model::{ClassCorrection, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
@@ -15,8 +13,8 @@ use crate::filter::Filter;
 use crate::fitting::{self, Fit, Fitted};
 use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
-use crate::save;
 use crate::recipe::Recipe;
+use crate::save;
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, Scoring, Weighted};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
