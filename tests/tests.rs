@@ -13,3 +13,4 @@ mod readme;
 mod score;
 mod sources;
 mod support;
+mod tables;

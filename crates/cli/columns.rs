@@ -25,10 +25,9 @@ struct Guess {
     numbers: u64,
     flags: u64,
     words: u64,
-    spaced: bool,
-    /// Hashes of the values, until one comes again.
+    /// Hashes of the values, until one comes again or has a space in it.
     different: HashSet<u64>,
-    repeated: bool,
+    common: bool,
 }
 
 impl Guess {
@@ -39,18 +38,20 @@ impl Guess {
         let cell = cell.trim();
         self.present += 1;
         // an infinite number is a number, which the row's reader refuses
-        self.numbers += u64::from(cell.parse::<f64>().is_ok());
+        let is_number = cell.parse::<f64>().is_ok();
+        self.numbers += u64::from(is_number);
         self.flags += u64::from(parse_flag(cell).is_some());
         let words = cell.split_whitespace().count() as u64;
         self.words += words;
-        self.spaced |= words > 1;
-        if !self.repeated {
+        self.common |= words > 1;
+        // numbers need no place: a column of numbers is no identifier here
+        if !is_number && !self.common {
             let mut hasher = DefaultHasher::new();
             cell.hash(&mut hasher);
-            if !self.different.insert(hasher.finish()) {
-                self.repeated = true;
-                self.different = HashSet::new();
-            }
+            self.common = !self.different.insert(hasher.finish());
+        }
+        if self.common {
+            self.different = HashSet::new();
         }
     }
 
@@ -61,7 +62,7 @@ impl Guess {
             Guess { present, flags, .. } if flags == present => Some(ColumnKind::Bernoulli),
             Guess { present, numbers, .. } if numbers == present => Some(ColumnKind::Gaussian),
             Guess { present, words, .. } if *words > 3 * present => Some(ColumnKind::Text),
-            Guess { present, repeated: false, spaced: false, .. } if *present > FEW => None,
+            Guess { present, common: false, .. } if *present > FEW => None,
             _ => Some(ColumnKind::Categorical),
         }
     }
@@ -71,8 +72,8 @@ impl Guess {
 pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
     let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
     let mut by_name = HashMap::new();
-    for cells in corpus.rows()?.take(ROWS) {
-        for (name, cell) in cells {
+    for cells in corpus.rows().take(ROWS) {
+        for (name, cell) in cells? {
             let column = *by_name.entry(name.clone()).or_insert_with(|| {
                 names.push(name);
                 guesses.push(Guess::default());

@@ -118,10 +118,13 @@ impl<'a> Corpus<'a> {
     }
 
     /// The rows of all tables; those that cannot be read are left out.
-    pub(crate) fn rows(&self) -> Result<impl Iterator<Item = Cells>> {
-        let rows = self.places.iter().map(|place| sources::whole_rows(place, None));
-        let rows: Vec<_> = rows.collect::<Result<_>>()?;
-        Ok(rows.into_iter().flatten().filter_map(|record| record.content.ok()))
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<Cells>> {
+        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = Result<Cells>>> {
+            match sources::whole_rows(place, None) {
+                Ok(rows) => Box::new(rows.filter_map(|row| row.content.ok()).map(Ok)),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        })
     }
 
     /// Does `work` for every document, on all threads, and then `done` with the results, in order.

@@ -153,7 +153,8 @@ impl Trainer {
     /// Learns one document.
     ///
     /// # Errors
-    /// If the document is of the wrong kind, the label not acceptable or a count overflows; nothing is learned then.
+    /// If the document is of the wrong kind, a cell of a row not what its column holds, the label not acceptable or a
+    /// count overflows; nothing is learned then.
     pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
         let group = self.count(document)?;
         let class = self.class_of(label)?;
