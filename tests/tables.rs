@@ -242,7 +242,11 @@ fn kinds_are_guessed_from_all_cells_and_can_be_changed() {
                    colour categorical, size gaussian, gone skipped; --column NAME=KIND changes one\n";
     assert!(guessed.contains(columns), "{guessed}");
     // an infinite number is no category: its row is left out
-    assert!(guessed.contains("t.csv:31: column \"half\": expected a number"), "{guessed}");
+    assert!(
+        guessed
+            .contains("t.csv:31: column \"half\": expected a number of magnitude at most 1e150, got \"inf\""),
+        "{guessed}"
+    );
     let changed = said(&["--column", "zip=categorical", "--column", "size=skip", "--column", "id=text"]);
     assert!(changed.contains("id text, zip categorical,") && changed.contains("size skipped,"), "{changed}");
     for (bad, expected) in [
@@ -270,7 +274,7 @@ fn rows_that_cannot_be_read_are_named_and_left_out() {
     assert!(stdout(&output).starts_with("learned 3 documents (2 bus, 1 walk)"), "{}", stderr(&output));
     let said = stderr(&output);
     for expected in [
-        "t.csv:3: column \"miles\": expected a number of at most 1e150, got \"far\"",
+        "t.csv:3: column \"miles\": expected a number, got \"far\"",
         "t.csv:4: column \"wet\": expected yes or no, true or false, 1 or 0, got \"maybe\"",
         "t.csv:5: expected 3 cells, got 2",
         "t.csv:6: column \"mode\": expected a label, got none",
@@ -299,7 +303,7 @@ fn hostile_tables_get_an_error_or_a_model_and_never_a_panic() {
     let huge = "x".repeat(3 << 20);
     let good: BTreeMap<&str, (String, &str)> = BTreeMap::from([
         ("wide", (wide, "learned 2 documents")),
-        ("nul", ("x,y\n\0,a\n\0\0,b\n".to_owned(), "learned 2 documents")),
+        ("nul", ("x,y\np\0q,a\np\0\0,b\n".to_owned(), "learned 2 documents")),
         ("bom", ("\u{feff}y,x\na,1\nb,2\n".to_owned(), "learned 2 documents")),
         ("unnamed", (",y\n1,a\n2,b\n".to_owned(), "learned 2 documents")),
         ("signs", ("a=b:c,y\nu=v,a\nw:z,b\n".to_owned(), "learned 2 documents")),

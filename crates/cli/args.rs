@@ -77,9 +77,9 @@ SOURCE is one of
   FILE.csv       (also .tsv and .jsonl) with a label and a text column; with --target any columns
 A folder that holds cur/ and new/ is a Maildir.
 
-With --target every other column of a table counts by its own kind, which is guessed from its cells (in the first
-100,000 rows) and printed; --column sets it. A row is labelled by the product of what its columns say, or, if all are
-text, as texts are. A cell that is empty, NA, N/A, NaN, null or ? is missing, and left out of the product.
+With --target every other column of a table counts in its own way. What it holds is guessed from
+the first 100,000 rows, and printed; --column sets it. A cell that is empty, NA, N/A, NaN, null or
+? is missing, and left out.
 
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
@@ -93,7 +93,7 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<String>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Learn from all columns of tables what this one says, by a name in their first row
+    /// Learn this column of tables, by its name in their first row, from all the others
     #[arg(long, value_name = "COLUMN", help_heading = "Table", conflicts_with_all = ["label_column", "text_column"])]
     pub(crate) target: Option<String>,
     /// What a column holds: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
