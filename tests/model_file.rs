@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use tamis_filter::{Document, Error, Filter, Keep, Kind, Model, Scratch, TrainOptions, Trainer};
+use tamis_filter::{
+    Column, ColumnKind, Document, Error, ExpectationMaximization, Filter, Keep, Kind, Likelihood, Model,
+    Parameters, Scoring, Scratch, TrainOptions, Trainer, Weighted,
+};
 
 use crate::support::root;
 
@@ -12,42 +15,89 @@ const TEXTS: [(&str, &str); 4] = [
     ("metal", "iron and tin, tin and lead"),
     ("metal", "lead is a soft metal"),
 ];
+const MORE: [(&str, &str); 3] =
+    [("tree", "oak and ash"), ("tree", "an ash is a tree"), ("tree", "apples grow on a tree")];
 const QUESTION: &str = "is an apple softer than tin and lead";
+const ROWS: [(&str, [&str; 4]); 6] = [
+    ("bus", ["2.5", "yes", "sunny", "late again"]),
+    ("bus", ["3", "no", "cloudy", "on time"]),
+    ("bike", ["1.25", "no", "sunny", "lovely ride"]),
+    ("bike", ["", "no", "sunny", "flat tyre"]),
+    ("car", ["12", "yes", "", "traffic again"]),
+    ("car", ["9.5", "NA", "cloudy", "traffic jam"]),
+];
+const NAMES: [&str; 4] = ["miles", "raining", "sky", "notes"];
+const ROW: [(&str, &str); 4] = [("miles", "2"), ("raining", "yes"), ("sky", "?"), ("notes", "late traffic")];
 
-fn small_model() -> Model {
-    let mut trainer =
-        Trainer::new(TrainOptions { keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) }).unwrap();
-    for (label, text) in TEXTS {
-        trainer.add(label, Document::Text(text)).unwrap();
+fn train(options: TrainOptions, texts: &[(&str, &str)], unlabelled: &[&str]) -> Model {
+    let mut trainer = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options }).unwrap();
+    texts.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
+    unlabelled.iter().for_each(|text| trainer.add_unlabelled(Document::Text(text)).unwrap());
+    trainer.finish().unwrap()
+}
+
+fn table() -> Model {
+    let kinds = [ColumnKind::Gaussian, ColumnKind::Bernoulli, ColumnKind::Categorical, ColumnKind::Text];
+    let mut options = TrainOptions::new(Kind::Table);
+    options.recipe.columns =
+        NAMES.iter().zip(kinds).map(|(name, kind)| Column { name: (*name).into(), kind }).collect();
+    let mut trainer = Trainer::new(options).unwrap();
+    for (label, cells) in ROWS {
+        let fields: Vec<_> = NAMES.into_iter().zip(cells).collect();
+        trainer.add(label, Document::Fields(&fields)).unwrap();
     }
     trainer.finish().unwrap()
 }
 
+fn small_model() -> Model {
+    train(TrainOptions::new(Kind::Text), &TEXTS, &[])
+}
+
+/// A small model of every scoring, with a document to ask it about.
+fn models() -> Vec<(&'static str, Model, Document<'static>)> {
+    let three = [&TEXTS[..], &MORE].concat();
+    let by = |scoring| TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
+    let counts = Scoring::OneAgainstRest(Weighted { correction: None, ..Weighted::for_classes(3) });
+    let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });
+    let em = Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(6));
+    let text = Document::Text(QUESTION);
+    let unlabelled = ["tin is soft", "plums and pears"];
+    vec![
+        ("two", small_model(), text),
+        ("topics", train(TrainOptions::new(Kind::Text), &three, &[]), text),
+        ("topics-counts", train(by(counts), &three, &[]), text),
+        ("bernoulli", train(by(bayes(Likelihood::Bernoulli)), &three, &[]), text),
+        ("complement", train(by(bayes(Likelihood::ComplementNormalized)), &three, &[]), text),
+        ("em", train(by(em), &TEXTS, &unlabelled), text),
+        ("table", table(), Document::Fields(&ROW)),
+    ]
+}
+
 /// Opens, scores and verifies: an answer must be the right one, and some step must notice the damage.
-fn check_damaged(bytes: Vec<u8>, right: &tamis_filter::Score, what: &str) {
+fn check_damaged(bytes: Vec<u8>, question: Document<'_>, right: &tamis_filter::Score, what: &str) {
     let filter = match Filter::from_bytes(bytes) {
         Ok(filter) => filter,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    if let Ok(score) = filter.score_text(QUESTION, &mut Scratch::default()) {
+    if let Ok(score) = filter.score(question, &mut Scratch::default()) {
         assert_eq!(score, *right, "{what}: a wrong answer");
     }
-    let _ = filter.explain_text(QUESTION, &mut Scratch::default());
+    let _ = filter.explain(question, &mut Scratch::default());
     assert!(filter.verify().is_err(), "{what}: not noticed");
 }
 
 #[test]
 fn a_flipped_bit_anywhere_is_an_error_and_never_a_wrong_answer() {
-    let model = small_model();
-    let right = Filter::from_bytes(model.as_bytes().to_vec())
-        .unwrap()
-        .score_text(QUESTION, &mut Scratch::default())
-        .unwrap();
-    for at in 0..model.as_bytes().len() {
-        for flip in [0x01, 0x80, 0xFF] {
-            let mut bytes = model.as_bytes().to_vec();
-            bytes[at] ^= flip;
-            check_damaged(bytes, &right, &format!("byte {at} ^ {flip:#x}"));
+    for (name, model, question) in models() {
+        let filter = Filter::from_bytes(model.as_bytes().to_vec()).unwrap();
+        filter.verify().unwrap();
+        let right = filter.score(question, &mut Scratch::default()).unwrap();
+        for at in 0..model.as_bytes().len() {
+            for flip in [0x01, 0x80, 0xFF] {
+                let mut bytes = model.as_bytes().to_vec();
+                bytes[at] ^= flip;
+                check_damaged(bytes, question, &right, &format!("{name}, byte {at} ^ {flip:#x}"));
+            }
         }
     }
 }
@@ -121,9 +171,46 @@ fn check_answer(model: &Path, answer: &serde_json::Value) {
     let mut scratch = Scratch::default();
     let score = match filter.information().recipe.kind {
         Kind::Mail => filter.score_mail(question.as_bytes(), &mut scratch),
-        Kind::Text | Kind::Table => filter.score_text(question, &mut scratch),
+        Kind::Text => filter.score_text(question, &mut scratch),
+        Kind::Table => filter.score_fields(&ROW, &mut scratch),
     };
     let score = score.unwrap();
     assert_eq!(filter.label_of(&score), answer["label"].as_str().unwrap(), "{}", model.display());
     assert!((score.log_odds - answer["log_odds"].as_f64().unwrap()).abs() < 1e-9, "{}", model.display());
+}
+
+/// Writes the models of a new format, once: `cargo test --test tests -- --ignored write_models`.
+#[test]
+#[ignore = "writes into the repository"]
+fn write_models_of_this_format() {
+    let folder = root().join(format!("tests/data/formats/v{}", tamis_filter::FORMAT_VERSION));
+    std::fs::create_dir(&folder).unwrap();
+    let mut answers = serde_json::Map::new();
+    let mail = {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+        for (label, text) in TEXTS {
+            trainer.add(label, Document::Mail(format!("Subject: {label}\n\n{text}\n").as_bytes())).unwrap();
+        }
+        trainer.finish().unwrap()
+    };
+    let letter = Document::Mail(b"Subject: hello\n\nis tin softer than lead\n");
+    for (name, model, question) in models().into_iter().chain([("mail", mail, letter)]) {
+        let name = format!("{name}.tamis");
+        model.save(folder.join(&name)).unwrap();
+        let filter = model.into_filter().unwrap();
+        let score = filter.score(question, &mut Scratch::default()).unwrap();
+        let question = match question {
+            Document::Mail(raw) => std::str::from_utf8(raw).unwrap(),
+            Document::Text(text) => text,
+            // the row above
+            _ => "",
+        };
+        let label = filter.label_of(&score);
+        answers.insert(
+            name,
+            serde_json::json!({"question": question, "label": label, "log_odds": score.log_odds}),
+        );
+    }
+    let answers = serde_json::to_string_pretty(&answers).unwrap();
+    std::fs::write(folder.join("answers.json"), answers + "\n").unwrap();
 }

@@ -58,7 +58,7 @@ fn words(note: &str) -> Vec<&str> {
 }
 
 /// The values of a column in the rows of a class, or in all.
-fn values<'a>(column: usize, class: Option<&'a str>) -> impl Iterator<Item = &'a str> {
+fn values(column: usize, class: Option<&str>) -> impl Iterator<Item = &str> {
     let rows = TRIPS.iter().filter(move |row| class.is_none_or(|class| row[4] == class));
     rows.map(move |row| row[column]).filter(|cell| !is_missing(cell))
 }
@@ -403,6 +403,7 @@ fn what_is_not_for_tables_is_refused() {
         (&["--max-fpr", "1%"], "--max-fpr"),
         (&["--prior", "walk=0.1"], "--prior"),
         (&["--windows"], "--windows"),
+        (&["--unlabelled", "trips.csv"], "--unlabelled"),
         (&["--as", "text"], "--as text"),
         (&["--label-column", "mode"], "--target"),
         (&["--class-prior", "walk=1"], "--class-prior"),

@@ -14,3 +14,5 @@ mod score;
 mod sources;
 mod support;
 mod tables;
+mod theory_page;
+mod topics;

@@ -108,6 +108,16 @@ pub(crate) struct TrainArgs {
     /// Put the threshold so that at most this share of ham (0.5% or 0.005) is called spam, with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share)]
     pub(crate) max_fpr: Option<f64>,
+    /// Learn from the documents below this path as well, whose labels are not known, by expectation maximization: for
+    /// when few documents have labels
+    #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
+    pub(crate) unlabelled: Vec<String>,
+    /// How many labelled documents one without a label counts for [default: 1]
+    #[arg(long, value_name = "X", requires = "unlabelled", help_heading = "Documents without labels")]
+    pub(crate) lambda: Option<f64>,
+    /// The most iterations [default: 10]
+    #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
+    pub(crate) iterations: Option<usize>,
     /// Remember each document's terms (default for mail), so that it can be forgotten without being at hand
     #[arg(long, overrides_with = "no_documents")]
     pub(crate) documents: bool,

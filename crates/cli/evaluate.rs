@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{ClassId, Classes, Document, HeldOut, Online, Score, Scoring, Scratch, Trainer};
+use tamis_filter::{ClassId, Classes, Document, HeldOut, Keep, Online, Score, Scoring, Scratch, Trainer};
 use tamis_mail::Message;
 
 use crate::args::{EvaluateArgs, Order};
@@ -128,6 +128,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
     options.scoring = Some(args.scoring.scoring(&classes)?);
+    // folds take documents away again
+    options.keep = Keep::Vectors;
     if args.online && !matches!(options.scoring, Some(Scoring::Weighted(_))) {
         bail!("--online: expected two labels and weighted scoring");
     }

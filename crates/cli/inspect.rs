@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result};
 use serde_json::json;
 use tamis_filter::{
-    ClassPrior, ColumnKind, Decision, Filter, Information, Keep, Mixed, Moments, Parameters, Scoring,
-    Suspect, Temperature, Terms, TokenizerOptions, Weighted, positive_class,
+    ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments, Parameters,
+    Scoring, Suspect, Temperature, Terms, TokenizerOptions, Weighted, positive_class,
 };
 
 use crate::args::{InspectArgs, ModelArg};
@@ -111,6 +111,13 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
             let alphas = format!("alpha {}, of text {}", alpha.alpha(), text_alpha.alpha());
             writeln!(out, "likelihood  mixed, {alphas}, variance smoothing {var_smoothing:e}")?;
             writeln!(out, "prior       {}", describe_prior(&mixed.prior))?;
+        }
+        Scoring::ExpectationMaximization(settings) => {
+            let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
+            let without = information.totals.last().map_or(0, |t| t.documents);
+            writeln!(out, "likelihood  {likelihood} by expectation maximization, alpha {}", alpha.alpha())?;
+            writeln!(out, "unlabelled  {}, of weight {lambda}", counted(without, "document"))?;
+            writeln!(out, "prior       {}", describe_prior(&settings.options.prior))?;
         }
         Scoring::OneAgainstRest(weighted) => {
             writeln!(out, "likelihood  {}, one against the rest", describe_weighted(weighted))?;

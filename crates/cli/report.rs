@@ -154,6 +154,9 @@ impl Detection {
         self.add("FPR", "false_positive_rate", " %", 2, confusion.false_positive_rate(positive));
         self.add("FNR", "false_negative_rate", " %", 2, confusion.false_negative_rate(positive));
         self.add("LAM", "lam_percent", "%", 2, lam_percent(false_positives, negatives, missed, positives));
+        let right = self.scores.iter().filter(|(score, is_positive)| (*score > 0.0) == *is_positive).count();
+        let share = (!self.scores.is_empty()).then(|| right as f64 / self.scores.len() as f64);
+        self.add("accuracy at 0", "accuracy_at_0", "", 4, share);
         self.add("ROC AUC", "roc_auc", "", 6, roc_auc(&self.scores));
         self.resampled("1-ROCA", "one_minus_roc_auc_percent", "%", 4, one_minus_roc_auc_percent);
         self.resampled("missed at 0.1 % FPR", "missed_at_fpr_0.1_percent", " %", 2, |s| missed_at(s, 0.001));

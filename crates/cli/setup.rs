@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    ClassPrior, Classes, Counting, Decision, DecisionOptions, Filter, Kind, Likelihood, Mixed, Parameters,
-    Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Weighted, positive_class,
+    ClassPrior, Classes, Counting, Decision, DecisionOptions, ExpectationMaximization, Filter, Kind,
+    Likelihood, Mixed, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions,
+    Trainer, Weighted, positive_class,
 };
 
 use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
@@ -118,6 +119,44 @@ impl ScoringArgs {
             mixed.prior = class_prior(prior, classes)?;
         }
         Ok(Scoring::Mixed(mixed))
+    }
+
+    /// Expectation maximization, asked for by documents without a label.
+    pub(crate) fn expectation_maximization(
+        &self,
+        lambda: Option<f64>,
+        iterations: Option<usize>,
+        trainer: &Trainer,
+    ) -> Result<Scoring> {
+        let allowed = ScoringArgs {
+            likelihood: self.likelihood,
+            alpha: self.alpha,
+            class_prior: self.class_prior.clone(),
+            ..ScoringArgs::default()
+        };
+        if *self != allowed {
+            bail!("--unlabelled: expected no more than --likelihood, --alpha and --class-prior beside it");
+        }
+        let documents = trainer.n_documents() + trainer.n_unlabelled();
+        let mut settings = ExpectationMaximization::for_documents(documents);
+        match self.likelihood {
+            None | Some(LikelihoodName::Multinomial) => (),
+            Some(LikelihoodName::Bernoulli) => settings.options.likelihood = Likelihood::Bernoulli,
+            Some(_) => bail!("--unlabelled: expected a multinomial or bernoulli likelihood"),
+        }
+        match self.alpha {
+            None => (),
+            Some(Alpha::Given(alpha)) => {
+                settings.options.alpha = Smoothing::try_from(alpha).context("--alpha")?;
+            }
+            Some(Alpha::Auto) => bail!("--alpha auto: expected weighted scoring"),
+        }
+        if let Some(prior) = &self.class_prior {
+            settings.options.prior = class_prior(prior, trainer.classes())?;
+        }
+        settings.options.lambda = lambda.unwrap_or(settings.options.lambda);
+        settings.options.max_iterations = iterations.unwrap_or(settings.options.max_iterations);
+        Ok(Scoring::ExpectationMaximization(settings))
     }
 
     /// What `--alpha` means to `--estimate`.

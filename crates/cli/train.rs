@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{Error, Expected, Filter, Keep, Kind, Scoring, Trainer, positive_class};
+use tamis_filter::{
+    Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, Scoring, TrainOptions, Trainer,
+    positive_class,
+};
 use tamis_model::clopper_pearson;
 
 use crate::args::TrainArgs;
@@ -12,6 +15,7 @@ use crate::columns;
 use crate::corpus::Corpus;
 use crate::output::{counted, grouped, say};
 use crate::setup;
+use crate::sources::Item;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
@@ -31,16 +35,19 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         (_, true) => Keep::Digests,
         _ => options.keep,
     };
-    let finished = corpus.for_each(
-        &options.recipe.limits,
-        || Ok(Trainer::new(options.clone())?),
-        |trainer, item, document| Ok(trainer.add(item.label.as_deref().unwrap_or_default(), document)?),
-        |_, ()| Ok(()),
-    )?;
-    let mut trainers = finished.states.into_iter();
-    let mut trainer = trainers.next().map_or_else(|| Trainer::new(options.clone()), Ok)?;
-    for other in trainers {
-        trainer.merge(other)?;
+    if !args.unlabelled.is_empty() {
+        // what it will be is settled once all are counted
+        options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
+    }
+    let (mut trainer, mut unreadable) = learn(&corpus, &options, |trainer, item, document| {
+        trainer.add(item.label.as_deref().unwrap_or_default(), document)
+    })?;
+    let more = Corpus::find(&args.unlabelled, false, &args.input, Some(corpus.kind))?;
+    if !args.unlabelled.is_empty() {
+        let (unlabelled, failed) =
+            learn(&more, &options, |trainer, _, document| trainer.add_unlabelled(document))?;
+        trainer.merge(unlabelled)?;
+        unreadable += failed;
     }
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 {
@@ -52,6 +59,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
             bail!("--documents: expected columns of text only, whose terms can be remembered")
         }
         Scoring::Mixed(_) => args.scoring.mixed(trainer.classes())?,
+        _ if !args.unlabelled.is_empty() => {
+            args.scoring.expectation_maximization(args.lambda, args.iterations, &trainer)?
+        }
         _ => args.scoring.scoring(trainer.classes())?,
     };
     if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
@@ -76,7 +86,27 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     }
     model.save(&path)?;
     report(&path, &model.into_filter()?)?;
-    Ok(corpus.conclude(finished.unreadable))
+    Ok(corpus.conclude(unreadable))
+}
+
+/// Goes through a corpus with a trainer a thread; also returns how many documents could not be read.
+fn learn(
+    corpus: &Corpus<'_>,
+    options: &TrainOptions,
+    add: impl Fn(&mut Trainer, &Item, Document<'_>) -> tamis_filter::Result<()> + Sync,
+) -> Result<(Trainer, usize)> {
+    let finished = corpus.for_each(
+        &options.recipe.limits,
+        || Ok(Trainer::new(options.clone())?),
+        |trainer, item, document| Ok(add(trainer, item, document)?),
+        |_, ()| Ok(()),
+    )?;
+    let mut trainers = finished.states.into_iter();
+    let mut trainer = trainers.next().map_or_else(|| Trainer::new(options.clone()), Ok)?;
+    for other in trainers {
+        trainer.merge(other)?;
+    }
+    Ok((trainer, finished.unreadable))
 }
 
 /// A slip of the keyboard must not cost a file that has nothing to do with us.
@@ -97,6 +127,9 @@ fn refuse_what_is_not_for_tables(args: &TrainArgs) -> Result<()> {
     if recipe.content_only || recipe.windows.is_some() || !recipe.ignore_header.is_empty() {
         bail!("--content-only, --windows and --ignore-header: expected no --target beside them");
     }
+    if !args.unlabelled.is_empty() {
+        bail!("--unlabelled: expected no --target beside it");
+    }
     Ok(())
 }
 
@@ -108,10 +141,20 @@ fn report(path: &Path, filter: &Filter) -> Result<()> {
         .zip(information.totals)
         .map(|((_, label), totals)| format!("{} {label}", grouped(totals.documents)))
         .collect();
-    let documents = information.totals.iter().map(|t| t.documents).sum();
+    let labelled = &information.totals[..information.classes.len()];
+    let documents = labelled.iter().map(|t| t.documents).sum();
     let mut out = std::io::stdout().lock();
     let terms = counted(information.n_terms as u64, "term");
-    writeln!(out, "learned {} ({}): {terms}", counted(documents, "document"), classes.join(", "))?;
+    let unlabelled = match information.totals.get(information.classes.len()) {
+        Some(totals) => format!(" and {} without a label", grouped(totals.documents)),
+        None => String::new(),
+    };
+    writeln!(
+        out,
+        "learned {} ({}){unlabelled}: {terms}",
+        counted(documents, "document"),
+        classes.join(", ")
+    )?;
     writeln!(out, "wrote {} ({} kB)", path.display(), grouped(information.bytes.div_ceil(1000) as u64))?;
     if let Some(expectation) = expectation(filter) {
         writeln!(out, "{expectation}")?;
@@ -122,7 +165,7 @@ fn report(path: &Path, filter: &Filter) -> Result<()> {
 /// What to expect on documents like those learned, in words; nothing for models that do not tell.
 pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let information = filter.information();
-    if matches!(information.scoring, Scoring::NaiveBayes(_) | Scoring::Mixed(_)) {
+    if !matches!(information.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_)) {
         return None;
     }
     let is_mail = information.recipe.kind == Kind::Mail;

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tamis_model::{ClassesError, ObservationError, ParametersError, StatisticsError, TooLittleHam};
+use tamis_model::{ClassesError, EmError, ObservationError, ParametersError, StatisticsError, TooLittleHam};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
 use crate::recipe::Kind;
@@ -99,6 +99,8 @@ pub enum Error {
         /// Labels there are.
         got: usize,
     },
+    /// Documents without a label were given to a scoring that needs labels.
+    Unlabelled,
     /// Something that is there for weighted scoring was asked of naive Bayes.
     NotWeighted,
     /// The model outgrew what its file format can hold.
@@ -133,6 +135,8 @@ pub enum Error {
     Statistics(StatisticsError),
     /// The parameters cannot be used with these counts.
     Parameters(ParametersError),
+    /// Expectation maximization cannot begin, or go on.
+    Em(EmError),
     /// Real values whose moments no number holds.
     Observation(ObservationError),
 }
@@ -198,6 +202,12 @@ impl fmt::Display for Error {
                 write!(f, "expected documents of at least {expected} labels, got {got}")
             }
             Error::NotTwoLabels { got } => write!(f, "expected two labels, got {got}"),
+            Error::Unlabelled => {
+                write!(
+                    f,
+                    "expected a label of each document, or expectation maximization, got documents without one"
+                )
+            }
             Error::NotWeighted => write!(f, "expected weighted scoring, got naive Bayes"),
             Error::TooLarge { what, limit, got } => {
                 write!(f, "too many {what}: expected at most {limit}, got {got}")
@@ -215,6 +225,7 @@ impl fmt::Display for Error {
             Error::Vocabulary(e) => e.fmt(f),
             Error::Statistics(e) => e.fmt(f),
             Error::Parameters(e) => e.fmt(f),
+            Error::Em(e) => e.fmt(f),
             Error::Observation(e) => e.fmt(f),
         }
     }
@@ -238,4 +249,4 @@ macro_rules! from {
         }
     )*};
 }
-from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, TooLittleHam => TooLittleHam, ObservationError => Observation);
+from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, ObservationError => Observation, TooLittleHam => TooLittleHam);

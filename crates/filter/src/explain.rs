@@ -150,6 +150,12 @@ impl Filter {
                 }
                 Ok(Reasons { row: counted.whole(), intercept, contributions, values })
             }
+            Scorer::Expected(scorer) => {
+                let row = counted.whole();
+                let contributions = scorer.contributions(&self.store, row, [class, against])?;
+                let intercept = scorer.intercept([class, against]);
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+            }
         }
     }
 
@@ -165,8 +171,9 @@ impl Filter {
 
     /// In how many learned documents of each class a term occurs.
     fn document_frequencies(&self, id: TermId) -> Result<Vec<u64>> {
-        let mut frequencies = vec![0; self.classes().len()];
+        let mut frequencies = vec![0; self.store.header.totals.len()];
         self.store.for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
+        frequencies.truncate(self.classes().len());
         Ok(frequencies)
     }
 
@@ -201,6 +208,9 @@ impl Filter {
             }
             Scorer::NaiveBayes(bayes) => {
                 Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| over_rivals(weights, class)))
+            }
+            Scorer::Expected(scorer) => {
+                Ok(scorer.term_weights(&self.store, id, 1.0, weights)?.then(|| over_rivals(weights, class)))
             }
             Scorer::Mixed(scorer) => {
                 Ok(scorer.term_weights(&self.store, id, weights)?.then(|| over_rivals(weights, class)))

@@ -238,6 +238,10 @@ impl Filter {
                 let known_terms = bayes.joint_log_likelihood(&self.store, row, posterior)?;
                 Ok(likeliest(self.classes(), known_terms, posterior))
             }
+            Scorer::Expected(scorer) => {
+                let known_terms = scorer.scores(&self.store, row, posterior)?;
+                Ok(likeliest(self.classes(), known_terms, posterior))
+            }
             Scorer::OneAgainstRest(scorer) => {
                 let known_terms = scorer.scores(&self.store, row, posterior)?;
                 Ok(likeliest(self.classes(), known_terms, posterior))

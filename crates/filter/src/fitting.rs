@@ -1,16 +1,18 @@
 //! What is derived from counted documents: correction, held-out scores, calibration, thresholds.
 
 use rayon::prelude::*;
+use std::convert::Infallible;
+
 use tamis_model::{
-    ClassCorrection, ClassId, ClassWeight, Coefficient, Correction, Counts, FitError, HeldOutScores,
-    Labelled, OneAgainstRest, Platt, Smoothing, Statistics, StatisticsError, Temperature, WeightedLogOdds,
-    cross_fit, cross_fit_classes, fit_class_correction, fit_correction, leave_one_out, log_normalize,
-    threshold_for_fpr,
+    ClassCorrection, ClassId, ClassWeight, Coefficient, Correction, Counts, ExpectedNaiveBayes,
+    ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt, Smoothing, Statistics,
+    StatisticsError, Temperature, WeightedLogOdds, WeightedVector, cross_fit, cross_fit_classes,
+    fit_class_correction, fit_correction, leave_one_out, log_normalize, threshold_for_fpr,
 };
 use tamis_tokenizer::CountRow;
 
 use crate::error::{Error, Result};
-use crate::scoring::{Decision, DecisionOptions, Expected, Weighted};
+use crate::scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Weighted};
 
 /// Folds of the scores that calibration and thresholds are taken from.
 pub(crate) const FOLDS: usize = 10;
@@ -25,6 +27,7 @@ pub(crate) struct Fitted {
     pub(crate) held_out: Vec<Option<f64>>,
     pub(crate) decision: Decision,
     pub(crate) temperature: Temperature,
+    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
 }
 
@@ -33,6 +36,8 @@ pub(crate) enum Fit {
     None,
     Two(Correction, Vec<Coefficient>),
     Many(ClassCorrection, Vec<Vec<ClassWeight>>),
+    /// No correction: the counts that documents without a label are expected to have, and the others.
+    Expected(ExpectedStatistics),
 }
 
 impl Fitted {
@@ -42,6 +47,7 @@ impl Fitted {
         held_out: Vec::new(),
         decision: Decision::PLAIN,
         temperature: Temperature::IDENTITY,
+        expected_model: None,
         expected: None,
     };
 }
@@ -79,6 +85,30 @@ pub(crate) fn fit_classes(
         expected: expect_right(&all),
         ..Fitted::NONE
     })
+}
+
+/// Fits to documents of which those of the class after the last have no label.
+pub(crate) fn maximize_expectation(
+    ExpectationMaximization { options, transform }: &ExpectationMaximization,
+    statistics: &Statistics,
+    n_classes: usize,
+    documents: &[Labelled<'_>],
+) -> Result<Fitted> {
+    let all: u64 = statistics.totals().iter().map(|t| t.documents).sum();
+    let df = |term| Ok(statistics.document_frequency(term));
+    let weigh = |document: &Labelled<'_>| {
+        let mut weights = WeightedVector::default();
+        let Ok::<(), Infallible>(()) = transform.apply(document.row, all, df, &mut weights);
+        (document.class, weights)
+    };
+    let copies = documents.iter().flat_map(|d| std::iter::repeat_n(d, d.multiplicity as usize));
+    let weighted: Vec<_> = copies.map(weigh).collect();
+    let is_labelled = |class: ClassId| usize::from(class) < n_classes;
+    let (labelled, unlabelled): (Vec<_>, Vec<_>) =
+        weighted.iter().map(|(class, weights)| (*class, weights.row())).partition(|(c, _)| is_labelled(*c));
+    let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
+    let em = options.fit(n_classes, &labelled, &unlabelled)?;
+    Ok(Fitted { correction: Fit::Expected(em.statistics), expected_model: Some(em.model), ..Fitted::NONE })
 }
 
 /// A held-out document as calibration takes it: scores, known terms, true class.

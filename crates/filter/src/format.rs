@@ -12,7 +12,7 @@ mod v1;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassTotals, Classes, Summary, Temperature};
+use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, Temperature};
 
 use crate::blocks::{self, Section};
 use crate::error::{Error, Result};
@@ -53,6 +53,8 @@ pub(crate) struct Header {
     pub(crate) decision: Decision,
     /// From scores to probabilities, where there are more.
     pub(crate) temperature: Temperature,
+    /// What expectation maximization ended in; the weights of terms are in the `correction` section.
+    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
     /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
     pub(crate) lengths: [u64; N_SECTIONS],

@@ -55,15 +55,16 @@ pub use model::Model;
 pub use online::Online;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 pub use scorer::positive_class;
-pub use scoring::{Decision, DecisionOptions, Expected, Mixed, Scoring, Weighted};
+pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring, Weighted};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
 pub use validation::HeldOut;
 
 pub use tamis_mail::Limits;
 pub use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, FeatureLimits,
-    GaussianStatistics, Likelihood, Moments, Parameters, Platt, Select, Smoothing, Temperature,
+    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, EmOptions,
+    FeatureLimits, GaussianStatistics, Likelihood, Moments, Parameters, Platt, Select, Smoothing,
+    Temperature, Transform,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

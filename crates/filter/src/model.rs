@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_model::{ClassCorrection, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics};
+use tamis_model::{Cell, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
@@ -16,9 +16,9 @@ use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
-use crate::scoring::{DecisionOptions, Scoring, Weighted};
+use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring, Weighted};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
-use crate::trainer::{Keep, Learned, Terms, Trainer};
+use crate::trainer::{Keep, Learned, Terms, Trainer, UNLABELLED};
 
 impl Trainer {
     /// The model of everything learned.
@@ -30,17 +30,31 @@ impl Trainer {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
+        let statistics = match self.n_unlabelled() {
+            0 => self.statistics,
+            _ => with_unlabelled(&self.statistics, &self.unlabelled)?,
+        };
         let mut order = self.vocabulary.canonical_order();
         // Terms of documents that were refused have no counts, and so no place in the vocabulary.
-        order.retain(|id| self.statistics.cells(*id).next().is_some());
+        order.retain(|id| statistics.cells(*id).next().is_some());
         let mut canonical = vec![0; self.vocabulary.len()];
         for (new, old) in order.iter().enumerate() {
             canonical[*old as usize] = new as TermId;
         }
-        let statistics = self.statistics.permuted(&order);
-        let documents = distinct(self.documents, &canonical)?;
-        let scoring = self.options.scoring_for(self.classes.len());
+        let n_classes = self.classes.len();
+        let has_unlabelled = statistics.totals().len() > n_classes;
+        let statistics = statistics.permuted(&order);
+        let mut documents = distinct(self.documents, &canonical)?;
+        documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
+        let all = statistics.totals().iter().map(|t| t.documents).sum();
+        let scoring = match (&self.options.scoring, has_unlabelled) {
+            (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
+            _ => self.options.scoring_for(n_classes),
+        };
         scoring.check(&self.options.recipe, self.options.keep)?;
+        if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
+            return Err(Error::Unlabelled);
+        }
         let n_terms = order.len();
         let fitted = match &scoring {
             Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
@@ -52,12 +66,22 @@ impl Trainer {
                 let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
                 fitting::fit_classes(weighted, &statistics, n_terms as u64, &rows)?
             }
+            Scoring::ExpectationMaximization(settings) => {
+                let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
+                fitting::maximize_expectation(settings, &statistics, n_classes, &rows)?
+            }
         };
         let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
         let correction = match &fitted.correction {
             Fit::None => Vec::new(),
             Fit::Two(correction, _) => correction_section(correction, n_terms)?,
-            Fit::Many(correction, _) => class_correction_section(correction, n_terms)?,
+            Fit::Many(correction, _) => {
+                weights_section(n_terms, |id| correction.weights(id).map(|w| (w.class, w.units)))?
+            }
+            Fit::Expected(weights) => {
+                let bits = |weight: f64| (weight as f32).to_bits() as i32;
+                weights_section(n_terms, |id| weights.weights(id).map(move |(class, w)| (class, bits(w))))?
+            }
         };
         let keep = self.options.keep;
         let table = match &scoring {
@@ -81,6 +105,7 @@ impl Trainer {
             totals: statistics.totals().to_vec(),
             decision: fitted.decision,
             temperature: fitted.temperature,
+            expected_model: fitted.expected_model,
             expected: fitted.expected,
             lengths: sections.map(|s| s.len() as u64),
         };
@@ -88,6 +113,18 @@ impl Trainer {
         Scorer::new(&header)?;
         Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
     }
+}
+
+/// The counts of labelled documents, and in a class after theirs those of documents without a label.
+fn with_unlabelled(labelled: &Statistics, unlabelled: &Statistics) -> Result<Statistics> {
+    let class = labelled.totals().len() as ClassId;
+    let totals = labelled.totals().iter().chain(unlabelled.totals());
+    let mut all = Statistics::with_documents(totals.map(|t| t.documents));
+    for term in 0..labelled.n_terms().max(unlabelled.n_terms()) as TermId {
+        let cells = unlabelled.cells(term).map(|cell| Cell { class, ..cell });
+        labelled.cells(term).chain(cells).try_for_each(|cell| all.push_cell(term, cell))?;
+    }
+    Ok(all)
 }
 
 /// A document with canonical ids.
@@ -221,15 +258,18 @@ fn correction_section(correction: &Correction, n_terms: usize) -> Result<Vec<u8>
 }
 
 /// The ends of all terms, then the weights of each.
-fn class_correction_section(correction: &ClassCorrection, n_terms: usize) -> Result<Vec<u8>> {
+fn weights_section<W: Iterator<Item = (ClassId, i32)>>(
+    n_terms: usize,
+    weights_of: impl Fn(TermId) -> W,
+) -> Result<Vec<u8>> {
     let (mut ends, mut weights, mut n_weights) = (Vec::new(), Vec::new(), 0u64);
     for id in 0..n_terms as TermId {
-        for weight in correction.weights(id) {
-            let record = WeightRecord { class: weight.class.into(), units: weight.units.into() };
+        for (class, value) in weights_of(id) {
+            let record = WeightRecord { class: class.into(), value: value.into() };
             weights.extend_from_slice(record.as_bytes());
             n_weights += 1;
         }
-        ends.extend_from_slice(&limited("weights of the correction", n_weights)?.to_le_bytes());
+        ends.extend_from_slice(&limited("weights", n_weights)?.to_le_bytes());
     }
     ends.append(&mut weights);
     Ok(ends)
@@ -241,7 +281,7 @@ fn document_sections(documents: &[Distinct], fitted: &Fitted, keep: Keep) -> Res
         if keep == Keep::Vectors {
             match &fitted.correction {
                 Fit::Many(_, coefficients) => encode_coefficients(&coefficients[i], &mut vectors),
-                Fit::None | Fit::Two(..) => (),
+                Fit::None | Fit::Two(..) | Fit::Expected(_) => (),
             }
             encode_vector(document.vector.row(), &mut vectors);
         }

@@ -18,7 +18,7 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<Weighted> {
     }
     match options.scoring_for(2) {
         Scoring::Weighted(weighted) => Ok(weighted),
-        Scoring::NaiveBayes(_) | Scoring::OneAgainstRest(_) | Scoring::Mixed(_) => Err(Error::NotWeighted),
+        _ => Err(Error::NotWeighted),
     }
 }
 

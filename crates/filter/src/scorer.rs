@@ -1,8 +1,8 @@
 //! A model's scoring, ready to run over its counts.
 
 use tamis_model::{
-    COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, NaiveBayes, OneAgainstRest, Temperature,
-    WeightedLogOdds, corrected,
+    COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, ExpectedNaiveBayes, NaiveBayes,
+    OneAgainstRest, Temperature, Transform, WeightedLogOdds, WeightedVector, corrected,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -31,6 +31,7 @@ pub(crate) enum Scorer {
     Weighted(WeightedScorer),
     NaiveBayes(NaiveBayes),
     OneAgainstRest(TopicScorer),
+    Expected(ExpectedScorer),
     Mixed(Box<MixedScorer>),
 }
 
@@ -61,6 +62,9 @@ impl Scorer {
                 let mix = weighted.correction.map(|options| options.mix);
                 Ok(Scorer::OneAgainstRest(TopicScorer { scorer, mix, temperature: header.temperature }))
             }
+            Scoring::ExpectationMaximization(settings) => {
+                Ok(Scorer::Expected(ExpectedScorer::new(header, settings.transform)?))
+            }
             Scoring::Mixed(settings) => {
                 let table = header.table.as_ref();
                 let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
@@ -68,6 +72,82 @@ impl Scorer {
                 Ok(Scorer::Mixed(Box::new(scorer)))
             }
         }
+    }
+}
+
+/// Naive Bayes from documents with and without labels.
+pub(crate) struct ExpectedScorer {
+    model: ExpectedNaiveBayes,
+    transform: Transform,
+    /// Documents with and without labels.
+    documents: u64,
+}
+
+impl ExpectedScorer {
+    fn new(header: &Header, transform: Transform) -> Result<Self> {
+        let model = header.expected_model.clone();
+        let model = model.ok_or_else(|| Error::inconsistent("header", "an expected model", "none"))?;
+        if model.n_classes() != header.classes.len() || !model.is_consistent() {
+            return Err(Error::inconsistent("header", header.classes.len(), model.n_classes()));
+        }
+        let documents = header.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
+        Ok(ExpectedScorer { model, transform, documents })
+    }
+
+    /// Writes the joint log-likelihoods to `out`; returns how many terms are known.
+    pub(crate) fn scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        self.model.joint_log_likelihood(store, self.weights(store, row)?.row(), out)
+    }
+
+    /// What is said before any term, of a class against another.
+    pub(crate) fn intercept(&self, [of, against]: [ClassId; 2]) -> f64 {
+        let intercept =
+            |class: ClassId| self.model.intercept().get(usize::from(class)).copied().unwrap_or(0.0);
+        intercept(of) - intercept(against)
+    }
+
+    /// What every known term of a row adds to the log-odds of a class against another.
+    pub(crate) fn contributions(
+        &self,
+        store: &Store,
+        row: CountRow<'_>,
+        classes: [ClassId; 2],
+    ) -> Result<Vec<(TermId, f64)>> {
+        let weights = self.weights(store, row)?;
+        let mut contributions = Vec::new();
+        let mut joint = Vec::new();
+        for (id, weight) in weights.row().iter() {
+            if self.term_weights(store, id, weight, &mut joint)? {
+                let [of, against] = classes.map(|class| joint[usize::from(class)]);
+                contributions.push((id, of - against));
+            }
+        }
+        Ok(contributions)
+    }
+
+    /// What a term of this weight adds to the joint log-likelihood of each class, in `out`; nothing if it is unknown.
+    pub(crate) fn term_weights(
+        &self,
+        store: &Store,
+        id: TermId,
+        weight: f64,
+        out: &mut Vec<f64>,
+    ) -> Result<bool> {
+        let lone = WeightedVector::from_pairs([(id, weight)]).unwrap_or_default();
+        let known = self.model.joint_log_likelihood(store, lone.row(), out)? > 0;
+        out.iter_mut().zip(self.model.intercept()).for_each(|(joint, intercept)| *joint -= intercept);
+        Ok(known)
+    }
+
+    fn weights(&self, store: &Store, row: CountRow<'_>) -> Result<WeightedVector> {
+        let df = |term| {
+            let mut df = 0;
+            store.for_each_cell(term, |cell| df += u64::from(cell.df))?;
+            Ok::<u64, Error>(df)
+        };
+        let mut weights = WeightedVector::default();
+        self.transform.apply(row, self.documents, df, &mut weights)?;
+        Ok(weights)
     }
 }
 

@@ -1,8 +1,11 @@
 //! How counts become a score, and a score a decision.
 
+use std::num::NonZeroU32;
+
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    ClassPrior, CorrectionOptions, Counting, FeatureLimits, Likelihood, Parameters, Platt, Smoothing,
+    ClassPrior, CorrectionOptions, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Platt,
+    Smoothing, Transform,
 };
 
 use crate::columns::{Column, ColumnKind};
@@ -21,9 +24,30 @@ pub enum Scoring {
     /// [`Weighted`](Scoring::Weighted) for any number of classes: the log-odds of each against all others, corrected,
     /// and calibrated by a temperature. The default for more than two.
     OneAgainstRest(Weighted),
+    /// Naive Bayes by expectation maximization, from documents with and without labels.
+    ExpectationMaximization(ExpectationMaximization),
     /// Naive Bayes of a table, each column with a likelihood of its own. The default for a table, unless all its columns
     /// are text.
     Mixed(Mixed),
+}
+
+/// The settings of [`Scoring::ExpectationMaximization`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ExpectationMaximization {
+    /// The likelihood (multinomial or Bernoulli), its smoothing and prior, and how it goes about it.
+    pub options: EmOptions,
+    /// How counts become the weights that the multinomial likelihood is of.
+    pub transform: Transform,
+}
+
+impl ExpectationMaximization {
+    /// The default for so many documents, with and without labels: log tf, idf and length 5, of terms that five documents
+    /// contain where there are 10,000, and fewer where there are fewer.
+    pub fn for_documents(documents: u64) -> Self {
+        let min_df = (documents / 2_000).clamp(1, 5);
+        let transform = Transform { min_df, norm: NonZeroU32::new(5), ..Transform::default() };
+        ExpectationMaximization { options: EmOptions::default(), transform }
+    }
 }
 
 /// The settings of [`Scoring::Mixed`]. Real values are normally distributed within a class, with the maximum likelihood

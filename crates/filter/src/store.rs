@@ -38,13 +38,14 @@ pub(crate) struct CellRecord {
     pub(crate) tf: U32,
 }
 
-/// A cell of the `correction` section for many classes. The cells come after the ends of all terms (a `u32` each, counted
-/// in cells), by term and class.
+/// A cell of the `correction` section for many classes: a fixed-point weight of the correction, or the bits of an `f32`,
+/// the weight that expectation maximization found. The cells come after the ends of all terms (a `u32` each, counted in
+/// cells), by term and class.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
 #[repr(C)]
 pub(crate) struct WeightRecord {
     pub(crate) class: U16,
-    pub(crate) units: I32,
+    pub(crate) value: I32,
 }
 
 /// What a model says of itself.
@@ -106,7 +107,10 @@ impl Store {
         entries::<DocumentRecord>(&documents)?;
         check_correction(&header.scoring, &correction, n_terms)?;
         header.decision.check()?;
-        if header.totals.len() != header.classes.len() {
+        // Documents without a label are counted in a class of their own.
+        let unlabelled = usize::from(matches!(header.scoring, Scoring::ExpectationMaximization(_)));
+        let classes = header.classes.len()..=header.classes.len() + unlabelled;
+        if !classes.contains(&header.totals.len()) {
             return Err(Error::inconsistent("header", header.classes.len(), header.totals.len()));
         }
         if u32::try_from(n_terms).is_err() {
@@ -240,7 +244,7 @@ impl Store {
 
     fn n_weights(&self) -> usize {
         match self.header.scoring {
-            Scoring::OneAgainstRest(_) if self.correction.len() > 0 => {
+            Scoring::OneAgainstRest(_) | Scoring::ExpectationMaximization(_) if self.correction.len() > 0 => {
                 (self.correction.len() - self.n_terms * size_of::<U32>()) / size_of::<WeightRecord>()
             }
             _ => self.correction.len() / size_of::<I32>(),
@@ -351,7 +355,7 @@ impl Store {
 
     /// Digests strictly increasing, as many documents of each class as counted, their terms adding up to the counts.
     fn verify_documents(&self, statistics: &Statistics) -> Result<()> {
-        let n_classes = self.header.classes.len();
+        let n_classes = self.header.totals.len();
         let mut documents = vec![0u64; n_classes];
         let mut counted = Statistics::new(n_classes);
         let (mut correction, mut class_correction) = (Correction::new(), ClassCorrection::new());
@@ -402,10 +406,13 @@ impl Store {
 
     /// The weights of a term are what the documents' coefficients add up to.
     fn verify_correction(&self, id: TermId, two: &Correction, many: &ClassCorrection) -> Result<()> {
+        if let Scoring::ExpectationMaximization(_) = self.header.scoring {
+            return self.for_each_weight(id, |_, _| ());
+        }
         if let Scoring::OneAgainstRest(_) = self.header.scoring {
             let weights = self.weights(id)?.iter();
             let got: Vec<_> =
-                weights.map(|w| ClassWeight { class: w.class.get(), units: w.units.get() }).collect();
+                weights.map(|w| ClassWeight { class: w.class.get(), units: w.value.get() }).collect();
             let expected: Vec<_> = many.weights(id).collect();
             if got != expected {
                 let debug = |weights| format!("{weights:?}");
@@ -425,7 +432,10 @@ impl Store {
 /// What naive Bayes needs of the counts besides those of single terms.
 pub(crate) fn summarize(scoring: &Scoring, statistics: &Statistics) -> Option<Summary> {
     match scoring {
-        Scoring::Weighted(_) | Scoring::OneAgainstRest(_) | Scoring::Mixed(_) => None,
+        Scoring::Weighted(_)
+        | Scoring::OneAgainstRest(_)
+        | Scoring::ExpectationMaximization(_)
+        | Scoring::Mixed(_) => None,
         Scoring::NaiveBayes(parameters) => {
             let Ok(summary) = parameters.summarize(statistics);
             Some(summary)
@@ -445,7 +455,7 @@ impl Counts for Store {
     }
 
     fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
-        let n_classes = self.header.classes.len();
+        let n_classes = self.header.totals.len();
         for cell in self.cells(term)? {
             let cell = Cell { class: cell.class.get(), df: cell.df.get(), tf: cell.tf.get() };
             if usize::from(cell.class) >= n_classes {
@@ -461,9 +471,17 @@ impl ClassWeights for Store {
     type Error = Error;
 
     fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        for weight in self.weights(term)? {
-            let weight = ClassWeight { class: weight.class.get(), units: weight.units.get() };
-            visit(weight.class, weight.value());
+        let expected = self.header.expected_model.is_some();
+        for record in self.weights(term)? {
+            let (class, value) = (record.class.get(), record.value.get());
+            let weight = match expected {
+                true => f64::from(f32::from_bits(value as u32)),
+                false => ClassWeight { class, units: value }.value(),
+            };
+            if expected && !(weight.is_finite() && weight >= 0.0) {
+                return Err(Error::inconsistent("correction", "weights that are not negative", weight));
+            }
+            visit(class, weight);
         }
         Ok(())
     }
@@ -473,7 +491,7 @@ impl ClassWeights for Store {
 fn check_correction(scoring: &Scoring, section: &Section, n_terms: usize) -> Result<()> {
     let length = section.len();
     let (fits, expected) = match scoring {
-        Scoring::OneAgainstRest(_) => {
+        Scoring::OneAgainstRest(_) | Scoring::ExpectationMaximization(_) => {
             let weights = length.checked_sub(n_terms * size_of::<U32>());
             (
                 weights.is_some_and(|n| n.is_multiple_of(size_of::<WeightRecord>())),

@@ -54,6 +54,9 @@ impl TrainOptions {
     }
 }
 
+/// The class of a document without a label: one that no label can have.
+pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
+
 /// Terms with the trainer's own ids and their counts, ordered by fingerprint.
 pub(crate) type Terms = Box<[(TermId, u32)]>;
 
@@ -89,6 +92,8 @@ pub struct Trainer {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) classes: Classes,
     pub(crate) statistics: Statistics,
+    /// The counts of documents without a label, of which all are of one class.
+    pub(crate) unlabelled: Statistics,
     pub(crate) documents: Vec<Learned>,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
@@ -109,15 +114,21 @@ impl Trainer {
             vocabulary: Vocabulary::new(),
             classes: Classes::new(Vec::<String>::new())?,
             statistics: Statistics::new(0),
+            unlabelled: Statistics::new(1),
             documents: Vec::new(),
             missing,
             counted: Counted::default(),
         })
     }
 
-    /// Documents seen, those given several times counted as often.
+    /// Labelled documents seen, those given several times counted as often.
     pub fn n_documents(&self) -> u64 {
         self.statistics.totals().iter().map(|t| t.documents).sum()
+    }
+
+    /// Documents without a label seen.
+    pub fn n_unlabelled(&self) -> u64 {
+        self.unlabelled.totals()[0].documents
     }
 
     /// The labels seen.
@@ -156,10 +167,27 @@ impl Trainer {
     /// If the document is of the wrong kind, a cell of a row not what its column holds, the label not acceptable or a
     /// count overflows; nothing is learned then.
     pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
+        self.learn(Some(label), document)
+    }
+
+    /// Learns from one document whose label is not known; needs [`Scoring::ExpectationMaximization`], which is the
+    /// default once there are such documents.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
+        self.learn(None, document)
+    }
+
+    fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         let group = self.count(document)?;
-        let class = self.class_of(label)?;
+        let class = label.map(|label| self.class_of(label)).transpose()?;
         let whole = self.counted.whole();
-        self.statistics.observe(class, whole)?;
+        match class {
+            Some(class) => self.statistics.observe(class, whole)?,
+            None => self.unlabelled.observe(0, whole)?,
+        }
+        let class = class.unwrap_or(UNLABELLED);
         let terms = by_fingerprint(whole, &self.vocabulary);
         let reals = self.counted.reals();
         let digest = digest(self.options.recipe.version, &terms, reals, &self.vocabulary);
@@ -196,7 +224,8 @@ impl Trainer {
         }
         let class = self.classes.insert(label)?;
         self.statistics.insert_class(class);
-        self.documents.iter_mut().filter(|d| d.class >= class).for_each(|d| d.class += 1);
+        let moved = |d: &&mut Learned| d.class >= class && d.class != UNLABELLED;
+        self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
         Ok(class)
     }
 
@@ -216,6 +245,7 @@ impl Trainer {
         }
         let terms = self.vocabulary.merge(&other.vocabulary)?;
         self.statistics.merge_mapped(&other.statistics, &terms)?;
+        self.unlabelled.merge_mapped(&other.unlabelled, &terms)?;
         for document in &mut other.documents {
             let ids = document.terms.iter_mut().chain(document.windows.iter_mut().flatten());
             ids.for_each(|(id, _)| *id = terms[*id as usize]);

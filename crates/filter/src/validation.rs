@@ -104,6 +104,7 @@ impl Trainer {
                 });
                 Ok(self.validate_many(&documents, scored, |group| temperatures[group as usize]))
             }
+            Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
             Scoring::NaiveBayes(parameters) => {
                 let scored = cross_fit_bayes(&parameters, &self.statistics, &documents, folds)?;
                 Ok(self.validate_many(&documents, scored, |_| Temperature::IDENTITY))

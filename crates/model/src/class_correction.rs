@@ -138,7 +138,8 @@ pub fn fit_class_correction(
         |(i, d): (usize, &Labelled<'_>)| std::iter::repeat_n(i, d.multiplicity.min(MAX_COPIES) as usize);
     let mut order: Vec<usize> = documents.iter().enumerate().flat_map(copies).collect();
     let mut random = SplitMix64::new(options.seed);
-    let mut fit = Fit { options, correction: ClassCorrection::new(), values: vec![0.0; scorer.n_classes()] };
+    let values = vec![0.0; scorer.n_classes()];
+    let mut fit = Fit { options, correction: ClassCorrection::new(), values, steps: Vec::new() };
     let mut coefficients = vec![Vec::new(); documents.len()];
     for _ in 0..options.passes {
         random.shuffle(&mut order);
@@ -161,7 +162,7 @@ impl Lesson {
     fn new(scorer: &OneAgainstRest, counts: &Statistics, document: &Labelled<'_>) -> Lesson {
         let mut scores = Vec::new();
         let Ok(_) = scorer.scores_left_out(counts, document.row, document.class, &mut scores);
-        let mut ranked: Vec<(ClassId, f64)> = (0..).zip(scores).collect();
+        let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
         if ranked.len() > RIVALS {
             // the own class first, whatever its score
             ranked.sort_by(|a, b| {
@@ -180,6 +181,8 @@ struct Fit<'a> {
     correction: ClassCorrection,
     /// What the correction adds to the score of each class, before scaling; zeros between documents.
     values: Vec<f64>,
+    /// What the document teaches each class; empty between documents.
+    steps: Vec<ClassWeight>,
 }
 
 impl Fit<'_> {
@@ -206,12 +209,17 @@ impl Fit<'_> {
             let step = self.options.rate * error * lesson.scale * f64::from(ClassWeight::ONE);
             // the cast saturates, and takes the NaN of options that were not checked to 0
             let step = ClassWeight { class, units: step.round() as i32 };
-            self.correction.add(document.row, step)?;
+            self.steps.push(step);
             match coefficients.binary_search_by_key(&class, |c| c.class) {
                 Ok(at) => coefficients[at].units = coefficients[at].units.wrapping_add(step.units),
                 Err(at) => coefficients.insert(at, step),
             }
         }
+        // term by term, because a term's weights lie together
+        for &term in document.row.ids() {
+            self.steps.iter().try_for_each(|step| self.correction.cells.add(term, *step))?;
+        }
+        self.steps.clear();
         self.values.fill(0.0);
         Ok(())
     }

@@ -36,6 +36,13 @@ impl Complement {
         }
     }
 
+    /// Adds as many features that no class has.
+    pub(crate) fn add_uncounted(&mut self, n: u64) {
+        if n > 0 {
+            *self.features.entry(0).or_default() += n;
+        }
+    }
+
     /// The sum of `ln(count outside the class + alpha)` over the features, one a class. First the features as if
     /// no class had them, which is the same for all classes, then what each class changes.
     pub(crate) fn log_counts<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = f64> + 'a {
@@ -70,5 +77,33 @@ impl Complement {
             && tokens(&self.features) == all
             && all.is_some()
             && self.classes.iter().zip(totals).all(fits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_tokenizer::CountVector;
+
+    use crate::{Likelihood, NaiveBayes, Parameters, Statistics};
+
+    #[test]
+    fn weights_add_up_to_one_with_features_that_were_never_counted() {
+        let mut statistics = Statistics::new(2);
+        for (class, pairs) in [(0, [(0, 3), (1, 1)]), (1, [(0, 1), (1, 5)])] {
+            statistics.observe(class, CountVector::from_pairs(pairs).unwrap().row()).unwrap();
+        }
+        let likelihood = Likelihood::ComplementNormalized;
+        let parameters = Parameters { likelihood, ..Parameters::default() };
+        let Ok(summary) = parameters.summarize_terms(&statistics, 0..2, 4);
+        let model = NaiveBayes::new(&parameters, &summary).unwrap();
+        // alpha 1, four features: outside class 0 there are counts of 1, 5, 0 and 0, outside class 1 of 3, 1, 0 and 0
+        for (class, counts) in [(0, [1.0, 5.0]), (1, [3.0, 1.0f64])] {
+            let log_total = (counts[0] + counts[1] + 4.0).ln();
+            let sum = 4.0 * log_total - (counts[0] + 1.0).ln() - (counts[1] + 1.0).ln();
+            for (term, count) in (0..).zip(counts) {
+                let weight = model.feature_log_prob(&statistics, term, class).unwrap().unwrap();
+                assert!((weight - (log_total - (count + 1.0).ln()) / sum).abs() < 1e-12, "{weight}");
+            }
+        }
     }
 }

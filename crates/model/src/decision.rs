@@ -78,7 +78,7 @@ impl CostMatrix {
     /// The decision that costs least on average; of equally good ones the lowest.
     pub fn least_expected_loss(&self, probabilities: &[f64]) -> ClassId {
         let mut best = (0, f64::INFINITY);
-        for (class, loss) in (0..).zip(self.expected_losses(probabilities)) {
+        for (class, loss) in (0..=ClassId::MAX).zip(self.expected_losses(probabilities)) {
             if loss < best.1 {
                 best = (class, loss);
             }

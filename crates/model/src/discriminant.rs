@@ -71,9 +71,6 @@ impl DiscriminantParameters {
     pub fn fit(&self, statistics: &ScatterStatistics) -> Result<LinearDiscriminant, ParametersError> {
         self.regularization.check()?;
         let documents: Vec<f64> = statistics.documents().map(|n| n as f64).collect();
-        if documents.is_empty() {
-            return Err(ParametersError::NoClasses);
-        }
         let class_log_prior = self.prior.log_prior_of(&documents)?;
         let mut covariance = statistics.covariance();
         self.regularization.apply(&mut covariance);
@@ -205,13 +202,15 @@ pub struct Hyperplane {
 }
 
 impl Hyperplane {
-    /// The log-odds (nats) of a vector: positive for the positive class, 0 on the boundary.
+    /// The log-odds (nats) of a vector: positive for the positive class, 0 on the boundary. Never NaN: where
+    /// evidence beyond the range of `f64` meets from both sides it is 0, undecided.
     ///
     /// # Errors
     /// Another number of values than weights; a value that is not finite or above 1e150 in magnitude.
     pub fn decision_function(&self, x: &[f64]) -> Result<f64, ObservationError> {
         check(x, self.weights.len())?;
-        Ok(dot(&self.weights, x) + self.bias)
+        let log_odds = dot(&self.weights, x) + self.bias;
+        Ok(if log_odds.is_nan() { 0.0 } else { log_odds })
     }
 }
 
@@ -315,6 +314,15 @@ mod tests {
         assert_eq!(model.predict(&[0.0]), Err(ObservationError::Features { expected: 2, got: 1 }));
         model.predict_log_proba(&[1e150, -1e150], &mut out).unwrap();
         assert!(out.iter().all(|p| *p <= 0.0), "{out:?}");
+        // features so small that the distance of others is beyond all numbers
+        let tiny = learned(&ROWS.map(|(class, x)| (class, x.map(|x| x * 1e-160))));
+        let model = fit(&tiny, Regularization::None).unwrap();
+        let boundary = model.decision_boundary(0, 1).unwrap();
+        for x in [[1e150, 1e150], [1e150, -1e150], [-1e150, 0.0]] {
+            assert!(!boundary.decision_function(&x).unwrap().is_nan());
+            model.predict_proba(&x, &mut out).unwrap();
+            assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{out:?}");
+        }
         // a class that nothing is known of is as all are
         let prior = ClassPrior::Smoothed;
         let parameters = DiscriminantParameters { prior, regularization: Regularization::None };

@@ -84,7 +84,7 @@ impl Dirichlet {
         normalized(self.add(counts, |alpha| alpha - 1.0)?)
     }
 
-    /// The mean of the posterior, `(n_k + alpha_k) / (n + A)`: never 0.
+    /// The mean of the posterior, `(n_k + alpha_k) / (n + A)`: never 0, rounding apart.
     ///
     /// # Errors
     /// Another number of counts than of parameters.

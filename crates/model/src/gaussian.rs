@@ -117,9 +117,9 @@ impl GaussianFeature {
         Some((normal.mean, normal.variance))
     }
 
-    /// Whether there is a distribution for each of so many classes.
-    pub(crate) fn fits(&self, n_classes: usize) -> bool {
-        self.classes.as_ref().is_none_or(|classes| classes.len() == n_classes)
+    /// The number of classes; any if the feature weighs nothing.
+    pub(crate) fn n_classes(&self) -> Option<usize> {
+        self.classes.as_ref().map(Vec::len)
     }
 
     /// Adds the logarithm of the density (nats) at the value for each class; nothing and `false` if there is
@@ -255,6 +255,15 @@ mod tests {
         assert!(parameters.fit(&statistics(&rows[..2], 2)).is_ok());
         let learned = GaussianParameters::default().fit(&statistics(&rows[..2], 2));
         assert!(matches!(learned, Err(ParametersError::EmptyClass { class: 1, .. })));
+    }
+
+    #[test]
+    fn classes_are_needed() {
+        let none = GaussianStatistics::new(0, 1);
+        for prior in [ClassPrior::Learned, ClassPrior::Smoothed, ClassPrior::Uniform] {
+            let parameters = GaussianParameters { prior, ..GaussianParameters::default() };
+            assert_eq!(parameters.fit(&none), Err(ParametersError::NoClasses));
+        }
     }
 
     #[test]

@@ -71,7 +71,9 @@ mod counts;
 mod crossfit;
 mod decision;
 mod discriminant;
+mod em;
 mod estimate;
+mod expected;
 mod gaussian;
 mod linear;
 mod logs;
@@ -83,12 +85,14 @@ mod one_against_rest;
 mod outcomes;
 mod parameters;
 mod random;
+mod rows;
 mod rule;
 mod sample;
 mod select;
 mod statistics;
 mod summary;
 mod temperature;
+mod transform;
 mod twofold;
 mod weighted;
 
@@ -107,7 +111,9 @@ pub use decision::{CostError, CostMatrix};
 pub use discriminant::{
     DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,
 };
+pub use em::{Em, EmError, EmOptions, Stopped};
 pub use estimate::{Beta, Dirichlet, EstimateError};
+pub use expected::{ExpectedError, ExpectedNaiveBayes, ExpectedStatistics};
 pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
@@ -118,9 +124,11 @@ pub use one_against_rest::{ClassWeights, OneAgainstRest};
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
 };
+pub use rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
 pub use sample::{Generator, SampleError};
 pub use select::{Criterion, Select, chi_square, mutual_information};
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
 pub use temperature::Temperature;
+pub use transform::Transform;
 pub use weighted::WeightedLogOdds;

@@ -43,7 +43,7 @@ pub fn softmax(logs: &mut [f64]) {
 /// The class of the greatest value; of equal ones the lowest, of nothing 0.
 pub(crate) fn argmax(values: &[f64]) -> ClassId {
     let mut best = (0, f64::NEG_INFINITY);
-    for (class, &value) in (0..).zip(values) {
+    for (class, &value) in (0..=ClassId::MAX).zip(values) {
         if value > best.1 {
             best = (class, value);
         }

@@ -67,17 +67,14 @@ impl MixedNaiveBayes {
         totals: &[ClassTotals],
         parts: Vec<Part>,
     ) -> Result<MixedNaiveBayes, ParametersError> {
-        if totals.is_empty() {
-            return Err(ParametersError::NoClasses);
-        }
         let class_log_prior = prior.log_prior(totals)?;
-        let fits = |part: &&Part| match part {
-            Part::Gaussian(feature) => feature.fits(totals.len()),
-            Part::Category(model) | Part::Terms(model) => model.n_classes() == totals.len(),
+        let n_classes = |part: &Part| match part {
+            Part::Gaussian(feature) => feature.n_classes(),
+            Part::Category(model) | Part::Terms(model) => Some(model.n_classes()),
         };
-        match parts.iter().find(|part| !fits(part)) {
-            Some(_) => {
-                let (expected, got) = ("parts of as many classes as the model", totals.len() as u64);
+        match parts.iter().filter_map(n_classes).find(|&n| n != totals.len()) {
+            Some(n) => {
+                let (expected, got) = ("parts of as many classes as the model", n as u64);
                 Err(ParametersError::Summary { expected, got })
             }
             None => Ok(MixedNaiveBayes { class_log_prior, parts }),

@@ -1,6 +1,7 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::logs::log_smoothed;
+use crate::transform::{idf, log_documents};
 use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing, Statistics};
 
 /// The score of topics: for each class the log-odds of the class against all others, in which rare terms weigh
@@ -179,7 +180,8 @@ impl OneAgainstRest {
             let v = self.term(counts, correction.as_ref(), (term, tf), None, &mut sums, |class, part| {
                 if class == of {
                     share += part;
-                } else if class == against {
+                }
+                if class == against {
                     share -= part;
                 }
             })?;
@@ -195,16 +197,17 @@ impl OneAgainstRest {
     /// v i: what a correction's weight of 1 adds to the score of a document, before it is divided by the norm.
     pub(crate) fn weight_factor(&self, counts: &Statistics, term: TermId, tf: u32) -> f64 {
         let Ok(df) = document_frequency(counts, term);
-        if df == 0 { 0.0 } else { f64::from(tf).ln_1p() * self.idf(df, self.documents).powi(2) }
+        if df == 0 { 0.0 } else { f64::from(tf).ln_1p() * idf(df, log_documents(self.documents)).powi(2) }
     }
 
     /// `1 / sqrt(sum(v v))` of a document. At most 1, so that no step of learning is longer than its rate.
     pub(crate) fn scale<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<f64, C::Error> {
+        let log_documents = log_documents(self.documents);
         let mut square = 0.0;
         for (term, tf) in row.iter() {
             let df = document_frequency(counts, term)?;
             if df > 0 {
-                square += (self.idf(df, self.documents) * f64::from(tf).ln_1p()).powi(2);
+                square += (idf(df, log_documents) * f64::from(tf).ln_1p()).powi(2);
             }
         }
         Ok(1.0 / square.sqrt().max(1.0))
@@ -255,7 +258,7 @@ impl OneAgainstRest {
             sums.own += u64::from(df > 0);
             return Ok(None);
         }
-        let idf = self.idf(left, self.documents.saturating_sub(one));
+        let idf = idf(left, log_documents(self.documents.saturating_sub(one)));
         let v = f64::from(tf).ln_1p() * idf;
         let absent = self.log(0) - self.log(left);
         sums.add(v, absent);
@@ -283,12 +286,7 @@ impl OneAgainstRest {
             let df = if own == Some(class) { df.saturating_sub(n_terms) } else { df };
             log(all.saturating_sub(df)) - log(df)
         };
-        (0..).zip(&self.df).map(of_class).collect()
-    }
-
-    /// i, for so many documents in all.
-    fn idf(&self, df: u64, documents: u64) -> f64 {
-        ((documents as f64 + 1.0).ln() - (df as f64).ln()).max(0.0)
+        (0..=ClassId::MAX).zip(&self.df).map(of_class).collect()
     }
 
     /// ln(n + a)
@@ -421,6 +419,8 @@ mod tests {
                 let sum: f64 = shares.iter().map(|(_, share)| share).sum();
                 prop_assert!(close(&[sum], &[scores[2] - scores[4]]));
                 prop_assert_eq!((known, known), (same, shares.len()));
+                let Ok(()) = scorer.contributions(&statistics, corrected, row.row(), [3, 3], &mut shares);
+                prop_assert!(shares.iter().all(|(_, share)| *share == 0.0), "{:?}", shares);
             }
         }
 
@@ -453,6 +453,21 @@ mod tests {
                 prop_assert!(close(&scores, &[-expected, expected]));
             }
         }
+    }
+
+    #[test]
+    fn as_many_classes_as_ids_can_number() {
+        let last = ClassId::MAX - 1;
+        let [row, other] = [0, 1].map(|term| CountVector::from_pairs([(term, 1)]).unwrap());
+        let statistics = learned(&[(last, row.clone()), (0, other)], ClassId::MAX.into());
+        let mut scores = Vec::new();
+        let Ok(known) = scorer(&statistics).scores(&statistics, row.row(), &mut scores);
+        assert_eq!((known, crate::logs::argmax(&scores)), (1, last));
+        let document = crate::Labelled { row: row.row(), class: last, multiplicity: 1, group: 0 };
+        let options = crate::CorrectionOptions::for_topics();
+        let (correction, _) =
+            crate::fit_class_correction(&scorer(&statistics), &statistics, &[document], &options).unwrap();
+        assert!(correction.weights(0).any(|weight| weight.class == last && weight.units > 0));
     }
 
     #[test]

@@ -241,6 +241,9 @@ impl ClassPrior {
     pub(crate) fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
         let k = documents.len() as f64;
         let all: f64 = documents.iter().sum();
+        if documents.is_empty() {
+            return Err(ParametersError::NoClasses);
+        }
         match self {
             ClassPrior::Learned => {
                 if let Some(class) = documents.iter().position(|&n| n <= 0.0) {

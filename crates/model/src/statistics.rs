@@ -222,7 +222,7 @@ impl Statistics {
         if expected != got {
             return Err(StatisticsError::Classes { expected, got });
         }
-        let pairs = (0..).zip(self.totals.iter().zip(&other.totals));
+        let pairs = (0..=ClassId::MAX).zip(self.totals.iter().zip(&other.totals));
         let documents = pairs.map(|(class, (a, b))| add_documents(class, a.documents, b.documents));
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let terms = || term_ids(other).flat_map(|term| other.cells(term).map(move |cell| (term, cell)));

@@ -68,7 +68,11 @@ impl Parameters {
                 summary.add(&rule, mass, &cells);
             }
         }
-        summary.n_features = summary.n_features.max(min_features);
+        let uncounted = min_features.saturating_sub(summary.n_features);
+        summary.n_features += uncounted;
+        if let Some(complement) = &mut summary.complement {
+            complement.add_uncounted(uncounted);
+        }
         Ok(summary)
     }
 }

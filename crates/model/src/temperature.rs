@@ -15,8 +15,7 @@ use crate::softmax;
 /// use tamis_model::Temperature;
 ///
 /// // documents that took no part in training: three times in four the higher score is right
-/// let scored = [(0, vec![3.0, 0.0]), (0, vec![3.0, 0.0]), (0, vec![3.0, 0.0]), (1, vec![3.0, 0.0])].repeat(100);
-/// let scored: Vec<_> = scored.iter().map(|(class, scores)| (&scores[..], 10, *class)).collect();
+/// let scored = [0, 0, 0, 1].map(|class| (&[3.0, 0.0][..], 10, class)).repeat(100);
 /// let temperature = Temperature::fit(&scored).ok_or("there are documents")?;
 /// let mut probabilities = vec![3.0, 0.0];
 /// temperature.predict_proba(&mut probabilities, 10);
@@ -58,7 +57,7 @@ impl Default for Temperature {
 /// Newton's method needs a handful of iterations.
 const ITERATIONS: usize = 50;
 
-/// How far the logarithm of the scale of any document may move in fitting.
+/// The greatest magnitude of the logarithm of what the scores of any document are multiplied with.
 const MOST: f64 = 10.0;
 
 impl Temperature {
@@ -112,9 +111,11 @@ impl Temperature {
         softmax(scores);
     }
 
-    /// What the scores of a document with so many known terms are multiplied with.
+    /// What the scores of a document with so many known terms are multiplied with: `scale n^exponent`, at least
+    /// e^-10 and at most e^10.
     pub fn factor(&self, known_terms: usize) -> f64 {
-        self.scale * (known_terms.max(1) as f64).powf(self.exponent)
+        let factor = self.scale * (known_terms.max(1) as f64).powf(self.exponent);
+        factor.clamp((-MOST).exp(), MOST.exp())
     }
 
     fn checked(self) -> Option<Temperature> {
@@ -207,7 +208,24 @@ mod tests {
             assert!((p[0] + p[1] - 1.0).abs() < 1e-9 && p[0] >= p[1], "{temperature:?}");
         }
         assert_eq!(Temperature::fit(&[]), None);
+        assert_eq!(
+            Temperature::fit(&[(&[f64::NAN, 1.0], 3, 0), (&good[..], 3, 0)]),
+            Some(Temperature::IDENTITY)
+        );
         assert_eq!(Temperature::fit(&[(&good[..], 0, 0), (&[1.0], 4, 0)]), None);
         assert!(serde_json::from_str::<Temperature>(r#"{"scale": -1, "exponent": 0}"#).is_err());
+    }
+
+    #[test]
+    fn the_likeliest_class_stays_the_likeliest() {
+        for (scale, exponent) in [(1e300, 300.0), (1e-300, -300.0), (1e300, -300.0), (1e9, 1.0), (1e-9, 0.0)]
+        {
+            for n in [0, 1, 2, 1_000, usize::MAX] {
+                let mut p = [0.0, 2.0, -1.0];
+                Temperature { scale, exponent }.predict_proba(&mut p, n);
+                assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{p:?}");
+                assert!(p[1] > p[0] && p[0] >= p[2], "{p:?}");
+            }
+        }
     }
 }

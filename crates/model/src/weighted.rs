@@ -1,6 +1,7 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::logs::log_smoothed;
+use crate::transform::{idf, log_documents};
 use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing};
 
 /// The score of mail: two-class log-odds in which rare terms weigh more and long documents no more than
@@ -206,14 +207,9 @@ impl WeightedLogOdds {
     }
 }
 
-/// ln(N + 1)
-fn log_documents(documents: u64) -> f64 {
-    (documents as f64 + 1.0).ln()
-}
-
 /// ln(1 + tf) ln((N + 1) / df): not negative whatever a file says.
 fn weight(tf: u32, df: [u64; 2], log_documents: f64) -> f64 {
-    f64::from(tf).ln_1p() * (log_documents - ((df[0] + df[1]) as f64).ln()).max(0.0)
+    f64::from(tf).ln_1p() * idf(df[0] + df[1], log_documents)
 }
 
 /// What the sum of weighted log-odds is divided by; 1 if all weights are 0, as only impossible counts have it.

@@ -348,7 +348,7 @@ fn parts_are_of_the_same_classes() {
     let totals = Statistics::new(3);
     for part in parts {
         let model = MixedNaiveBayes::new(&ClassPrior::Uniform, totals.totals(), vec![part]);
-        assert!(matches!(model, Err(ParametersError::Summary { got: 3, .. })));
+        assert!(matches!(model, Err(ParametersError::Summary { got: 4, .. })));
     }
     let none = MixedNaiveBayes::new(&ClassPrior::Uniform, &[], Vec::new());
     assert_eq!(none, Err(ParametersError::NoClasses));

@@ -107,6 +107,7 @@ impl From<Header> for super::Header {
             table: None,
             decision: old.decision,
             temperature: Temperature::IDENTITY,
+            expected_model: None,
             expected: old.expected.map(expected),
             lengths: old.lengths,
         }

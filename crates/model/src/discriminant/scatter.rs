@@ -144,7 +144,7 @@ impl ScatterStatistics {
         for (row, other) in merged.scatter.iter_mut().zip(&other.scatter) {
             row.iter_mut().zip(other).for_each(|(a, b)| *a = *a + *b);
         }
-        for (class, (here, there)) in (0..).zip(merged.classes.iter_mut().zip(&other.classes)) {
+        for (class, (here, there)) in (0..=ClassId::MAX).zip(merged.classes.iter_mut().zip(&other.classes)) {
             let got = there.n;
             let n = here.n.checked_add(got);
             let n = n.ok_or(StatisticsError::TooManyDocuments { class, expected: u64::MAX, got })?;

@@ -1,0 +1,56 @@
+use std::fmt;
+
+use crate::{ExpectedError, ParametersError};
+
+/// Why expectation maximization could not begin, or go on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum EmError {
+    /// A weight of unlabelled documents that is no number from 0 to the largest.
+    Lambda {
+        /// The largest weight.
+        expected: f64,
+        /// The weight.
+        got: f64,
+    },
+    /// A tolerance that is no number of 0 or more.
+    Tolerance {
+        /// The least there can be.
+        expected: f64,
+        /// The tolerance.
+        got: f64,
+    },
+    /// No classes, or a class prior that does not suit them.
+    Parameters(ParametersError),
+    /// A document that cannot be counted, as with an unknown label.
+    Statistics(ExpectedError),
+}
+
+impl From<ParametersError> for EmError {
+    fn from(error: ParametersError) -> Self {
+        EmError::Parameters(error)
+    }
+}
+
+impl From<ExpectedError> for EmError {
+    fn from(error: ExpectedError) -> Self {
+        EmError::Statistics(error)
+    }
+}
+
+impl fmt::Display for EmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EmError::Lambda { expected, got } => {
+                write!(f, "lambda: expected a number from 0 to {expected:e}, got {got}")
+            }
+            EmError::Tolerance { expected, got } => {
+                write!(f, "tolerance: expected a number not below {expected}, got {got}")
+            }
+            EmError::Parameters(error) => error.fmt(f),
+            EmError::Statistics(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EmError {}

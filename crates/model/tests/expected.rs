@@ -1,0 +1,287 @@
+//! Expected statistics and their model: against scikit-learn (tests/golden/expected.json, written by
+//! make_expected.py beside it), against integer statistics, and what must hold for all documents.
+
+#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
+
+use proptest::prelude::*;
+use serde::Deserialize;
+use tamis_model::{
+    ClassId, ClassPrior, Counting, ExpectedError, ExpectedNaiveBayes, ExpectedStatistics, Likelihood,
+    Parameters, ParametersError, Smoothing, Statistics, StatisticsError, WeightedVector,
+};
+use tamis_tokenizer::{CountVector, TermId};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/expected.json");
+const CLASSES: ClassId = 4;
+const TERMS: TermId = 12;
+
+#[derive(Deserialize)]
+struct Golden {
+    sets: Vec<Set>,
+}
+
+#[derive(Deserialize)]
+struct Set {
+    name: String,
+    train: Vec<Vec<f64>>,
+    labels: Vec<ClassId>,
+    weights: Vec<f64>,
+    unseen: Vec<Vec<f64>>,
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    likelihood: String,
+    alpha: Smoothing,
+    class_count: Vec<f64>,
+    feature_count: Vec<Vec<f64>>,
+    feature_log_prob: Vec<Vec<f64>>,
+    class_log_prior: Vec<f64>,
+    joint_log_likelihood: Vec<Vec<f64>>,
+    proba: Vec<Vec<f64>>,
+    predict: Vec<ClassId>,
+}
+
+fn vector(dense: &[f64]) -> WeightedVector {
+    WeightedVector::from_pairs((0..).zip(dense.iter().copied())).unwrap()
+}
+
+fn counting(likelihood: Likelihood) -> Counting {
+    match likelihood {
+        Likelihood::Bernoulli => Counting::Presence,
+        _ => Counting::Occurrences,
+    }
+}
+
+fn near(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance * (1.0 + b.abs())
+}
+
+fn close(what: &str, got: &[f64], expected: &[f64]) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    let all = got.iter().zip(expected).all(|(g, e)| near(*g, *e, 1e-9));
+    assert!(all, "{what}: expected {expected:?}, got {got:?}");
+}
+
+fn compare(case: &Case, set: &Set) {
+    let likelihood = case.likelihood.parse().unwrap();
+    let mut statistics = ExpectedStatistics::new(case.class_count.len(), counting(likelihood));
+    for ((dense, &class), &weight) in set.train.iter().zip(&set.labels).zip(&set.weights) {
+        statistics.observe(class, vector(dense).row(), weight).unwrap();
+    }
+    let model = ExpectedNaiveBayes::fit(&statistics, likelihood, case.alpha, &ClassPrior::Learned).unwrap();
+    close("class_count", statistics.class_weights(), &case.class_count);
+    close("class_log_prior", model.class_log_prior(), &case.class_log_prior);
+    assert_eq!(model.n_features() as usize, set.train[0].len());
+    for (class, expected) in (0..).zip(&case.feature_log_prob) {
+        let terms = 0..set.train[0].len() as TermId;
+        let log_prob = |term| model.feature_log_prob(&statistics, term, class).unwrap().unwrap();
+        close("feature_log_prob", &terms.clone().map(log_prob).collect::<Vec<_>>(), expected);
+        let weight = |term| statistics.weights(term).find(|w| w.0 == class).map_or(0.0, |w| w.1);
+        close(
+            "feature_count",
+            &terms.map(weight).collect::<Vec<_>>(),
+            &case.feature_count[usize::from(class)],
+        );
+    }
+    let mut out = Vec::new();
+    for (i, dense) in set.train.iter().chain(&set.unseen).enumerate() {
+        let row = vector(dense);
+        let known = model.joint_log_likelihood(&statistics, row.row(), &mut out).unwrap();
+        assert_eq!(known, row.row().len());
+        close("joint_log_likelihood", &out, &case.joint_log_likelihood[i]);
+        model.predict_proba(&statistics, row.row(), &mut out).unwrap();
+        close("proba", &out, &case.proba[i]);
+        assert_eq!(model.predict(&statistics, row.row()).unwrap(), case.predict[i]);
+        // terms that were never learned change nothing
+        let unknown = WeightedVector::from_pairs(row.row().iter().chain([(99, 4.5)])).unwrap();
+        assert_eq!(model.joint_log_likelihood(&statistics, unknown.row(), &mut out).unwrap(), known);
+        close("joint_log_likelihood", &out, &case.joint_log_likelihood[i]);
+    }
+}
+
+#[test]
+fn as_scikit_learn() {
+    let golden: Golden = serde_json::from_str(&std::fs::read_to_string(GOLDEN).unwrap()).unwrap();
+    for set in &golden.sets {
+        for (i, case) in set.cases.iter().enumerate() {
+            println!("set {}, case {i}: {}", set.name, case.likelihood);
+            compare(case, set);
+        }
+    }
+}
+
+/// A document with its posterior over all classes and its weight.
+type Document = (Vec<f64>, WeightedVector, f64);
+
+fn document() -> impl Strategy<Value = Document> {
+    let posterior =
+        proptest::collection::vec(prop_oneof![Just(0.0), 1e-13..1e-7, 0.01..1.0], usize::from(CLASSES));
+    let pairs = proptest::collection::btree_map(0..TERMS, 1e-3..50.0, 0..8);
+    let pairs = pairs.prop_map(|pairs| WeightedVector::from_pairs(pairs).unwrap());
+    (posterior, pairs, prop_oneof![Just(0.0), Just(1.0), 1e-3..5.0]).prop_map(
+        |(mut posterior, row, weight)| {
+            posterior[0] += 0.01;
+            let sum: f64 = posterior.iter().sum();
+            posterior.iter_mut().for_each(|p| *p /= sum);
+            (posterior, row, weight)
+        },
+    )
+}
+
+/// Documents, and the same in another order.
+fn shuffled() -> impl Strategy<Value = (Vec<Document>, Vec<Document>)> {
+    let documents = proptest::collection::vec(document(), 0..25);
+    documents.prop_flat_map(|d| (Just(d.clone()), Just(d).prop_shuffle()))
+}
+
+fn learn(documents: &[Document], counting: Counting) -> ExpectedStatistics {
+    let mut statistics = ExpectedStatistics::new(usize::from(CLASSES), counting);
+    for (posterior, row, weight) in documents {
+        statistics.observe_posterior(posterior, row.row(), *weight).unwrap();
+    }
+    statistics
+}
+
+/// All numbers of statistics; which cells there are must be equal, not close.
+fn numbers(statistics: &ExpectedStatistics) -> (Vec<(TermId, ClassId)>, Vec<f64>) {
+    let cells = (0..TERMS).flat_map(|t| statistics.weights(t).map(move |(class, w)| ((t, class), w)));
+    let (places, weights): (Vec<_>, Vec<f64>) = cells.unzip();
+    let sums = statistics.class_weights().iter().chain(statistics.totals()).copied();
+    (places, sums.chain(weights).collect())
+}
+
+fn same(a: &ExpectedStatistics, b: &ExpectedStatistics) -> bool {
+    let ((a_places, a), (b_places, b)) = (numbers(a), numbers(b));
+    a_places == b_places && a.iter().zip(&b).all(|(a, b)| near(*a, *b, 1e-12))
+}
+
+proptest! {
+    #[test]
+    fn order_and_shards_do_not_matter((documents, other) in shuffled(), size in 1..10usize, presence in any::<bool>()) {
+        let counting = if presence { Counting::Presence } else { Counting::Occurrences };
+        let expected = learn(&documents, counting);
+        prop_assert!(same(&learn(&other, counting), &expected));
+        let mut merged = ExpectedStatistics::new(usize::from(CLASSES), counting);
+        for shard in other.chunks(size) {
+            merged.merge(&learn(shard, counting)).unwrap();
+        }
+        prop_assert!(same(&merged, &expected));
+    }
+
+    #[test]
+    fn a_document_counts_once_in_all((documents, _) in shuffled()) {
+        let statistics = learn(&documents, Counting::Occurrences);
+        let sum = |numbers: &[f64]| numbers.iter().sum::<f64>();
+        let weights: Vec<f64> = documents.iter().map(|(_, _, weight)| *weight).collect();
+        prop_assert!(near(sum(statistics.class_weights()), sum(&weights), 1e-12));
+        for class in 0..CLASSES {
+            let of_class = |term| statistics.weights(term).filter(|w| w.0 == class).map(|w| w.1).sum::<f64>();
+            let total: f64 = (0..TERMS).map(of_class).sum();
+            prop_assert!(near(total, statistics.totals()[usize::from(class)], 1e-12));
+            // the part of each document, straight from the definition; what is below 1e-10 is within tolerance
+            for term in 0..TERMS {
+                let part = |(posterior, row, weight): &Document| {
+                    let w = row.row().iter().find(|w| w.0 == term).map_or(0.0, |w| w.1);
+                    posterior[usize::from(class)] * weight * w
+                };
+                prop_assert!(near(of_class(term), documents.iter().map(part).sum(), 1e-7));
+            }
+        }
+    }
+
+    #[test]
+    fn whole_documents_are_integer_statistics(
+        documents in proptest::collection::vec(
+            (0..CLASSES, proptest::collection::btree_map(0..TERMS, 1..6u32, 0..8)), 0..25),
+        unseen in proptest::collection::btree_map(0..TERMS + 3, 1..6u32, 0..8),
+        alpha in prop_oneof![Just(1.0), 1e-6..10.0],
+        bernoulli in any::<bool>(),
+    ) {
+        let likelihood = if bernoulli { Likelihood::Bernoulli } else { Likelihood::Multinomial };
+        let (alpha, prior) = (Smoothing::try_from(alpha).unwrap(), ClassPrior::Smoothed);
+        let mut whole = Statistics::new(usize::from(CLASSES));
+        let mut expected = ExpectedStatistics::new(usize::from(CLASSES), counting(likelihood));
+        let mut rows: Vec<_> = documents.iter().map(|d| CountVector::from_pairs(d.1.clone()).unwrap()).collect();
+        for ((class, _), row) in documents.iter().zip(&rows) {
+            whole.observe(*class, row.row()).unwrap();
+            expected.observe(*class, WeightedVector::from(row.row()).row(), 1.0).unwrap();
+        }
+        let parameters = Parameters { likelihood, alpha, prior: prior.clone(), ..Parameters::default() };
+        let integer = parameters.fit(&whole).unwrap();
+        let model = ExpectedNaiveBayes::fit(&expected, likelihood, alpha, &prior).unwrap();
+        prop_assert_eq!(model.n_features(), integer.n_features());
+        rows.push(CountVector::from_pairs(unseen).unwrap());
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for row in &rows {
+            let known = integer.joint_log_likelihood(&whole, row.row(), &mut a).unwrap();
+            let weights = WeightedVector::from(row.row());
+            prop_assert_eq!(model.joint_log_likelihood(&expected, weights.row(), &mut b).unwrap(), known);
+            prop_assert!(a.iter().zip(&b).all(|(a, b)| near(*a, *b, 1e-12)), "{:?} {:?}", a, b);
+        }
+    }
+}
+
+#[test]
+fn hostile_values_are_refused_and_change_nothing() {
+    let row = WeightedVector::from_pairs([(1, 2.0)]).unwrap();
+    let mut statistics = ExpectedStatistics::new(2, Counting::Occurrences);
+    statistics.observe(0, row.row(), 1.0).unwrap();
+    let before = numbers(&statistics);
+    for weight in [-1.0, f64::NAN, f64::INFINITY, 1e101] {
+        let error = statistics.observe(1, row.row(), weight).unwrap_err();
+        assert!(matches!(error, ExpectedError::Weight { .. }), "{weight}");
+    }
+    let unknown = ExpectedError::Statistics(StatisticsError::UnknownClass { expected: 2, got: 2 });
+    assert_eq!(statistics.observe(2, row.row(), 1.0), Err(unknown));
+    for posterior in [&[1.0][..], &[0.5, 0.25, 0.25]] {
+        let error = statistics.observe_posterior(posterior, row.row(), 1.0).unwrap_err();
+        assert_eq!(error, ExpectedError::PosteriorLength { expected: 2, got: posterior.len() });
+    }
+    for posterior in [[0.5, 0.6], [f64::NAN, 1.0], [-0.5, 1.5], [f64::INFINITY, 0.0], [0.0, 0.0]] {
+        let error = statistics.observe_posterior(&posterior, row.row(), 1.0).unwrap_err();
+        assert!(matches!(error, ExpectedError::PosteriorSum { .. }), "{posterior:?}");
+    }
+    let classes = ExpectedError::Statistics(StatisticsError::Classes { expected: 2, got: 3 });
+    assert_eq!(statistics.merge(&ExpectedStatistics::new(3, Counting::Occurrences)), Err(classes));
+    let error = statistics.merge(&ExpectedStatistics::new(2, Counting::Presence)).unwrap_err();
+    assert_eq!(error.to_string(), "expected statistics of occurrences, got those of presence");
+    assert_eq!(numbers(&statistics), before);
+}
+
+#[test]
+fn extreme_weights_stay_numbers() {
+    let row = WeightedVector::from_pairs([(0, 1e100), (1, f64::from_bits(1))]).unwrap();
+    for likelihood in [Likelihood::Multinomial, Likelihood::Bernoulli] {
+        let mut statistics = ExpectedStatistics::new(2, counting(likelihood));
+        (0..3).for_each(|_| statistics.observe(0, row.row(), 1e100).unwrap());
+        statistics.observe(1, WeightedVector::from_pairs([(1, 1.0)]).unwrap().row(), 1e-300).unwrap();
+        for alpha in [f64::from_bits(1), 1e-300, 1.0, f64::MAX] {
+            let alpha = Smoothing::try_from(alpha).unwrap();
+            let model =
+                ExpectedNaiveBayes::fit(&statistics, likelihood, alpha, &ClassPrior::Smoothed).unwrap();
+            let mut out = Vec::new();
+            model.joint_log_likelihood(&statistics, row.row(), &mut out).unwrap();
+            assert!(out.iter().all(|x| x.is_finite()), "{alpha:?} {out:?}");
+            model.predict_proba(&statistics, row.row(), &mut out).unwrap();
+            assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{alpha:?} {out:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_learned_predicts_the_prior() {
+    let fit = |n_classes, prior| {
+        let statistics = ExpectedStatistics::new(n_classes, Counting::Occurrences);
+        ExpectedNaiveBayes::fit(&statistics, Likelihood::Multinomial, Smoothing::LAPLACE, &prior)
+    };
+    let row = WeightedVector::from_pairs([(3, 9.0)]).unwrap();
+    let model = fit(2, ClassPrior::Given(vec![0.25, 0.75])).unwrap();
+    let (statistics, mut out) = (ExpectedStatistics::new(2, Counting::Occurrences), Vec::new());
+    assert_eq!(model.predict_proba(&statistics, row.row(), &mut out), Ok(0));
+    close("prior", &out, &[0.25, 0.75]);
+    assert_eq!(fit(0, ClassPrior::Uniform), Err(ParametersError::NoClasses));
+    let empty = ParametersError::EmptyClass { class: 0, expected: 1, got: 0 };
+    assert_eq!(fit(2, ClassPrior::Learned), Err(empty));
+}

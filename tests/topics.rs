@@ -1,0 +1,175 @@
+//! More labels than two: the default scoring, naive Bayes of every kind, documents without a label.
+
+use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+
+use crate::support::{World, root};
+
+fn topics(part: &str) -> String {
+    root().join("corpora/topics").join(part).display().to_string()
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn accuracy(world: &World, model: &str) -> f64 {
+    let figures = json(&world.succeed(&["evaluate", "-m", model, "--json", &topics("test")]));
+    assert_eq!(figures["documents"], 40);
+    figures["accuracy"].as_f64().unwrap()
+}
+
+#[test]
+fn every_likelihood_tells_topics_apart() {
+    let world = World::new();
+    for (options, least) in [
+        (&[][..], 0.97),
+        (&["--correction", "off"], 0.97),
+        (&["--alpha", "auto"], 0.97),
+        (&["--likelihood", "multinomial"], 0.9),
+        (&["--likelihood", "multinomial", "--select", "chi2=500"], 0.8),
+        (&["--likelihood", "multinomial", "--select", "mi=500", "--occurrences"], 0.8),
+        (&["--likelihood", "multinomial", "--estimate", "map", "--alpha", "1.1"], 0.9),
+        (&["--likelihood", "bernoulli"], 0.6),
+        (&["--likelihood", "bernoulli", "--estimate", "ml"], 0.2),
+        (&["--likelihood", "complement"], 0.9),
+        (&["--likelihood", "complement-normalized"], 0.9),
+    ] {
+        let train = topics("train");
+        world.succeed(&[&["train", "-m", "t.tamis", &train][..], options].concat());
+        world.succeed(&["verify", "-m", "t.tamis"]);
+        assert!(accuracy(&world, "t.tamis") >= least, "{options:?}: {}", accuracy(&world, "t.tamis"));
+        world.succeed(&["inspect", "-m", "t.tamis", "--terms", "3"]);
+        let document = format!("{}/astronomy/doppler-redshift.txt", topics("test"));
+        let why = json(&world.succeed(&["explain", "-m", "t.tamis", "--json", "--terms", "0", &document]));
+        let sum: f64 =
+            why["terms"].as_array().unwrap().iter().map(|t| t["contribution"].as_f64().unwrap_or(0.0)).sum();
+        assert!(sum.is_finite(), "{options:?}");
+    }
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let world = World::new();
+    let train = topics("train");
+    for (options, said) in [
+        (&["--likelihood", "complement", "--estimate", "ml"][..], "smoothing"),
+        (&["--estimate", "ml", "--alpha", "1"], "--estimate ml"),
+        (&["--estimate", "map", "--alpha", "0.5"], "--alpha"),
+        (&["--likelihood", "multinomial", "--alpha", "auto"], "weighted"),
+        (&["--likelihood", "weighted", "--select", "mi=9"], "naive Bayes"),
+        (&["--likelihood", "multinomial", "--correction", "on"], "weighted"),
+        (&["--select", "chi2=0"], "chi2=N"),
+        (&["--lambda", "1"], "--unlabelled"),
+    ] {
+        let error = world.fail(&[&["train", "-m", "t.tamis", &train][..], options].concat());
+        assert!(error.contains(said), "{options:?}: {error}");
+    }
+}
+
+#[test]
+fn probabilities_add_up_and_are_calibrated_on_documents_held_out() {
+    let world = World::new();
+    let said = world.succeed(&["train", "-m", "t.tamis", &topics("train")]);
+    assert!(said.contains("labelled right (95 % interval)"), "{said}");
+    assert!(world.succeed(&["inspect", "-m", "t.tamis"]).contains("one against the rest"));
+    let rows = world.succeed(&["label", "-m", "t.tamis", "--all", "--format", "jsonl", &topics("test")]);
+    for row in rows.lines().map(json) {
+        let probabilities = row["probabilities"].as_object().unwrap();
+        let sum: f64 = probabilities.values().map(|p| p.as_f64().unwrap()).sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+        let label = row["label"].as_str().unwrap();
+        assert!((probabilities[label].as_f64().unwrap() - row["probability"].as_f64().unwrap()).abs() < 1e-9);
+    }
+    let folds = json(&world.succeed(&["evaluate", "--folds", "5", "--json", &topics("train")]));
+    assert!(folds["accuracy"].as_f64().unwrap() > 0.8, "{folds}");
+    assert!(folds["log_loss"].as_f64().unwrap() < 0.5, "{folds}");
+    let bayes = ["evaluate", "--folds", "5", "--json", "--likelihood", "complement", &topics("train")];
+    assert!(json(&world.succeed(&bayes))["accuracy"].as_f64().unwrap() > 0.8);
+}
+
+#[test]
+fn the_contributions_are_the_log_odds_against_the_strongest_rival() {
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+    let texts =
+        [("a", "apple pear"), ("b", "iron tin"), ("c", "oak ash"), ("a", "plum apple"), ("b", "tin lead")];
+    texts.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
+    let filter = trainer.finish().unwrap().into_filter().unwrap();
+    let mut scratch = Scratch::default();
+    let why = filter.explain_text("apple tin apple unheard", &mut scratch).unwrap();
+    let sum: f64 = why.intercept + why.terms.iter().map(|t| t.contribution).sum::<f64>();
+    let p = scratch.probabilities();
+    let log_odds = (p[usize::from(why.class)] / p[usize::from(why.against)]).ln();
+    assert!((sum - log_odds).abs() < 1e-9, "{sum} {log_odds}");
+    assert_eq!(why.unknown, 1);
+}
+
+#[test]
+fn documents_without_a_label_help() {
+    let world = World::new();
+    // One document a topic is labelled; the others are not.
+    for entry in std::fs::read_dir(topics("train")).unwrap() {
+        let folder = entry.unwrap().path();
+        let topic = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        for (i, file) in files.iter().enumerate() {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let place = if i == 0 { format!("few/{topic}") } else { "many".to_owned() };
+            world.write(&format!("{place}/{topic}-{name}"), std::fs::read(file).unwrap());
+        }
+    }
+    world.succeed(&["train", "-m", "few.tamis", "few"]);
+    let said = world.succeed(&["train", "-m", "em.tamis", "few", "--unlabelled", "many"]);
+    assert!(said.contains("and 126 without a label"), "{said}");
+    world.succeed(&["verify", "-m", "em.tamis"]);
+    let (few, em) = (accuracy(&world, "few.tamis"), accuracy(&world, "em.tamis"));
+    assert!(em > few + 0.1, "labelled alone {few}, with the others {em}");
+    assert!(world.succeed(&["inspect", "-m", "em.tamis"]).contains("expectation maximization"));
+    let document = format!("{}/astronomy/doppler-redshift.txt", topics("test"));
+    let why = world.succeed(&["explain", "-m", "em.tamis", &document]);
+    assert!(why.starts_with("astronomy "), "{why}");
+    for threads in ["1", "2"] {
+        let model = format!("{threads}.tamis");
+        world.succeed(&["train", "-m", &model, "few", "--unlabelled", "many", "--threads", threads]);
+    }
+    let bytes = |model: &str| std::fs::read(world.path(model)).unwrap();
+    assert_eq!(bytes("1.tamis"), bytes("2.tamis"));
+    world.succeed(&["train", "-m", "b.tamis", "few", "--unlabelled", "many", "--likelihood", "bernoulli"]);
+    world.succeed(&["verify", "-m", "b.tamis"]);
+    let error = world.fail(&["train", "-m", "x.tamis", "few", "--unlabelled", "many", "--min-df", "2"]);
+    assert!(error.contains("--unlabelled"), "{error}");
+}
+
+#[test]
+fn a_thousand_classes_take_no_more_than_their_documents() {
+    // 4,000 documents of 20 words each out of 5,000 words: dense, it were 5 million counts.
+    let (n_classes, n_words) = (1_000, 5_000);
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+    let mut state = 1u64;
+    let mut random = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    for i in 0..4_000 {
+        let class = i % n_classes;
+        let own = (0..5).map(|j| format!("w{}", class * 5 + j));
+        let any = (0..15).map(|_| format!("w{}", random(n_words as u64))).collect::<Vec<_>>();
+        let text = own.chain(any).collect::<Vec<_>>().join(" ");
+        trainer.add(&format!("c{class:03}"), Document::Text(&text)).unwrap();
+    }
+    let model = trainer.finish().unwrap();
+    let bytes = model.as_bytes().len();
+    let filter: Filter = model.into_filter().unwrap();
+    filter.verify().unwrap();
+    let information = filter.information();
+    let non_zeros = 4_000 * 20;
+    assert!(information.n_cells <= non_zeros, "{} counts", information.n_cells);
+    // a document teaches its own class and at most 32 that compete with it
+    assert!(information.n_weights <= 33 * non_zeros, "{} weights", information.n_weights);
+    assert!(information.n_weights < n_classes * n_words / 2, "{} weights", information.n_weights);
+    assert!(bytes < 12 * (information.n_cells + information.n_weights) + 100 * 4_000, "{bytes} bytes");
+    let mut scratch = Scratch::default();
+    let text: Vec<_> = (0..5).map(|j| format!("w{}", 123 * 5 + j)).collect();
+    let score = filter.score_text(&text.join(" "), &mut scratch).unwrap();
+    assert_eq!(filter.label_of(&score), "c123");
+}
