@@ -10,7 +10,7 @@ fn train(kind: Kind, documents: &[data::Labelled]) -> Model {
         let text = String::from_utf8_lossy(&document.bytes);
         let document_of_kind = match kind {
             Kind::Mail => Document::Mail(&document.bytes),
-            Kind::Text => Document::Text(&text),
+            Kind::Text | Kind::Table => Document::Text(&text),
         };
         trainer.add(&document.label, document_of_kind).unwrap();
     }

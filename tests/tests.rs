@@ -13,5 +13,6 @@ mod readme;
 mod score;
 mod sources;
 mod support;
+mod tables;
 mod theory_page;
 mod topics;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tamis_filter::{Criterion, Kind, Language, Select, WordRule};
+use tamis_filter::{ColumnKind, Criterion, Kind, Language, Select, WordRule};
 
 /// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
 #[derive(Parser)]
@@ -74,12 +74,17 @@ pub(crate) struct InputArgs {
 SOURCE is one of
   DIR            a folder of folders, each a label:  DIR/LABEL/files
   LABEL=PATH     a file, folder, mbox or Maildir whose documents all have that label
-  FILE.csv       (also .tsv and .jsonl) with a label and a text column
+  FILE.csv       (also .tsv and .jsonl) with a label and a text column; with --target any columns
 A folder that holds cur/ and new/ is a Maildir.
+
+With --target every other column of a table counts in its own way. What it holds is guessed from
+the first 100,000 rows, and printed; --column sets it. A cell that is empty, NA, N/A, NaN, null or
+? is missing, and left out.
 
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
-  tamis train -m topics.tamis articles/")]
+  tamis train -m topics.tamis articles/
+  tamis train -m trips.tamis trips.csv --target mode --column zip=categorical")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
@@ -88,6 +93,12 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<String>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    /// Learn this column of tables, by its name in their first row, from all the others
+    #[arg(long, value_name = "COLUMN", help_heading = "Table", conflicts_with_all = ["label_column", "text_column"])]
+    pub(crate) target: Option<String>,
+    /// What a column holds: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
+    #[arg(long, value_name = "NAME=KIND", help_heading = "Table", requires = "target")]
+    pub(crate) column: Vec<ColumnChoice>,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
@@ -419,6 +430,26 @@ impl std::str::FromStr for Alpha {
             "auto" => Ok(Alpha::Auto),
             _ => s.parse().map(Alpha::Given).map_err(|_| format!("expected a number or auto, got {s:?}")),
         }
+    }
+}
+
+/// What a column holds, `NAME=KIND`; none if it is to be skipped.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ColumnChoice {
+    pub(crate) name: String,
+    pub(crate) kind: Option<ColumnKind>,
+}
+
+impl std::str::FromStr for ColumnChoice {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let parsed = s.rsplit_once('=').and_then(|(name, kind)| {
+            let kind = if kind == "skip" { None } else { Some(kind.parse().ok()?) };
+            Some(ColumnChoice { name: name.to_owned(), kind })
+        });
+        parsed
+            .ok_or_else(|| format!("expected NAME=gaussian, categorical, bernoulli, text or skip, got {s:?}"))
     }
 }
 

@@ -8,11 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use tamis_filter::{Document, Kind, Limits};
+use tamis_filter::{Document, Error, Kind, Limits, Recipe};
 
 use crate::args::InputArgs;
 use crate::output::{Loaded, counted, say};
-use crate::sources::{self, Columns, Content, Item, Place, Source};
+use crate::records::Cells;
+use crate::sources::{self, Columns, Content, Item, Layout, Place, Source};
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -21,6 +22,8 @@ pub(crate) struct Corpus<'a> {
     input: &'a InputArgs,
     labelled: bool,
     unreadable: usize,
+    /// Of tables, the column that holds the labels.
+    target: Option<String>,
 }
 
 /// What is left when all documents were gone through.
@@ -44,7 +47,7 @@ impl<'a> Corpus<'a> {
         input: &'a InputArgs,
         expected: Option<Kind>,
     ) -> Result<Self> {
-        let mut corpus = Corpus { kind: Kind::Text, places: Vec::new(), input, labelled, unreadable: 0 };
+        let mut corpus = Corpus::empty(Kind::Text, labelled, input);
         let mut kind = expected.map(|kind| (kind, "the model".to_owned()));
         for argument in arguments {
             let found = sources::find(&Source::parse(argument), labelled, input.kind)?;
@@ -71,6 +74,59 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
+    fn empty(kind: Kind, labelled: bool, input: &'a InputArgs) -> Self {
+        Corpus { kind, places: Vec::new(), input, labelled, unreadable: 0, target: None }
+    }
+
+    /// As [`find`](Self::find), for the documents that a model is of.
+    pub(crate) fn find_for(
+        arguments: &[String],
+        labelled: bool,
+        input: &'a InputArgs,
+        recipe: &Recipe,
+    ) -> Result<Self> {
+        match recipe.kind {
+            Kind::Table => Corpus::find_rows(arguments, labelled, input, recipe.target.as_deref()),
+            kind => Corpus::find(arguments, labelled, input, Some(kind)),
+        }
+    }
+
+    /// Lists tables whose rows are documents of many columns, labelled by the target.
+    pub(crate) fn find_rows(
+        arguments: &[String],
+        labelled: bool,
+        input: &'a InputArgs,
+        target: Option<&str>,
+    ) -> Result<Self> {
+        let mut corpus = Corpus::empty(Kind::Table, labelled, input);
+        corpus.target = target.map(str::to_owned);
+        if let Some(kind) = input.kind {
+            bail!("--as {kind}: expected none for a table with many columns");
+        }
+        for argument in arguments {
+            let source = Source::parse(argument);
+            if source.label.is_some() {
+                bail!("{argument}: expected a table, whose rows have their labels, got a label before it");
+            }
+            let found = sources::find_tables(&source)?;
+            say!("{argument}: {}, {}", found.kind, counted(found.places.len() as u64, "file"));
+            found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
+            corpus.unreadable += found.unreadable.len();
+            corpus.places.extend(found.places);
+        }
+        Ok(corpus)
+    }
+
+    /// The rows of all tables; those that cannot be read are left out.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<Cells>> {
+        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = Result<Cells>>> {
+            match sources::whole_rows(place, None) {
+                Ok(rows) => Box::new(rows.filter_map(|row| row.content.ok()).map(Ok)),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        })
+    }
+
     /// Does `work` for every document, on all threads, and then `done` with the results, in order.
     ///
     /// Every worker has a state made by `start`. A document that cannot be read is named and counted; an error of
@@ -94,14 +150,20 @@ impl<'a> Corpus<'a> {
             };
             let loaded = match &item.content {
                 Content::Text(text) => Loaded::Text(Cow::Borrowed(text)),
+                Content::Row(cells) => Loaded::row(cells),
                 _ => Loaded::new(self.kind, &bytes),
             };
             // At most one state a thread, since a worker puts its own back before it takes the next document.
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut state = free.map_or_else(&start, Ok)?;
-            let result = work(&mut state, item, loaded.document()).with_context(|| item.name.clone());
+            let result = work(&mut state, item, loaded.document());
             states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
-            result.map(Ok)
+            match result {
+                Err(error) if matches!(error.downcast_ref(), Some(Error::Cell { .. })) => {
+                    Ok(Err(error.to_string()))
+                }
+                result => result.with_context(|| item.name.clone()).map(Ok),
+            }
         };
         let mut unreadable = self.unreadable;
         let bar = self.progress_bar();
@@ -127,11 +189,15 @@ impl<'a> Corpus<'a> {
 
     fn read<'i>(&self, item: &'i Item, limits: &Limits) -> Result<Cow<'i, [u8]>, String> {
         if self.labelled && item.label.as_deref().is_none_or(str::is_empty) {
-            return Err("expected a label, got none".to_owned());
+            return Err(match (&item.content, &self.target) {
+                (Content::Unreadable(error), _) => error.clone(),
+                (_, Some(target)) => format!("column {target:?}: expected a label, got none"),
+                (_, None) => "expected a label, got none".to_owned(),
+            });
         }
         match &item.content {
             Content::Mail(bytes) => Ok(Cow::Borrowed(bytes)),
-            Content::Text(_) => Ok(Cow::Borrowed(&[])),
+            Content::Text(_) | Content::Row(_) => Ok(Cow::Borrowed(&[])),
             Content::Unreadable(error) => Err(error.clone()),
             Content::File => {
                 // Of a message no more than is looked at, and one byte to tell that there was more.
@@ -144,13 +210,19 @@ impl<'a> Corpus<'a> {
     }
 
     fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(&[Item]) -> Result<()>) -> Result<()> {
-        let columns = Columns { label: &self.input.label_column, text: &self.input.text_column };
+        let layout = match self.kind {
+            Kind::Table => Layout::Rows { target: self.target.as_deref(), labelled: self.labelled },
+            Kind::Mail | Kind::Text => {
+                Layout::Text(Columns { label: &self.input.label_column, text: &self.input.text_column })
+            }
+        };
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
-            for item in sources::items(place, &columns, limits.bytes + 1)? {
+            for item in sources::items(place, &layout, limits.bytes + 1)? {
                 bytes += match &item.content {
                     Content::Mail(content) => content.len(),
                     Content::Text(content) => content.len(),
+                    Content::Row(cells) => cells.iter().map(|(_, cell)| cell.len()).sum(),
                     _ => 0,
                 };
                 batch.push(item);

@@ -53,7 +53,7 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
-    let corpus = Corpus::find(&args.sources, true, &args.input, Some(recipe.kind))?;
+    let corpus = Corpus::find_for(&args.sources, true, &args.input, recipe)?;
     let mut outcomes = Vec::new();
     let finished = corpus.for_each(
         &recipe.limits,

@@ -2,30 +2,62 @@
 
 use std::io::{BufWriter, Write};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use serde_json::json;
-use tamis_filter::{Explanation, Filter, Scratch, TermContribution};
+use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
 
 use crate::args::ExplainArgs;
 use crate::output::{Loaded, counted, verdict_line};
 use crate::read_input;
+use crate::records::Record;
+use crate::sources::{self, Source};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
-    let (name, bytes) = read_input(args.file.as_ref())?;
-    let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
-    let explanation = filter.explain(loaded.document(), &mut Scratch::default())?;
-    let shown =
-        if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
-        print_json(&mut out, &filter, &name, &explanation, shown)?;
+    if filter.information().recipe.kind == Kind::Table {
+        explain_rows(&mut out, args, &filter)?;
     } else {
-        print_table(&mut out, &filter, &name, &explanation, shown)?;
+        let (name, bytes) = read_input(args.file.as_ref())?;
+        let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
+        explain(&mut out, args, &filter, &name, loaded.document())?;
     }
     out.flush()?;
     Ok(0)
+}
+
+/// Explains every row of a table.
+fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
+    let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
+        bail!("standard input: expected a file for a model of tables, .csv, .tsv or .jsonl");
+    };
+    let source = Source { label: None, path: path.clone() };
+    for place in sources::find_tables(&source)?.places {
+        for Record { line, content } in sources::whole_rows(&place, None)? {
+            let name = format!("{}:{line}", path.display());
+            let cells = content.map_err(anyhow::Error::msg).with_context(|| name.clone())?;
+            explain(out, args, filter, &name, Loaded::row(&cells).document())?;
+        }
+    }
+    Ok(())
+}
+
+fn explain(
+    out: &mut impl Write,
+    args: &ExplainArgs,
+    filter: &Filter,
+    name: &str,
+    document: Document<'_>,
+) -> Result<()> {
+    let explanation = filter.explain(document, &mut Scratch::default()).with_context(|| name.to_owned())?;
+    let shown =
+        if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
+    if args.json {
+        print_json(out, filter, name, &explanation, shown)
+    } else {
+        print_table(out, filter, name, &explanation, shown)
+    }
 }
 
 fn rest_of(terms: &[TermContribution]) -> f64 {

@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result};
 use serde_json::json;
 use tamis_filter::{
-    ClassPrior, Decision, EmOptions, Filter, Information, Keep, Parameters, Scoring, Suspect, Temperature,
-    Terms, TokenizerOptions, Weighted, positive_class,
+    ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments, Parameters,
+    Scoring, Suspect, Temperature, Terms, TokenizerOptions, Weighted, positive_class,
 };
 
 use crate::args::{InspectArgs, ModelArg};
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         if let Some(expectation) = expectation(&filter) {
             writeln!(out, "\n{expectation}")?;
         }
+        print_reals(&mut out, &filter.information())?;
         print_terms(&mut out, &filter, args.terms)?;
         if let Some(most) = args.suspects {
             print_suspects(&mut out, &filter, most, &find_names(args, &filter)?)?;
@@ -44,6 +45,11 @@ fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()
     let Information { recipe, classes, totals, .. } = information;
     let documents: u64 = totals.iter().map(|t| t.documents).sum();
     writeln!(out, "kind        {} (recipe {})", recipe.kind, recipe.version)?;
+    if let Some(target) = &recipe.target {
+        let columns = recipe.columns.iter().map(|column| format!("{} {}", column.name, column.kind));
+        writeln!(out, "target      {target}")?;
+        writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
+    }
     writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
     print_scoring(out, information)?;
     let remembered = match information.keep {
@@ -73,6 +79,26 @@ fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()
     Ok(())
 }
 
+/// The columns of numbers of a table, each with what was learned of it in every class.
+fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Moments)>)> {
+    let columns = information.recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
+    let moments = |feature| {
+        let of = |(class, label)| Some((label, *information.reals?.moments(feature, class)?));
+        information.classes.iter().filter_map(of).collect()
+    };
+    columns.enumerate().map(|(feature, column)| (column.name.as_str(), moments(feature))).collect()
+}
+
+fn print_reals(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
+    for (name, classes) in reals(information) {
+        writeln!(out, "\n{:>14}  {:>14}  {name}", "mean", "deviation")?;
+        for (label, moments) in classes {
+            writeln!(out, "{:>14.6}  {:>14.6}  {label}", moments.mean(), moments.variance().sqrt())?;
+        }
+    }
+    Ok(())
+}
+
 fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
     match information.scoring {
         Scoring::NaiveBayes(parameters) => {
@@ -80,7 +106,12 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
             writeln!(out, "likelihood  {likelihood}, {counting}, alpha {}", alpha.alpha())?;
             writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
         }
-        Scoring::Mixed(_) => writeln!(out, "likelihood  mixed")?,
+        Scoring::Mixed(mixed) => {
+            let Mixed { alpha, text_alpha, var_smoothing, .. } = mixed;
+            let alphas = format!("alpha {}, of text {}", alpha.alpha(), text_alpha.alpha());
+            writeln!(out, "likelihood  mixed, {alphas}, variance smoothing {var_smoothing:e}")?;
+            writeln!(out, "prior       {}", describe_prior(&mixed.prior))?;
+        }
         Scoring::ExpectationMaximization(settings) => {
             let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
             let without = information.totals.last().map_or(0, |t| t.documents);
@@ -164,7 +195,7 @@ fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], S
     let mut names = HashMap::new();
     if !args.sources.is_empty() {
         let recipe = filter.information().recipe;
-        let corpus = Corpus::find(&args.sources, false, &args.input, Some(recipe.kind))?;
+        let corpus = Corpus::find_for(&args.sources, false, &args.input, recipe)?;
         corpus.for_each(
             &recipe.limits,
             || Ok(()),
@@ -215,9 +246,20 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
             .collect();
         classes.push(json!({"label": label, "totals": totals, "strongest_terms": terms}));
     }
+    let of_class = |(label, moments): &(&str, Moments)| {
+        let (n, mean, deviation) = (moments.n(), moments.mean(), moments.variance().sqrt());
+        json!({"label": label, "rows": n, "mean": mean, "standard_deviation": deviation})
+    };
+    let column = |(name, classes): &(&str, Vec<_>)| {
+        let classes: Vec<_> = classes.iter().map(of_class).collect();
+        json!({"column": name, "classes": classes})
+    };
+    let numbers: Vec<_> = reals(&information).iter().map(column).collect();
     Ok(json!({
         "path": path,
         "recipe": information.recipe,
+        "missing": information.missing,
+        "numbers": numbers,
         "scoring": information.scoring,
         "decision": information.decision,
         "temperature": information.temperature,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use tamis_filter::{Filter, Score, Scratch};
 
 use crate::args::{By, Format, LabelArgs};
+use crate::columns;
 use crate::corpus::Corpus;
 use crate::output::{Verdict, say};
 use crate::sources::{Content, Item};
@@ -16,14 +17,15 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
-    let corpus = Corpus::find(&args.paths, false, &args.input, Some(recipe.kind))?;
+    let corpus = Corpus::find_for(&args.paths, false, &args.input, recipe)?;
     let mut rows = Rows::new(args, &filter)?;
     let mut not_filed = 0;
     let finished = corpus.for_each(
         &recipe.limits,
-        || Ok(Scratch::default()),
-        |scratch, _, document| {
+        || Ok((Scratch::default(), vec![0; recipe.columns.len()])),
+        |(scratch, missing), _, document| {
             let score = filter.score(document, scratch)?;
+            scratch.missing().iter().for_each(|column| missing[*column] += 1);
             let probabilities = if args.all { scratch.probabilities().to_vec() } else { Vec::new() };
             Ok((score, probabilities))
         },
@@ -36,6 +38,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         },
     )?;
     rows.finish()?;
+    let missing = (0..recipe.columns.len()).map(|i| finished.states.iter().map(|(_, m)| m[i]).sum());
+    columns::say_missing(recipe, &missing.collect::<Vec<u64>>());
     if not_filed > 0 {
         say!("tamis: {not_filed} documents are parts of larger files and were labelled, not filed");
     }

@@ -4,12 +4,14 @@
 //! passed through comes out.
 
 mod args;
+mod columns;
 mod corpus;
 mod evaluate;
 mod explain;
 mod inspect;
 mod label;
 mod output;
+mod records;
 mod report;
 mod score;
 mod setup;

@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use serde::Serialize;
 use tamis_filter::{Document, Filter, Kind, Score};
 
+use crate::records::Cells;
+
 /// Tells the person at the terminal something. A closed standard error is no reason to fail.
 macro_rules! say {
     ($($argument:tt)*) => {{
@@ -72,6 +74,7 @@ pub(crate) fn counted(number: u64, one: &str) -> String {
 pub(crate) enum Loaded<'a> {
     Mail(&'a [u8]),
     Text(Cow<'a, str>),
+    Row(Vec<(&'a str, &'a str)>),
 }
 
 impl<'a> Loaded<'a> {
@@ -82,10 +85,15 @@ impl<'a> Loaded<'a> {
         }
     }
 
+    pub(crate) fn row(cells: &'a Cells) -> Self {
+        Loaded::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
+    }
+
     pub(crate) fn document(&self) -> Document<'_> {
         match self {
             Loaded::Mail(bytes) => Document::Mail(bytes),
             Loaded::Text(text) => Document::Text(text),
+            Loaded::Row(cells) => Document::Fields(cells),
         }
     }
 }

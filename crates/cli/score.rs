@@ -18,6 +18,9 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     }
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
+    if filter.information().recipe.kind == Kind::Table {
+        bail!("a model of tables: expected mail or text to score; tamis label labels the rows of a table");
+    }
     let mut scratch = Scratch::default();
     let mut out = std::io::stdout().lock();
     if args.files.len() <= 1 {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
     ClassPrior, Classes, Counting, Decision, DecisionOptions, ExpectationMaximization, Filter, Kind,
-    Likelihood, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions, Trainer,
-    Weighted, positive_class,
+    Likelihood, Mixed, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions,
+    Trainer, Weighted, positive_class,
 };
 
 use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
@@ -100,6 +100,25 @@ impl ScoringArgs {
             bail!("--correction: expected weighted scoring");
         }
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
+    }
+
+    /// The mixed naive Bayes asked for, of a table.
+    pub(crate) fn mixed(&self, classes: &Classes) -> Result<Scoring> {
+        let ScoringArgs { estimate, class_prior: prior, .. } = self.clone();
+        if (ScoringArgs { estimate, class_prior: prior, alpha: self.alpha, ..Default::default() }) != *self {
+            bail!("beside --alpha, --estimate and --class-prior: expected no options of scoring for a table");
+        }
+        let mut mixed = Mixed::default();
+        match self.alpha {
+            None if self.estimate == Some(Estimate::Ml) => mixed.alpha = Smoothing::maximum_likelihood(),
+            None => (),
+            Some(Alpha::Given(alpha)) => mixed.alpha = self.smoothing(alpha).context("--alpha")?,
+            Some(Alpha::Auto) => bail!("--alpha auto: expected weighted scoring, got a table"),
+        }
+        if let Some(prior) = &self.class_prior {
+            mixed.prior = class_prior(prior, classes)?;
+        }
+        Ok(Scoring::Mixed(mixed))
     }
 
     /// Expectation maximization, asked for by documents without a label.

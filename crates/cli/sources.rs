@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use tamis_filter::Kind;
+use tamis_filter::{Kind, is_missing};
 use tamis_mail::{looks_like_mail, maildir, mbox};
 use walkdir::WalkDir;
+
+use crate::records::{Cells, Record, records};
 
 /// A source as named: a path, perhaps with a label before it.
 pub(crate) struct Source {
@@ -55,6 +57,11 @@ pub(crate) enum Holds {
 }
 
 impl Holds {
+    /// Whether it is a table.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Holds::Csv | Holds::Tsv | Holds::Jsonl)
+    }
+
     /// What a file named on the command line holds, by its name and, failing that, by its first bytes.
     fn of_named(path: &Path) -> Result<Holds> {
         Ok(match Holds::of_listed(path) {
@@ -239,8 +246,10 @@ pub(crate) enum Content {
     File,
     /// A message of an mbox.
     Mail(Vec<u8>),
-    /// A row of a table.
+    /// The text of a row of a table.
     Text(String),
+    /// A whole row of a table.
+    Row(Cells),
     /// Nothing that can be read, and why.
     Unreadable(String),
 }
@@ -251,10 +260,43 @@ pub(crate) struct Columns<'a> {
     pub(crate) text: &'a str,
 }
 
+/// What is read of a table.
+pub(crate) enum Layout<'a> {
+    /// A label and a text.
+    Text(Columns<'a>),
+    /// Every cell; the label is that of the target, which the rows must have if `labelled`.
+    Rows { target: Option<&'a str>, labelled: bool },
+}
+
+impl Layout<'_> {
+    /// The label of a row.
+    fn label(&self, cells: &Cells) -> Option<Arc<str>> {
+        let Layout::Rows { target: Some(target), .. } = self else { return None };
+        let (_, label) = cells.iter().find(|(name, _)| **name == **target)?;
+        Some(label.trim()).filter(|label| !is_missing(label)).map(Arc::from)
+    }
+}
+
+/// Lists the tables of a source.
+pub(crate) fn find_tables(source: &Source) -> Result<Found> {
+    let found = find(source, false, Some(Kind::Table))?;
+    match found.places.iter().find(|place| !place.holds.is_table()) {
+        Some(place) => bail!("{}: expected a table, .csv, .tsv or .jsonl", place.path.display()),
+        None => Ok(found),
+    }
+}
+
+/// The rows of a table, whole. `needed` is a column that they must have.
+pub(crate) fn whole_rows(place: &Place, needed: Option<&str>) -> Result<Box<dyn Iterator<Item = Record>>> {
+    let name = || place.path.display().to_string();
+    let file = File::open(&place.path).with_context(name)?;
+    records(BufReader::new(file), place.holds, needed).with_context(name)
+}
+
 /// Goes through the documents of a place, in order.
 pub(crate) fn items<'a>(
     place: &'a Place,
-    columns: &'a Columns<'a>,
+    layout: &'a Layout<'a>,
     most_bytes: usize,
 ) -> Result<Box<dyn Iterator<Item = Item> + 'a>> {
     let path = &place.path;
@@ -266,15 +308,25 @@ pub(crate) fn items<'a>(
     };
     let name = path.display().to_string();
     let open = || File::open(path).map(BufReader::new).with_context(|| path.display().to_string());
-    Ok(match place.holds {
-        Holds::One => Box::new(std::iter::once(item(name, None, Content::File))),
-        Holds::Mbox => {
+    Ok(match (place.holds, layout) {
+        (Holds::One, _) => Box::new(std::iter::once(item(name, None, Content::File))),
+        (Holds::Mbox, _) => {
             Box::new(mbox::Reader::new(open()?, most_bytes).enumerate().map(move |(i, entry)| match entry {
                 Ok(entry) => item(format!("{name}:{}", entry.number), None, Content::Mail(entry.bytes)),
                 Err(error) => item(format!("{name}:{}", i + 1), None, Content::Unreadable(error.to_string())),
             }))
         }
-        Holds::Csv | Holds::Tsv | Holds::Jsonl => {
+        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Rows { target, labelled }) => {
+            let rows = whole_rows(place, target.filter(|_| *labelled))?;
+            Box::new(rows.map(move |Record { line, content }| {
+                let name = format!("{name}:{line}");
+                match content {
+                    Ok(cells) => item(name, layout.label(&cells), Content::Row(cells)),
+                    Err(error) => item(name, None, Content::Unreadable(error)),
+                }
+            }))
+        }
+        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Text(columns)) => {
             let rows = crate::table::rows(open()?, place.holds, columns).with_context(|| name.clone())?;
             Box::new(rows.map(move |row| match row.content {
                 Ok((label, text)) => {

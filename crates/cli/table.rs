@@ -24,12 +24,7 @@ pub(crate) fn rows<'a>(
     if holds == Holds::Jsonl {
         return Ok(Box::new(json_rows(reader, columns)));
     }
-    let mut builder = csv::ReaderBuilder::new();
-    builder.has_headers(false).flexible(true);
-    if holds == Holds::Tsv {
-        builder.delimiter(b'\t').quoting(false);
-    }
-    let mut records = builder.from_reader(reader).into_byte_records();
+    let mut records = delimited(reader, holds);
     let Some(first) = records.next().transpose()? else { return Ok(Box::new(std::iter::empty())) };
     let position = Position::find(&first, columns)?;
     let rest = if position.named { None } else { Some(Ok(first)) };
@@ -41,6 +36,16 @@ pub(crate) fn rows<'a>(
         }
         Err(error) => Row { line: line + 1, content: Err(error.to_string()) },
     })))
+}
+
+/// The rows of CSV or TSV as they are.
+pub(crate) fn delimited<R: BufRead>(reader: R, holds: Holds) -> csv::ByteRecordsIntoIter<R> {
+    let mut builder = csv::ReaderBuilder::new();
+    builder.has_headers(false).flexible(true);
+    if holds == Holds::Tsv {
+        builder.delimiter(b'\t').quoting(false);
+    }
+    builder.from_reader(reader).into_byte_records()
 }
 
 #[derive(Clone, Copy)]
@@ -82,13 +87,21 @@ impl Position {
     }
 }
 
-fn json_rows<'a>(reader: impl BufRead + 'a, columns: &'a Columns<'a>) -> impl Iterator<Item = Row> + 'a {
+/// The objects of JSON lines, each with the number of its line, or what is wrong with it.
+pub(crate) fn json_objects(
+    reader: impl BufRead,
+) -> impl Iterator<Item = (u64, Result<serde_json::Map<String, serde_json::Value>, String>)> {
     let lines = (1..).zip(reader.lines());
     lines.filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty())).map(|(number, line)| {
+        let object = line.map_err(|e| e.to_string());
+        (number, object.and_then(|line| serde_json::from_str(&line).map_err(|e| e.to_string())))
+    })
+}
+
+fn json_rows<'a>(reader: impl BufRead + 'a, columns: &'a Columns<'a>) -> impl Iterator<Item = Row> + 'a {
+    json_objects(reader).map(|(number, object)| {
         let read = || -> Result<(Option<String>, String), String> {
-            let line = line.map_err(|e| e.to_string())?;
-            let object: serde_json::Map<String, serde_json::Value> =
-                serde_json::from_str(&line).map_err(|e| e.to_string())?;
+            let object = object?;
             let text = match object.get(columns.text) {
                 Some(serde_json::Value::String(text)) => text.clone(),
                 _ => return Err(format!("expected an object with a string {:?}", columns.text)),

@@ -11,6 +11,7 @@ use tamis_filter::{
 use tamis_model::clopper_pearson;
 
 use crate::args::TrainArgs;
+use crate::columns;
 use crate::corpus::Corpus;
 use crate::output::{counted, grouped, say};
 use crate::setup;
@@ -19,8 +20,16 @@ use crate::sources::Item;
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     refuse_to_replace_what_is_no_model(&path)?;
-    let corpus = Corpus::find(&args.sources, true, &args.input, None)?;
+    let corpus = match &args.target {
+        Some(_) => Corpus::find_rows(&args.sources, true, &args.input, args.target.as_deref())?,
+        None => Corpus::find(&args.sources, true, &args.input, None)?,
+    };
     let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    if let Some(target) = &args.target {
+        refuse_what_is_not_for_tables(args)?;
+        options.recipe.columns = columns::settle(&corpus, target, &args.column)?;
+        options.recipe.target = Some(target.clone());
+    }
     options.keep = match (args.documents, args.no_documents) {
         (true, _) => Keep::Vectors,
         (_, true) => Keep::Digests,
@@ -44,9 +53,16 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     if labels < 2 {
         bail!("expected documents of at least two labels, got {documents} documents of {labels}");
     }
-    let mut scoring = match args.unlabelled.is_empty() {
-        true => args.scoring.scoring(trainer.classes())?,
-        false => args.scoring.expectation_maximization(args.lambda, args.iterations, &trainer)?,
+    columns::say_missing(trainer.recipe(), trainer.missing());
+    let mut scoring = match Scoring::for_recipe(trainer.recipe(), labels) {
+        Scoring::Mixed(_) if args.documents => {
+            bail!("--documents: expected columns of text only, whose terms can be remembered")
+        }
+        Scoring::Mixed(_) => args.scoring.mixed(trainer.classes())?,
+        _ if !args.unlabelled.is_empty() => {
+            args.scoring.expectation_maximization(args.lambda, args.iterations, &trainer)?
+        }
+        _ => args.scoring.scoring(trainer.classes())?,
     };
     if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
         (args.scoring.chooses_alpha(), &mut scoring)
@@ -106,6 +122,17 @@ fn refuse_to_replace_what_is_no_model(path: &Path) -> Result<()> {
     }
 }
 
+fn refuse_what_is_not_for_tables(args: &TrainArgs) -> Result<()> {
+    let recipe = &args.recipe;
+    if recipe.content_only || recipe.windows.is_some() || !recipe.ignore_header.is_empty() {
+        bail!("--content-only, --windows and --ignore-header: expected no --target beside them");
+    }
+    if !args.unlabelled.is_empty() {
+        bail!("--unlabelled: expected no --target beside it");
+    }
+    Ok(())
+}
+
 fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();
     let classes: Vec<_> = information
@@ -141,7 +168,11 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     if !matches!(information.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_)) {
         return None;
     }
-    let kind = information.recipe.kind;
+    let is_mail = information.recipe.kind == Kind::Mail;
+    let kind = match information.recipe.kind {
+        Kind::Table => "rows".to_owned(),
+        kind => kind.to_string(),
+    };
     let (negatives, false_positives, positives, missed) = match information.expected {
         Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
             (negatives, false_positives, positives, missed)
@@ -155,11 +186,7 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let positive = positive_class(information.classes);
     let label = |class| information.classes.label(class).unwrap_or_default();
     let (ham, spam) = (label(1 - positive), label(positive));
-    let lost = if kind == Kind::Mail && filter.spam().is_some() {
-        "lost".to_owned()
-    } else {
-        format!("called {spam}")
-    };
+    let lost = if is_mail && filter.spam().is_some() { "lost".to_owned() } else { format!("called {spam}") };
     Some(format!(
         "expected on {kind} like this: {} of {ham} {lost}, {} of {spam} missed (95 % interval)",
         share(false_positives, negatives),

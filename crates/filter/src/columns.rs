@@ -93,9 +93,12 @@ pub fn parse_flag(cell: &str) -> Option<bool> {
 impl Column {
     /// The number in a cell.
     pub(crate) fn number(&self, cell: &str) -> Result<f64> {
-        let number = cell.parse::<f64>().ok().filter(|number| number.abs() <= GREATEST);
-        // adding zero makes one number of both zeros
-        number.map(|number| number + 0.0).ok_or_else(|| self.error("a number of at most 1e150", cell))
+        match cell.parse::<f64>() {
+            // adding zero makes one number of both zeros
+            Ok(number) if number.abs() <= GREATEST => Ok(number + 0.0),
+            Ok(_) => Err(self.error("a number of magnitude at most 1e150", cell)),
+            Err(_) => Err(self.error("a number", cell)),
+        }
     }
 
     /// Writes the term that stands for a category, or for yes or no.

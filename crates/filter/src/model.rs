@@ -24,7 +24,8 @@ impl Trainer {
     /// The model of everything learned.
     ///
     /// # Errors
-    /// If there are fewer than two labels, or the model is larger than its format allows.
+    /// If there are fewer than two labels, the scoring does not suit the documents, or the model is larger than its
+    /// format allows.
     pub fn finish(self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
@@ -50,7 +51,7 @@ impl Trainer {
             (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
             _ => self.options.scoring_for(n_classes),
         };
-        scoring.check(&self.options.recipe)?;
+        scoring.check(&self.options.recipe, self.options.keep)?;
         if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
             return Err(Error::Unlabelled);
         }
@@ -83,17 +84,15 @@ impl Trainer {
             }
         };
         let keep = self.options.keep;
-        if let (Scoring::Mixed(_), Keep::Vectors) = (&scoring, keep) {
-            let (expected, got) = ("columns of text, to remember each row's terms", "others");
-            return Err(Error::Columns { expected: expected.into(), got: got.into() });
-        }
-        let table = matches!(scoring, Scoring::Mixed(_)).then(|| {
-            let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
-            let text = |id: TermId| Ok(self.vocabulary.term(order[id as usize]).unwrap_or_default());
-            let groups = summarize_columns(&self.options.recipe, &statistics, text)?;
-            Ok::<_, Error>(Table { reals, groups, missing: self.missing })
-        });
-        let table = table.transpose()?;
+        let table = match &scoring {
+            Scoring::Mixed(_) => {
+                let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
+                let text = |id: TermId| Ok(self.vocabulary.term(order[id as usize]).unwrap_or_default());
+                let groups = summarize_columns(&self.options.recipe, &statistics, text)?;
+                Some(Table { reals, groups, missing: self.missing })
+            }
+            _ => None,
+        };
         let (documents, vectors) = document_sections(&documents, &fitted, keep)?;
         let sections = [&terms, &cells, &texts, &correction, &documents, &vectors];
         let header = Header {

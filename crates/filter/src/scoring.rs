@@ -11,6 +11,7 @@ use tamis_model::{
 use crate::columns::{Column, ColumnKind};
 use crate::error::{Error, Result};
 use crate::recipe::{Kind, Recipe};
+use crate::trainer::Keep;
 
 /// How counts become scores. All of it is settled after counting.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -51,6 +52,26 @@ impl ExpectationMaximization {
 
 /// The settings of [`Scoring::Mixed`]. Real values are normally distributed within a class, with the maximum likelihood
 /// estimates of mean and variance; missing cells, and categories that were never learned, are left out of the product.
+///
+/// ```
+/// use tamis_filter::{Column, ColumnKind, Document, Kind, Scratch, TrainOptions, Trainer};
+///
+/// let mut options = TrainOptions::new(Kind::Table);
+/// let column = |name: &str, kind| Column { name: name.to_owned(), kind };
+/// options.recipe.columns =
+///     vec![column("miles", ColumnKind::Gaussian), column("raining", ColumnKind::Bernoulli)];
+/// let mut trainer = Trainer::new(options)?; // Mixed is what a table gets by default
+/// for (mode, miles, raining) in
+///     [("walk", "0.5", "no"), ("walk", "1.5", "no"), ("bus", "3.0", "no"), ("bus", "7.0", "yes")]
+/// {
+///     trainer.add(mode, Document::Fields(&[("miles", miles), ("raining", raining)]))?;
+/// }
+/// let filter = trainer.finish()?.into_filter()?;
+/// let score = filter.score_fields(&[("miles", "NA"), ("raining", "yes")], &mut Scratch::default())?;
+/// assert_eq!(filter.label_of(&score), "bus");
+/// assert!((score.probability - 2.0 / 3.0).abs() < 1e-12); // (1+1)/(2+2) to (0+1)/(2+2)
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Mixed {
     /// Smoothing of categories, and of yes and no; 1 (Laplace's) by default.
@@ -123,12 +144,15 @@ impl Scoring {
         }
     }
 
-    /// Checks that the recipe's documents can be scored so.
-    pub(crate) fn check(&self, recipe: &Recipe) -> Result<()> {
+    /// Checks that the recipe's documents can be scored so, and so much of them remembered.
+    pub(crate) fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
         let fail = |expected: &str, got: String| Err(Error::Columns { expected: expected.into(), got });
         match (self, not_text(recipe)) {
             (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
                 fail("a table for mixed naive Bayes", recipe.kind.to_string())
+            }
+            (Scoring::Mixed(_), _) if keep == Keep::Vectors => {
+                fail("digests of rows to remember for mixed naive Bayes", "terms as well".to_owned())
             }
             (Scoring::Mixed(_), _) | (_, None) => Ok(()),
             (_, Some(column)) => fail(

@@ -164,7 +164,8 @@ impl Trainer {
     /// Learns one document.
     ///
     /// # Errors
-    /// If the document is of the wrong kind, the label not acceptable or a count overflows; nothing is learned then.
+    /// If the document is of the wrong kind, a cell of a row not what its column holds, the label not acceptable or a
+    /// count overflows; nothing is learned then.
     pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
         self.learn(Some(label), document)
     }

@@ -86,7 +86,7 @@ impl Trainer {
             return Err(Error::TooFewLabels { expected: 2, got: n_classes });
         }
         let scoring = self.options.scoring_for(n_classes);
-        scoring.check(&self.options.recipe)?;
+        scoring.check(&self.options.recipe, self.options.keep)?;
         let vectors = Vectors::new(self)?;
         let documents = vectors.labelled(self);
         match scoring {
