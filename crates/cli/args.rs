@@ -119,10 +119,10 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
     pub(crate) iterations: Option<usize>,
     /// Remember each document's terms (default for mail), so that it can be forgotten without being at hand
-    #[arg(long, overrides_with = "no_documents")]
+    #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
     pub(crate) documents: bool,
     /// Remember only a digest of each document (default for text)
-    #[arg(long)]
+    #[arg(long, help_heading = "Model")]
     pub(crate) no_documents: bool,
 }
 
