@@ -54,22 +54,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         bail!("expected documents of at least two labels, got {documents} documents of {labels}");
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
-    let mut scoring = match Scoring::for_recipe(trainer.recipe(), labels) {
-        Scoring::Mixed(_) if args.documents => {
-            bail!("--documents: expected columns of text only, whose terms can be remembered")
-        }
-        Scoring::Mixed(_) => args.scoring.mixed(trainer.classes())?,
-        _ if !args.unlabelled.is_empty() => {
-            args.scoring.expectation_maximization(args.lambda, args.iterations, &trainer)?
-        }
-        _ => args.scoring.scoring(trainer.classes())?,
-    };
-    if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
-        (args.scoring.chooses_alpha(), &mut scoring)
-    {
-        settings.alpha = trainer.choose_alpha()?;
-        say!("alpha {}, chosen by leaving out each document", settings.alpha.alpha());
-    }
+    let scoring = scoring(args, &trainer)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     if decision != Default::default() && !matches!(scoring, Scoring::Weighted(_)) {
         bail!("--max-fpr, --cost and --prior: expected two labels and weighted scoring");
@@ -87,6 +72,27 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     model.save(&path)?;
     report(&path, &model.into_filter()?)?;
     Ok(corpus.conclude(unreadable))
+}
+
+/// The scoring asked for, now that all is counted.
+fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
+    let mut scoring = match Scoring::for_recipe(trainer.recipe(), trainer.classes().len()) {
+        Scoring::Mixed(_) if args.documents => {
+            bail!("--documents: expected columns of text only, whose terms can be remembered")
+        }
+        Scoring::Mixed(_) => args.scoring.mixed(trainer.classes())?,
+        _ if !args.unlabelled.is_empty() => {
+            args.scoring.expectation_maximization(args.lambda, args.iterations, trainer)?
+        }
+        _ => args.scoring.scoring(trainer.classes())?,
+    };
+    if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
+        (args.scoring.chooses_alpha(), &mut scoring)
+    {
+        settings.alpha = trainer.choose_alpha()?;
+        say!("alpha {}, chosen by leaving out each document", settings.alpha.alpha());
+    }
+    Ok(scoring)
 }
 
 /// Goes through a corpus with a trainer a thread; also returns how many documents could not be read.

@@ -2,7 +2,7 @@
 //!
 //! A [`Trainer`] counts labelled documents into a [`Model`], the bytes of a file. A [`Filter`] is such a file in use,
 //! mapped and never changed: share one among threads, give each a [`Scratch`], and ask for a [`Score`] or an
-//! [`Explanation`]. Nothing here prints, exits or panics on input, and there is no global state.
+//! [`Explanation`]. Rows of a table are documents too, see [`Scoring::Mixed`]. Nothing here prints, exits or panics on input, and there is no global state.
 //!
 //! Equal documents give a model of equal bytes, whatever the order they came in and the threads that counted them.
 //! What is read from a file is checked when it is first touched, so a damaged model is an error and never a wrong answer.

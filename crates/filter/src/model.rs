@@ -18,7 +18,7 @@ use crate::save;
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring, Weighted};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
-use crate::trainer::{Keep, Learned, Terms, Trainer, UNLABELLED};
+use crate::trainer::{Keep, Learned, Reals, Terms, Trainer, UNLABELLED};
 
 impl Trainer {
     /// The model of everything learned.
@@ -136,7 +136,7 @@ struct Distinct {
     group: u64,
     vector: CountVector,
     windows: Vec<CountVector>,
-    reals: Box<[Option<f64>]>,
+    reals: Reals,
 }
 
 impl Distinct {
@@ -188,7 +188,9 @@ fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct]) -> Res
     let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
     let mut reals = GaussianStatistics::new(n_classes, n);
     for document in documents {
-        reals.observe_weighted(document.class, &document.reals, document.multiplicity.into())?;
+        let mut values = vec![None; n];
+        document.reals.iter().for_each(|(column, real)| values[*column] = Some(*real));
+        reals.observe_weighted(document.class, &values, document.multiplicity.into())?;
     }
     Ok(reals)
 }

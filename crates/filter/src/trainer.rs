@@ -60,6 +60,9 @@ pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
 /// Terms with the trainer's own ids and their counts, ordered by fingerprint.
 pub(crate) type Terms = Box<[(TermId, u32)]>;
 
+/// The real values that a row has, each with the number of its column among those of real values.
+pub(crate) type Reals = Box<[(usize, f64)]>;
+
 /// A document as it was counted.
 pub(crate) struct Learned {
     pub(crate) digest: [u8; 16],
@@ -68,7 +71,7 @@ pub(crate) struct Learned {
     pub(crate) group: u64,
     pub(crate) terms: Terms,
     pub(crate) windows: Vec<Terms>,
-    pub(crate) reals: Box<[Option<f64>]>,
+    pub(crate) reals: Reals,
 }
 
 /// Counts labelled documents into a model.
@@ -191,7 +194,7 @@ impl Trainer {
         let terms = by_fingerprint(whole, &self.vocabulary);
         let reals = self.counted.reals();
         let digest = digest(self.options.recipe.version, &terms, reals, &self.vocabulary);
-        let reals = reals.into();
+        let reals = (0..).zip(reals).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let (terms, windows) = if self.options.needs_terms() {
             (terms, self.counted.windows().map(|window| by_fingerprint(window, &self.vocabulary)).collect())
         } else {
