@@ -18,7 +18,7 @@ use crate::scoring::{Decision, DecisionOptions, ExpectationMaximization, Expecte
 pub(crate) const FOLDS: usize = 10;
 
 /// As many held-out documents as the temperature of many classes needs: it is two numbers.
-const ENOUGH: usize = 2_000;
+const ENOUGH: usize = 1_000;
 
 /// All that fitting gives.
 pub(crate) struct Fitted {

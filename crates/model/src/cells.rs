@@ -117,6 +117,12 @@ impl<T: ClassCell> Cells<T> {
     pub(crate) fn add(&mut self, term: TermId, cell: T) -> Result<(), StatisticsError> {
         let block = self.block(term);
         let cells = &mut self.arena[block.cells()];
+        // most occurrences are of terms that all classes have
+        let guess = usize::from(cell.class());
+        if let Some(found) = cells.get_mut(guess).filter(|found| found.class() == cell.class()) {
+            *found = found.plus(term, cell)?;
+            return Ok(());
+        }
         match cells.binary_search_by_key(&cell.class(), T::class) {
             Ok(at) => {
                 cells[at] = cells[at].plus(term, cell)?;

@@ -144,7 +144,7 @@ pub fn fit_class_correction(
     for _ in 0..options.passes {
         random.shuffle(&mut order);
         for &i in &order {
-            fit.learn(scorer, counts, &documents[i], &lessons[i], &mut coefficients[i])?;
+            fit.learn(&documents[i], &lessons[i], &mut coefficients[i])?;
         }
     }
     Ok((fit.correction, coefficients))
@@ -154,6 +154,8 @@ pub fn fit_class_correction(
 struct Lesson {
     /// Leave-one-out scores of its own class and its rivals, by class.
     scores: Box<[(ClassId, f64)]>,
+    /// What a weight of 1 at each of its terms adds to its score, once multiplied with the scale.
+    factors: Box<[f64]>,
     /// 1 / |v|
     scale: f64,
 }
@@ -171,8 +173,8 @@ impl Lesson {
             ranked.truncate(RIVALS + 1);
             ranked.sort_by_key(|(class, _)| *class);
         }
-        let Ok(scale) = scorer.scale(counts, document.row);
-        Lesson { scores: ranked.into(), scale }
+        let (factors, scale) = scorer.factors(counts, document.row);
+        Lesson { scores: ranked.into(), factors: factors.into(), scale }
     }
 }
 
@@ -189,16 +191,13 @@ impl Fit<'_> {
     /// A step of logistic regression for each class that the document teaches.
     fn learn(
         &mut self,
-        scorer: &OneAgainstRest,
-        counts: &Statistics,
         document: &Labelled<'_>,
         lesson: &Lesson,
         coefficients: &mut Vec<ClassWeight>,
     ) -> Result<(), StatisticsError> {
-        for (term, tf) in document.row.iter() {
-            let factor = scorer.weight_factor(counts, term, tf);
+        for (term, factor) in document.row.ids().iter().zip(&lesson.factors) {
             let add = |class: ClassId, weight| self.values[usize::from(class)] += factor * weight;
-            let Ok(()) = self.correction.for_each_weight(term, add);
+            let Ok(()) = self.correction.for_each_weight(*term, add);
         }
         for &(class, score) in &lesson.scores {
             let z = self.options.mix * score + self.values[usize::from(class)] * lesson.scale;

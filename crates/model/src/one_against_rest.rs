@@ -194,23 +194,20 @@ impl OneAgainstRest {
         Ok(())
     }
 
-    /// v i: what a correction's weight of 1 adds to the score of a document, before it is divided by the norm.
-    pub(crate) fn weight_factor(&self, counts: &Statistics, term: TermId, tf: u32) -> f64 {
-        let Ok(df) = document_frequency(counts, term);
-        if df == 0 { 0.0 } else { f64::from(tf).ln_1p() * idf(df, log_documents(self.documents)).powi(2) }
-    }
-
-    /// `1 / sqrt(sum(v v))` of a document. At most 1, so that no step of learning is longer than its rate.
-    pub(crate) fn scale<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<f64, C::Error> {
+    /// For each term of a document v i, what a correction's weight of 1 adds to its score before that is divided by the
+    /// norm; and `1 / sqrt(sum(v v))`, at most 1, so that no step of learning is longer than its rate.
+    pub(crate) fn factors(&self, counts: &Statistics, row: CountRow<'_>) -> (Vec<f64>, f64) {
         let log_documents = log_documents(self.documents);
         let mut square = 0.0;
-        for (term, tf) in row.iter() {
-            let df = document_frequency(counts, term)?;
-            if df > 0 {
-                square += (idf(df, log_documents) * f64::from(tf).ln_1p()).powi(2);
-            }
-        }
-        Ok(1.0 / square.sqrt().max(1.0))
+        let factor = |(term, tf): (TermId, u32)| {
+            let Ok(df) = document_frequency(counts, term);
+            let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
+            let v = f64::from(tf).ln_1p() * idf;
+            square += v * v;
+            v * idf
+        };
+        let factors = row.iter().map(factor).collect();
+        (factors, 1.0 / square.sqrt().max(1.0))
     }
 
     fn score<C: Counts, W: ClassWeights<Error = C::Error>>(
