@@ -190,11 +190,10 @@ impl NaiveBayes {
         Ok(())
     }
 
-    /// Adds joint log-likelihoods less the prior in them.
+    /// Adds joint log-likelihoods less the prior in them; not for the complement, which has none in them.
     fn add_without_prior(&self, joint: &[f64], out: &mut [f64]) {
-        let has_prior = !self.likelihood().is_complement();
         for ((out, joint), prior) in out.iter_mut().zip(joint).zip(&self.class_log_prior) {
-            *out += if has_prior { joint - prior } else { *joint };
+            *out += joint - prior;
         }
     }
 

@@ -121,6 +121,29 @@ pub(crate) fn fit_category(
 /// nothing, but does not lose the others.
 ///
 /// As with [`NaiveBayes`] the statistics passed to a method must be those the model was made from.
+///
+/// **Documents with weights** are no integers to count. The same model of them is a prior plus, for each feature, a
+/// multinomial [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories; those that may have no
+/// document are made known by one of weight 0 that has them all:
+///
+/// ```
+/// use tamis_model::{ClassPrior, Counting, ExpectedNaiveBayes, ExpectedStatistics, Likelihood, Smoothing, WeightedVector};
+///
+/// let row = |categories: &[u32]| WeightedVector::from_pairs(categories.iter().map(|&category| (category, 1.0)));
+/// // one feature of three categories, of which 2 is in no document
+/// let mut feature = ExpectedStatistics::new(2, Counting::Occurrences);
+/// feature.observe(0, row(&[0, 1, 2])?.row(), 0.0)?;
+/// feature.observe(0, row(&[0])?.row(), 1.5)?;
+/// feature.observe(1, row(&[1])?.row(), 0.5)?;
+///
+/// let (alpha, prior) = (Smoothing::LAPLACE, ClassPrior::Learned);
+/// let model = ExpectedNaiveBayes::fit(&feature, Likelihood::Multinomial, alpha, &prior)?;
+/// // of further features only `feature_log_prob` is added
+/// let Ok(Some(log_prob)) = model.feature_log_prob(&feature, 2, 0) else { unreachable!("category 2 is known") };
+/// let joint = model.class_log_prior()[0] + log_prob;
+/// assert!((joint - (0.75f64 / 4.5).ln()).abs() < 1e-12); // 1.5/2 (0+1)/(1.5+3)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoricalNaiveBayes {
     class_log_prior: Vec<f64>,

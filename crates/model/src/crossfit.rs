@@ -119,6 +119,9 @@ pub struct HeldOutScores {
 
 /// As [`cross_fit`], for any number of classes by [`OneAgainstRest`] and [`ClassCorrection`](crate::ClassCorrection).
 ///
+/// A document of whose class the other folds have none gets scores of 0 and no known terms: a model that never saw
+/// its class cannot be right, and how sure it is says nothing about the one that did.
+///
 /// Two numbers are fitted to these scores ([`Temperature`](crate::Temperature)), so there is no need for all of
 /// them: folds are scored until there are `enough` documents. The result is in the order of the documents.
 ///
@@ -146,9 +149,14 @@ pub fn cross_fit_classes(
             None => ClassCorrection::new(),
         };
         let mix = correction.map_or(1.0, |options| options.mix);
-        Ok(move |counts: &Statistics, row: CountRow<'_>, scores: &mut Vec<f64>| {
-            let Ok(known_terms) = scorer.corrected_scores(counts, &fitted, mix, row, scores);
-            known_terms
+        Ok(move |counts: &Statistics, document: &Labelled<'_>, scores: &mut Vec<f64>| {
+            let Ok(known_terms) = scorer.corrected_scores(counts, &fitted, mix, document.row, scores);
+            let class = counts.totals().get(usize::from(document.class));
+            if class.is_some_and(|class| class.documents > 0) {
+                return known_terms;
+            }
+            scores.fill(0.0);
+            0
         })
     })
 }
@@ -166,8 +174,8 @@ pub fn cross_fit_bayes(
     held_out(counts, documents, &deal(documents, folds), |counts, _| {
         let Ok(summary) = parameters.summarize(counts);
         let model = NaiveBayes::new(parameters, &summary)?;
-        Ok(move |counts: &Statistics, row: CountRow<'_>, scores: &mut Vec<f64>| {
-            let Ok(known_terms) = model.joint_log_likelihood(counts, row, scores);
+        Ok(move |counts: &Statistics, document: &Labelled<'_>, scores: &mut Vec<f64>| {
+            let Ok(known_terms) = model.joint_log_likelihood(counts, document.row, scores);
             known_terms
         })
     })
@@ -181,13 +189,13 @@ fn held_out<S, E: Send>(
     fit: impl Fn(&Statistics, &[Labelled<'_>]) -> Result<S, E> + Sync,
 ) -> Result<Vec<HeldOutScores>, E>
 where
-    S: Fn(&Statistics, CountRow<'_>, &mut Vec<f64>) -> usize,
+    S: Fn(&Statistics, &Labelled<'_>, &mut Vec<f64>) -> usize,
 {
     let scored = over_folds(counts, documents, folds, |counts, others, fold| {
         let scorer = fit(counts, others)?;
         let score = |&i: &usize| {
             let mut scores = Vec::new();
-            let known_terms = scorer(counts, documents[i].row, &mut scores);
+            let known_terms = scorer(counts, &documents[i], &mut scores);
             (scores, known_terms)
         };
         Ok(fold.iter().map(score).collect())
@@ -292,6 +300,30 @@ mod tests {
             let one = &documents[..1];
             assert_eq!(cross_fit(ALPHA, &learn(one), one, &[], 1, correction, 10), Ok(vec![None]));
             assert_eq!(cross_fit(ALPHA, &learn(&[]), &[], &[], 1, correction, 10), Ok(vec![]));
+        }
+    }
+
+    #[test]
+    fn a_class_that_its_fold_takes_whole_has_no_part_in_the_temperature() {
+        let rows = rows();
+        let mut documents = documents(&rows, &[0, 1, 2, 3, 4, 5, 6, 7]);
+        documents[7].class = 2;
+        let mut statistics = Statistics::new(3);
+        documents.iter().for_each(|d| statistics.observe_times(d.class, d.row, d.multiplicity).unwrap());
+        let options = CorrectionOptions::default();
+        for correction in [None, Some(&options)] {
+            let scored =
+                cross_fit_classes(ALPHA, &statistics, &documents, correction, 4, usize::MAX).unwrap();
+            assert!(scored.iter().map(|s| s.document).eq(0..8));
+            assert!(scored[..7].iter().all(|s| s.known_terms > 0 && s.scores.iter().any(|x| *x != 0.0)));
+            assert_eq!((scored[7].known_terms, &scored[7].scores[..]), (0, &[0.0; 3][..]));
+            let fit = |scored: &[HeldOutScores]| {
+                let class = |s: &HeldOutScores| usize::from(documents[s.document].class);
+                let all: Vec<_> = scored.iter().map(|s| (&s.scores[..], s.known_terms, class(s))).collect();
+                crate::Temperature::fit(&all)
+            };
+            assert!(fit(&scored).is_some());
+            assert_eq!(fit(&scored), fit(&scored[..7]));
         }
     }
 

@@ -36,7 +36,7 @@ const SHARDS: usize = 8;
 ///
 /// | field | default | range |
 /// | --- | --- | --- |
-/// | `likelihood` | `Multinomial` | |
+/// | `likelihood` | `Multinomial` | multinomial or Bernoulli |
 /// | `alpha` | 0.1 | finite, > 0 |
 /// | `prior` | `Smoothed` | |
 /// | `lambda` | 1 | 0 to 1e100 |
@@ -67,7 +67,7 @@ const SHARDS: usize = 8;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EmOptions {
-    /// The model of a document given its class. By default multinomial.
+    /// The model of a document given its class, not a complement's. By default multinomial.
     pub likelihood: Likelihood,
     /// Additive smoothing. By default 0.1.
     pub alpha: Smoothing,
@@ -178,6 +178,7 @@ impl EmOptions {
     }
 
     fn check(&self) -> Result<(), EmError> {
+        self.likelihood.check_generative()?;
         if !(0.0..=MAX_WEIGHT).contains(&self.lambda) {
             return Err(EmError::Lambda { expected: MAX_WEIGHT, got: self.lambda });
         }

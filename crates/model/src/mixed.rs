@@ -61,13 +61,19 @@ impl MixedNaiveBayes {
     /// Puts a model together. `totals` tell the documents of each class, for the prior.
     ///
     /// # Errors
-    /// No classes; a prior that does not fit them; a part of another number of classes.
+    /// No classes; a prior that does not fit them; a part of another number of classes, or of a complement likelihood,
+    /// whose scores are no probabilities to multiply.
     pub fn new(
         prior: &ClassPrior,
         totals: &[ClassTotals],
         parts: Vec<Part>,
     ) -> Result<MixedNaiveBayes, ParametersError> {
         let class_log_prior = prior.log_prior(totals)?;
+        for part in &parts {
+            if let Part::Category(model) | Part::Terms(model) = part {
+                model.likelihood().check_generative()?;
+            }
+        }
         let n_classes = |part: &Part| match part {
             Part::Gaussian(feature) => feature.n_classes(),
             Part::Category(model) | Part::Terms(model) => Some(model.n_classes()),

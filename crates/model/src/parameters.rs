@@ -178,6 +178,14 @@ impl Likelihood {
     pub(crate) fn is_complement(self) -> bool {
         matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
     }
+
+    /// Refuses the complement likelihoods: their scores may not be multiplied with probabilities.
+    pub(crate) fn check_generative(self) -> Result<(), ParametersError> {
+        match self.is_complement() {
+            true => Err(ParametersError::NotGenerative { expected: "bernoulli or multinomial", got: self }),
+            false => Ok(()),
+        }
+    }
 }
 
 /// What all likelihoods but Bernoulli count.

@@ -235,6 +235,10 @@ fn options_and_labels_are_checked() {
     for tolerance in [-0.1, f64::NAN] {
         assert!(matches!(with(&|o| o.tolerance = tolerance), Err(EmError::Tolerance { .. })));
     }
+    for got in [Likelihood::Complement, Likelihood::ComplementNormalized] {
+        let refused = ParametersError::NotGenerative { expected: "bernoulli or multinomial", got };
+        assert_eq!(with(&|o| o.likelihood = got), Err(EmError::Parameters(refused)));
+    }
     let empty = ParametersError::EmptyClass { class: 2, expected: 1, got: 0 };
     assert_eq!(with(&|o| o.prior = ClassPrior::Learned), Err(EmError::Parameters(empty)));
     let none = EmOptions::default().fit(0, &[], &[]).unwrap_err();

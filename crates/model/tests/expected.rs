@@ -12,12 +12,40 @@ use tamis_model::{
 use tamis_tokenizer::{CountVector, TermId};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/expected.json");
+const LIKELIHOODS: [Likelihood; 4] = [
+    Likelihood::Bernoulli,
+    Likelihood::Multinomial,
+    Likelihood::Complement,
+    Likelihood::ComplementNormalized,
+];
 const CLASSES: ClassId = 4;
 const TERMS: TermId = 12;
 
 #[derive(Deserialize)]
 struct Golden {
     sets: Vec<Set>,
+    categorical: Categories,
+}
+
+/// Documents of categories, one a feature.
+#[derive(Deserialize)]
+struct Categories {
+    n_categories: Vec<TermId>,
+    train: Vec<Vec<TermId>>,
+    labels: Vec<ClassId>,
+    weights: Vec<f64>,
+    unseen: Vec<Vec<TermId>>,
+    cases: Vec<CategoriesCase>,
+}
+
+#[derive(Deserialize)]
+struct CategoriesCase {
+    alpha: Smoothing,
+    class_log_prior: Vec<f64>,
+    /// By feature, class and category.
+    feature_log_prob: Vec<Vec<Vec<f64>>>,
+    joint_log_likelihood: Vec<Vec<f64>>,
+    predict: Vec<ClassId>,
 }
 
 #[derive(Deserialize)]
@@ -101,13 +129,64 @@ fn compare(case: &Case, set: &Set) {
     }
 }
 
+fn golden() -> Golden {
+    serde_json::from_str(&std::fs::read_to_string(GOLDEN).unwrap()).unwrap()
+}
+
 #[test]
 fn as_scikit_learn() {
-    let golden: Golden = serde_json::from_str(&std::fs::read_to_string(GOLDEN).unwrap()).unwrap();
-    for set in &golden.sets {
+    for set in &golden().sets {
         for (i, case) in set.cases.iter().enumerate() {
             println!("set {}, case {i}: {}", set.name, case.likelihood);
             compare(case, set);
+        }
+    }
+}
+
+/// A document that has each of these categories once.
+fn categories(of: impl IntoIterator<Item = TermId>) -> WeightedVector {
+    WeightedVector::from_pairs(of.into_iter().map(|category| (category, 1.0))).unwrap()
+}
+
+#[test]
+fn categories_of_weighted_documents_are_a_multinomial_each() {
+    let Categories { n_categories, train, labels, weights, unseen, cases } = golden().categorical;
+    let n_classes = usize::from(*labels.iter().max().unwrap()) + 1;
+    let learn = |(feature, &n): (usize, &TermId)| {
+        let mut statistics = ExpectedStatistics::new(n_classes, Counting::Occurrences);
+        statistics.observe(0, categories(0..n).row(), 0.0).unwrap();
+        for ((values, &class), &weight) in train.iter().zip(&labels).zip(&weights) {
+            statistics.observe(class, categories([values[feature]]).row(), weight).unwrap();
+        }
+        statistics
+    };
+    let statistics: Vec<_> = n_categories.iter().enumerate().map(learn).collect();
+    for case in &cases {
+        let fit = |statistics| {
+            let prior = &ClassPrior::Learned;
+            ExpectedNaiveBayes::fit(statistics, Likelihood::Multinomial, case.alpha, prior).unwrap()
+        };
+        let models: Vec<_> = statistics.iter().map(fit).collect();
+        let log_prob = |feature: usize, category, class| {
+            let got = models[feature].feature_log_prob(&statistics[feature], category, class);
+            got.unwrap().unwrap()
+        };
+        for (feature, expected) in case.feature_log_prob.iter().enumerate() {
+            for (class, expected) in (0..).zip(expected) {
+                let got = (0..n_categories[feature]).map(|category| log_prob(feature, category, class));
+                close("feature_log_prob", &got.collect::<Vec<_>>(), expected);
+            }
+        }
+        for (i, values) in train.iter().chain(&unseen).enumerate() {
+            let mut joint = models[0].class_log_prior().to_vec();
+            close("class_log_prior", &joint, &case.class_log_prior);
+            for (class, joint) in (0..).zip(&mut joint) {
+                let values = values.iter().enumerate();
+                *joint += values.map(|(feature, &category)| log_prob(feature, category, class)).sum::<f64>();
+            }
+            close("joint_log_likelihood", &joint, &case.joint_log_likelihood[i]);
+            let best = (0..n_classes).max_by(|&a, &b| joint[a].total_cmp(&joint[b])).unwrap();
+            assert_eq!(best, usize::from(case.predict[i]));
         }
     }
 }
@@ -197,9 +276,8 @@ proptest! {
             (0..CLASSES, proptest::collection::btree_map(0..TERMS, 1..6u32, 0..8)), 0..25),
         unseen in proptest::collection::btree_map(0..TERMS + 3, 1..6u32, 0..8),
         alpha in prop_oneof![Just(1.0), 1e-6..10.0],
-        bernoulli in any::<bool>(),
+        likelihood in proptest::sample::select(&LIKELIHOODS[..]),
     ) {
-        let likelihood = if bernoulli { Likelihood::Bernoulli } else { Likelihood::Multinomial };
         let (alpha, prior) = (Smoothing::try_from(alpha).unwrap(), ClassPrior::Smoothed);
         let mut whole = Statistics::new(usize::from(CLASSES));
         let mut expected = ExpectedStatistics::new(usize::from(CLASSES), counting(likelihood));
@@ -253,7 +331,7 @@ fn hostile_values_are_refused_and_change_nothing() {
 #[test]
 fn extreme_weights_stay_numbers() {
     let row = WeightedVector::from_pairs([(0, 1e100), (1, f64::from_bits(1))]).unwrap();
-    for likelihood in [Likelihood::Multinomial, Likelihood::Bernoulli] {
+    for likelihood in LIKELIHOODS {
         let mut statistics = ExpectedStatistics::new(2, counting(likelihood));
         (0..3).for_each(|_| statistics.observe(0, row.row(), 1e100).unwrap());
         statistics.observe(1, WeightedVector::from_pairs([(1, 1.0)]).unwrap().row(), 1e-300).unwrap();
@@ -263,6 +341,7 @@ fn extreme_weights_stay_numbers() {
                 ExpectedNaiveBayes::fit(&statistics, likelihood, alpha, &ClassPrior::Smoothed).unwrap();
             let mut out = Vec::new();
             model.joint_log_likelihood(&statistics, row.row(), &mut out).unwrap();
+            assert!(model.is_consistent());
             assert!(out.iter().all(|x| x.is_finite()), "{alpha:?} {out:?}");
             model.predict_proba(&statistics, row.row(), &mut out).unwrap();
             assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{alpha:?} {out:?}");
@@ -284,4 +363,22 @@ fn nothing_learned_predicts_the_prior() {
     assert_eq!(fit(0, ClassPrior::Uniform), Err(ParametersError::NoClasses));
     let empty = ParametersError::EmptyClass { class: 0, expected: 1, got: 0 };
     assert_eq!(fit(2, ClassPrior::Learned), Err(empty));
+}
+
+#[test]
+fn one_class_or_feature_alone_says_nothing_of_others() {
+    let row = WeightedVector::from_pairs([(2, 1.5)]).unwrap();
+    for likelihood in [Likelihood::Complement, Likelihood::ComplementNormalized] {
+        for n_classes in [1, 3] {
+            let mut statistics = ExpectedStatistics::new(n_classes, Counting::Occurrences);
+            statistics.observe(0, row.row(), 2.0).unwrap();
+            let prior = &ClassPrior::Smoothed;
+            let model = ExpectedNaiveBayes::fit(&statistics, likelihood, Smoothing::LAPLACE, prior).unwrap();
+            let mut out = Vec::new();
+            assert_eq!(model.joint_log_likelihood(&statistics, row.row(), &mut out), Ok(1));
+            // of one feature a token is always that one
+            close("joint_log_likelihood", &out, &vec![0.0; n_classes]);
+            assert_eq!(model.intercept(), vec![0.0; n_classes]);
+        }
+    }
 }

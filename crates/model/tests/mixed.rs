@@ -354,6 +354,27 @@ fn parts_are_of_the_same_classes() {
     assert_eq!(none, Err(ParametersError::NoClasses));
 }
 
+#[test]
+fn scores_that_are_no_probabilities_are_refused() {
+    let mut statistics = Statistics::new(2);
+    texts().iter().for_each(|(class, text)| statistics.observe(*class, text.row()).unwrap());
+    for got in [Likelihood::Complement, Likelihood::ComplementNormalized] {
+        let model = Parameters { likelihood: got, ..Parameters::default() }.fit(&statistics).unwrap();
+        let refused = ParametersError::NotGenerative { expected: "bernoulli or multinomial", got };
+        for part in [Part::Terms(model.clone()), Part::Category(model)] {
+            let model = MixedNaiveBayes::new(&ClassPrior::Uniform, statistics.totals(), vec![part]);
+            assert_eq!(model, Err(refused.clone()));
+        }
+        let mut table = MixedStatistics::new(2, vec![Feature::Text]);
+        for (class, text) in &texts() {
+            table.observe(*class, &[Value::Text(text.row())]).unwrap();
+        }
+        let mut parameters = MixedParameters::default();
+        parameters.terms.likelihood = got;
+        assert_eq!(table.fit(&parameters), Err(refused));
+    }
+}
+
 /// A document: its class, and a value or none for each kind of feature.
 type Document = (ClassId, Option<f64>, Option<u32>, Option<bool>, Option<CountVector>);
 

@@ -20,7 +20,7 @@ pub enum EmError {
         /// The tolerance.
         got: f64,
     },
-    /// No classes, or a class prior that does not suit them.
+    /// No classes, a class prior that does not suit them, or a likelihood that gives no probabilities.
     Parameters(ParametersError),
     /// A document that cannot be counted, as with an unknown label.
     Statistics(ExpectedError),

@@ -17,6 +17,10 @@ use crate::{
 /// * Bernoulli: `p(t|c) = (w_tc + alpha) / (d_c + 2 alpha)`, with the [documents](ExpectedStatistics::class_weights) `d_c`
 ///   of the class. Only whether a term is there counts, so the weights must be of
 ///   [`Counting::Presence`](crate::Counting::Presence).
+/// * Complement: an occurrence weighs `-ln((w_t - w_tc + alpha) / (w - w_c + alpha V))`, with the sums `w_t` and `w` over
+///   all classes; normalised, divided by the sum of that over all features. A document's score is the sum of its
+///   weights times these, without a prior, and no log-likelihood. What the other classes have of a term is a
+///   difference: nothing below 1e-16 of `w_t` is left of it.
 ///
 /// Terms that are not known are skipped. All logarithms are natural (nats); vectors over classes are in class
 /// order. The weights passed to a method must be those the model was fitted to; with others the result means
@@ -50,8 +54,8 @@ impl ExpectedNaiveBayes {
     /// Derives the model. Passes over the weights of all terms.
     ///
     /// # Errors
-    /// No classes; a likelihood that is neither multinomial nor Bernoulli; no smoothing; a prior that does not fit
-    /// the classes, as a learned one where a class has no documents.
+    /// No classes; no smoothing; a prior that does not fit the classes, as a learned one where a class has no
+    /// documents.
     pub fn fit(
         statistics: &ExpectedStatistics,
         likelihood: Likelihood,
@@ -61,37 +65,62 @@ impl ExpectedNaiveBayes {
         if statistics.class_weights().is_empty() {
             return Err(ParametersError::NoClasses);
         }
-        if likelihood.is_complement() {
-            let expected = "bernoulli or multinomial";
-            return Err(ParametersError::Name { expected, got: likelihood.to_string() });
-        }
         if alpha == Smoothing::maximum_likelihood() {
             return Err(ParametersError::Smoothing { got: alpha.alpha() });
         }
         let class_log_prior = prior.log_prior_of(statistics.class_weights())?;
         let n_features =
             term_ids(statistics).filter(|&t| statistics.weights(t).next().is_some()).count() as u64;
-        let totals = statistics.class_weights().iter().zip(statistics.totals());
         let alpha = alpha.alpha();
-        let class = |(&documents, &total)| Class::new(likelihood, alpha, documents, total, n_features);
-        let classes = totals.map(class).collect();
-        let intercept = class_log_prior.clone();
+        let all: f64 = statistics.totals().iter().sum();
+        let class = |(&documents, &total): (&f64, &f64)| {
+            let total = if likelihood.is_complement() { (all - total).max(0.0) } else { total };
+            Class::new(likelihood, alpha, documents, total, n_features)
+        };
+        let classes = statistics.class_weights().iter().zip(statistics.totals()).map(class).collect();
+        let intercept = match likelihood.is_complement() {
+            true => vec![0.0; class_log_prior.len()],
+            false => class_log_prior.clone(),
+        };
         let mut model =
             ExpectedNaiveBayes { likelihood, alpha, n_features, classes, class_log_prior, intercept };
-        if likelihood == Likelihood::Bernoulli {
-            let absence = model.sum_over_features(statistics, |class, n| class.log_not(alpha, n));
-            model.intercept.iter_mut().zip(absence).for_each(|(sum, absence)| *sum += absence);
+        match likelihood {
+            Likelihood::Bernoulli => {
+                let absence = model.sum_over_features(statistics, |class, n| class.log_not(alpha, n));
+                model.intercept.iter_mut().zip(absence).for_each(|(sum, absence)| *sum += absence);
+            }
+            Likelihood::ComplementNormalized => model.normalize(statistics),
+            Likelihood::Multinomial | Likelihood::Complement => {}
         }
         Ok(model)
+    }
+
+    /// Divides the complement weights of each class by their sum over all features. One feature alone weighs
+    /// nothing.
+    fn normalize(&mut self, statistics: &ExpectedStatistics) {
+        // the logarithms as if no class had the features, which is the same for all, then what each class changes
+        let (mut absent, mut sums) = (0.0, vec![0.0; self.classes.len()]);
+        for term in term_ids(statistics).filter(|&term| statistics.weights(term).next().is_some()) {
+            let total = statistics.weights(term).map(|(_, n)| n).sum();
+            let log_absent = self.log_outside(total, 0.0);
+            absent += log_absent;
+            for (class, n) in statistics.weights(term) {
+                sums[usize::from(class)] += self.log_outside(total, n) - log_absent;
+            }
+        }
+        for (class, sum) in self.classes.iter_mut().zip(sums) {
+            let sum = self.n_features as f64 * class.log_total - absent - sum;
+            class.rescale(if self.n_features > 1 && sum > 0.0 { 1.0 / sum } else { 0.0 });
+        }
     }
 
     /// Whether all its numbers are, and belong together; to ask of a model that was read from elsewhere.
     pub fn is_consistent(&self) -> bool {
         let n = self.classes.len();
         let lists = [&self.class_log_prior, &self.intercept];
-        let classes = self.classes.iter().flat_map(|class| [class.total, class.log_total, class.absent]);
+        let numbers = |class: &Class| [class.total, class.log_total, class.scale, class.absent];
+        let classes = self.classes.iter().flat_map(numbers);
         n > 0
-            && !self.likelihood.is_complement()
             && self.alpha > 0.0
             && lists.iter().all(|list| list.len() == n)
             && classes.chain(lists.into_iter().flatten().copied()).chain([self.alpha]).all(f64::is_finite)
@@ -113,12 +142,13 @@ impl ExpectedNaiveBayes {
     }
 
     /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the
-    /// log-probability that no feature is there.
+    /// log-probability that no feature is there; 0 for the complement likelihoods.
     pub fn intercept(&self) -> &[f64] {
         &self.intercept
     }
 
-    /// The logarithm of `p(term | class)`; `None` if the term or the class is not known.
+    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if
+    /// the term or the class is not known.
     ///
     /// # Errors
     /// Reading the weights fails.
@@ -128,15 +158,19 @@ impl ExpectedNaiveBayes {
         term: TermId,
         class: ClassId,
     ) -> Result<Option<f64>, W::Error> {
-        let (mut known, mut n) = (false, 0.0);
+        let (mut known, mut n, mut total) = (false, 0.0, 0.0);
         weights.for_each_weight(term, |c, weight| {
             known = true;
+            total += weight;
             if c == class {
                 n = weight;
             }
         })?;
         let class = self.classes.get(usize::from(class)).filter(|_| known);
-        Ok(class.map(|class| class.log_prob(self.alpha, n)))
+        Ok(class.map(|class| match self.likelihood.is_complement() {
+            true => class.scale * (class.log_total - self.log_outside(total, n)),
+            false => class.log_prob(self.alpha, n),
+        }))
     }
 
     /// Writes the joint log-likelihood of the document and each class to `out`; returns how many of its terms
@@ -152,26 +186,52 @@ impl ExpectedNaiveBayes {
     ) -> Result<usize, W::Error> {
         out.clear();
         out.extend_from_slice(&self.intercept);
-        let (mut n_known, mut sum) = (0, 0.0);
+        let (mut n_known, mut sum, mut common) = (0, 0.0, 0.0);
         for (term, amount) in row.iter() {
             let amount = if self.likelihood == Likelihood::Bernoulli { 1.0 } else { amount };
+            let total = self.total(weights, term)?;
             let mut known = false;
             weights.for_each_weight(term, |class, n| {
                 known = true;
                 let at = usize::from(class);
                 if let (Some(class), Some(out)) = (self.classes.get(at), out.get_mut(at)) {
-                    *out += amount * (class.weight(self.likelihood, self.alpha, n) - class.absent);
+                    *out += amount * self.presence(class, total, n);
                 }
             })?;
             if known {
                 n_known += 1;
                 sum += amount;
+                if self.likelihood.is_complement() {
+                    common += amount * self.log_outside(total, 0.0);
+                }
             }
         }
         for (out, class) in out.iter_mut().zip(&self.classes) {
-            *out += sum * class.absent;
+            *out += sum * class.absent - class.scale * common;
         }
         Ok(n_known)
+    }
+
+    /// The weight of a term in all classes, where the likelihood asks for it: of a complement's.
+    fn total<W: ClassWeights>(&self, weights: &W, term: TermId) -> Result<f64, W::Error> {
+        let mut total = 0.0;
+        if self.likelihood.is_complement() {
+            weights.for_each_weight(term, |_, n| total += n)?;
+        }
+        Ok(total)
+    }
+
+    /// The logarithm of the smoothed weight that other classes than one of weight `n` have of a term.
+    fn log_outside(&self, total: f64, n: f64) -> f64 {
+        ((total - n).max(0.0) + self.alpha).ln()
+    }
+
+    /// What one occurrence adds more in a class that has the term, with weight `n`, than in one that lacks it.
+    fn presence(&self, class: &Class, total: f64, n: f64) -> f64 {
+        match self.likelihood.is_complement() {
+            true => class.scale * (self.log_outside(total, 0.0) - self.log_outside(total, n)),
+            false => class.weight(self.likelihood, self.alpha, n) - class.absent,
+        }
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that add
@@ -225,11 +285,14 @@ impl ExpectedNaiveBayes {
 /// What is the same for all terms of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Class {
-    /// What is counted: the weight of all terms (multinomial) or documents (Bernoulli).
+    /// What is counted: the weight of all terms (multinomial), of those of all other classes (complement), or
+    /// documents (Bernoulli).
     total: f64,
-    /// The logarithm of the denominator of p(t|c).
+    /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
     log_total: f64,
-    /// The weight of a term that the class does not have.
+    /// What a complement weight is multiplied with; 0 for the other likelihoods.
+    scale: f64,
+    /// The weight of a term that the class does not have, for the complement without the part of the term.
     absent: f64,
 }
 
@@ -243,9 +306,18 @@ impl Class {
         // huge numbers: the same with alpha taken out of the sum
         let sum = total + alpha * outcomes;
         let log_total = if sum.is_finite() { sum.ln() } else { alpha.ln() + (total / alpha + outcomes).ln() };
-        let mut class = Class { total, log_total, absent: 0.0 };
-        class.absent = class.weight(likelihood, alpha, 0.0);
+        let mut class = Class { total, log_total, scale: 0.0, absent: 0.0 };
+        match likelihood.is_complement() {
+            true => class.rescale(1.0),
+            false => class.absent = class.weight(likelihood, alpha, 0.0),
+        }
         class
+    }
+
+    /// Sets what the complement's weights are multiplied with.
+    fn rescale(&mut self, scale: f64) {
+        self.scale = scale;
+        self.absent = scale * self.log_total;
     }
 
     /// log p(t|c) of a term of weight `n` in the class; never above 0, whatever a file says.
@@ -258,7 +330,8 @@ impl Class {
         self.log_prob(alpha, self.total - n.min(self.total))
     }
 
-    /// What one occurrence adds to the joint log-likelihood, compared with none.
+    /// What one occurrence adds to the joint log-likelihood, compared with none; not for the complement, which
+    /// needs to know what others have of the term.
     fn weight(&self, likelihood: Likelihood, alpha: f64, n: f64) -> f64 {
         match likelihood {
             Likelihood::Bernoulli => self.log_prob(alpha, n) - self.log_not(alpha, n),

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::ClassId;
+use crate::{ClassId, Likelihood};
 
 /// Why parameters cannot make a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,13 @@ pub enum ParametersError {
         expected: &'static str,
         /// The name given.
         got: String,
+    },
+    /// A likelihood that gives scores but no probabilities of documents, where those are needed.
+    NotGenerative {
+        /// Those that do.
+        expected: &'static str,
+        /// The likelihood.
+        got: Likelihood,
     },
     /// Counts without classes.
     NoClasses,
@@ -122,6 +129,9 @@ impl fmt::Display for ParametersError {
                 write!(f, "concentration: expected a finite number of at least {expected}, got {got}")
             }
             Name { expected, got } => write!(f, "expected {expected}, got {got:?}"),
+            NotGenerative { expected, got } => {
+                write!(f, "likelihood: expected {expected}, which give probabilities of documents, got {got}")
+            }
             NoClasses => write!(f, "expected at least one class, got none"),
             EmptyClass { class, expected, got } => write!(
                 f,
