@@ -38,7 +38,7 @@ pub(crate) enum Scorer {
 impl Scorer {
     pub(crate) fn new(header: &Header) -> Result<Self> {
         let n_classes = header.classes.len();
-        header.scoring.check(&header.recipe, header.keep)?;
+        header.check()?;
         match &header.scoring {
             Scoring::Weighted(weighted) => {
                 let positive = positive_class(&header.classes);

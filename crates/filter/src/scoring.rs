@@ -300,3 +300,18 @@ pub enum Expected {
         right: u64,
     },
 }
+
+impl Expected {
+    /// Whether it is what such a scoring tells, with shares of something.
+    pub(crate) fn fits(&self, scoring: &Scoring) -> bool {
+        match (*self, scoring) {
+            (Expected::Detection { negatives, false_positives, positives, missed }, Scoring::Weighted(_)) => {
+                negatives > 0 && false_positives <= negatives && positives > 0 && missed <= positives
+            }
+            (Expected::Accuracy { documents, right }, Scoring::OneAgainstRest(_)) => {
+                documents > 0 && right <= documents
+            }
+            _ => false,
+        }
+    }
+}

@@ -106,13 +106,6 @@ impl Store {
         entries::<CellRecord>(&cells)?;
         entries::<DocumentRecord>(&documents)?;
         check_correction(&header.scoring, &correction, n_terms)?;
-        header.decision.check()?;
-        // Documents without a label are counted in a class of their own.
-        let unlabelled = usize::from(matches!(header.scoring, Scoring::ExpectationMaximization(_)));
-        let classes = header.classes.len()..=header.classes.len() + unlabelled;
-        if !classes.contains(&header.totals.len()) {
-            return Err(Error::inconsistent("header", header.classes.len(), header.totals.len()));
-        }
         if u32::try_from(n_terms).is_err() {
             return Err(Error::TooLarge { what: "terms", limit: u32::MAX.into(), got: n_terms as u64 });
         }
@@ -480,6 +473,10 @@ impl ClassWeights for Store {
             };
             if expected && !(weight.is_finite() && weight >= 0.0) {
                 return Err(Error::inconsistent("correction", "weights that are not negative", weight));
+            }
+            if usize::from(class) >= self.header.classes.len() {
+                let expected = format!("a class below {}", self.header.classes.len());
+                return Err(Error::inconsistent("correction", expected, class));
             }
             visit(class, weight);
         }

@@ -93,6 +93,7 @@ impl ExpectedNaiveBayes {
         n > 0
             && !self.likelihood.is_complement()
             && self.alpha > 0.0
+            && self.classes.iter().all(|class| class.total >= 0.0)
             && lists.iter().all(|list| list.len() == n)
             && classes.chain(lists.into_iter().flatten().copied()).chain([self.alpha]).all(f64::is_finite)
     }
