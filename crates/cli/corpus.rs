@@ -103,6 +103,11 @@ impl<'a> Corpus<'a> {
         if let Some(kind) = input.kind {
             bail!("--as {kind}: expected none for a table with many columns");
         }
+        if input.label_column.is_some() || input.text_column.is_some() {
+            bail!(
+                "--label-column and --text-column: expected none, since a model of a table has its columns"
+            );
+        }
         for argument in arguments {
             let source = Source::parse(argument);
             if source.label.is_some() {
@@ -201,7 +206,8 @@ impl<'a> Corpus<'a> {
             Content::Unreadable(error) => Err(error.clone()),
             Content::File => {
                 // Of a message no more than is looked at, and one byte to tell that there was more.
-                let most = if self.kind == Kind::Mail { limits.bytes as u64 + 1 } else { u64::MAX };
+                let most =
+                    if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX };
                 let mut bytes = Vec::new();
                 let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(&mut bytes));
                 read.map(|_| Cow::Owned(bytes)).map_err(|e| e.to_string())
@@ -213,12 +219,16 @@ impl<'a> Corpus<'a> {
         let layout = match self.kind {
             Kind::Table => Layout::Rows { target: self.target.as_deref(), labelled: self.labelled },
             Kind::Mail | Kind::Text => {
-                Layout::Text(Columns { label: &self.input.label_column, text: &self.input.text_column })
+                let InputArgs { label_column, text_column, .. } = self.input;
+                Layout::Text(Columns {
+                    label: label_column.as_deref().unwrap_or("label"),
+                    text: text_column.as_deref().unwrap_or("text"),
+                })
             }
         };
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
-            for item in sources::items(place, &layout, limits.bytes + 1)? {
+            for item in sources::items(place, &layout, limits.bytes.saturating_add(1))? {
                 bytes += match &item.content {
                     Content::Mail(content) => content.len(),
                     Content::Text(content) => content.len(),

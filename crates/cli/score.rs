@@ -114,8 +114,9 @@ fn annotate(args: &ScoreArgs, raw: &[u8]) -> Result<Vec<u8>> {
     }
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
-    if filter.information().recipe.kind != Kind::Mail {
-        bail!("--passthrough: expected a model of mail, got one of text");
+    let kind = filter.information().recipe.kind;
+    if kind != Kind::Mail {
+        bail!("--passthrough: expected a model of mail, got one of {kind}");
     }
     let score = filter.score_mail(raw, &mut Scratch::default())?;
     let verdict = passthrough::Verdict {
