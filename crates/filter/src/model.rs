@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_model::{Cell, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics};
+use tamis_model::{Cell, ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
@@ -16,7 +16,7 @@ use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
-use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring, Weighted};
+use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
 use crate::trainer::{Keep, Learned, Terms, Trainer, UNLABELLED};
 
@@ -56,33 +56,9 @@ impl Trainer {
             return Err(Error::Unlabelled);
         }
         let n_terms = order.len();
-        let fitted = match &scoring {
-            Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
-            Scoring::Weighted(weighted) => {
-                let positive = positive_class(&self.classes);
-                fit_documents(weighted, &self.options.decision, &statistics, n_terms, positive, &documents)?
-            }
-            Scoring::OneAgainstRest(weighted) => {
-                let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-                fitting::fit_classes(weighted, &statistics, n_terms as u64, &rows)?
-            }
-            Scoring::ExpectationMaximization(settings) => {
-                let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-                fitting::maximize_expectation(settings, &statistics, n_classes, &rows)?
-            }
-        };
+        let fitted = fit(&scoring, &self.options.decision, &self.classes, &statistics, n_terms, &documents)?;
         let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
-        let correction = match &fitted.correction {
-            Fit::None => Vec::new(),
-            Fit::Two(correction, _) => correction_section(correction, n_terms)?,
-            Fit::Many(correction, _) => {
-                weights_section(n_terms, |id| correction.weights(id).map(|w| (w.class, w.units)))?
-            }
-            Fit::Expected(weights) => {
-                let bits = |weight: f64| (weight as f32).to_bits() as i32;
-                weights_section(n_terms, |id| weights.weights(id).map(move |(class, w)| (class, bits(w))))?
-            }
-        };
+        let correction = correction_section(&fitted.correction, n_terms)?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
@@ -193,21 +169,34 @@ fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct]) -> Res
     Ok(reals)
 }
 
-fn fit_documents(
-    weighted: &Weighted,
+/// What the scoring fits to the documents.
+fn fit(
+    scoring: &Scoring,
     options: &DecisionOptions,
+    classes: &Classes,
     statistics: &Statistics,
     n_terms: usize,
-    positive: ClassId,
     documents: &[Distinct],
 ) -> Result<Fitted> {
-    let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-    let windows: Vec<Vec<CountRow<'_>>> = if documents.iter().all(|d| d.windows.is_empty()) {
-        Vec::new()
-    } else {
-        documents.iter().map(Distinct::parts).collect()
-    };
-    fitting::fit(weighted, options, statistics, n_terms as u64, &rows, &windows, positive)
+    let rows = || documents.iter().map(Distinct::labelled).collect::<Vec<_>>();
+    match scoring {
+        Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Ok(Fitted::NONE),
+        Scoring::Weighted(weighted) => {
+            let windows: Vec<Vec<CountRow<'_>>> = if documents.iter().all(|d| d.windows.is_empty()) {
+                Vec::new()
+            } else {
+                documents.iter().map(Distinct::parts).collect()
+            };
+            let positive = positive_class(classes);
+            fitting::fit(weighted, options, statistics, n_terms as u64, &rows(), &windows, positive)
+        }
+        Scoring::OneAgainstRest(weighted) => {
+            fitting::fit_classes(weighted, statistics, n_terms as u64, &rows())
+        }
+        Scoring::ExpectationMaximization(settings) => {
+            fitting::maximize_expectation(settings, statistics, classes.len(), &rows())
+        }
+    }
 }
 
 fn term_sections(
@@ -239,7 +228,21 @@ fn limited(what: &'static str, got: u64) -> Result<u32> {
     u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
 }
 
-fn correction_section(correction: &Correction, n_terms: usize) -> Result<Vec<u8>> {
+fn correction_section(correction: &Fit, n_terms: usize) -> Result<Vec<u8>> {
+    match correction {
+        Fit::None => Ok(Vec::new()),
+        Fit::Two(correction, _) => weight_a_term(correction, n_terms),
+        Fit::Many(correction, _) => {
+            weights_section(n_terms, |id| correction.weights(id).map(|w| (w.class, w.units)))
+        }
+        Fit::Expected(weights) => {
+            let bits = |weight: f64| (weight as f32).to_bits() as i32;
+            weights_section(n_terms, |id| weights.weights(id).map(move |(class, w)| (class, bits(w))))
+        }
+    }
+}
+
+fn weight_a_term(correction: &Correction, n_terms: usize) -> Result<Vec<u8>> {
     let mut section = Vec::new();
     let weights = correction.weights();
     if weights.iter().all(|weight| *weight == 0) {
