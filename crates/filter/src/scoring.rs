@@ -183,7 +183,7 @@ impl Scoring {
 /// What is asked of decisions between two classes, the positive one being spam where there is spam, else the last.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DecisionOptions {
-    /// The largest share of the negative class that may be called positive, with 95 % confidence.
+    /// The largest share of the negative class that may be called positive, with 95 % confidence; goes before `cost`.
     pub max_fpr: Option<f64>,
     /// How many missed positives one false positive is as bad as.
     pub cost: Option<f64>,

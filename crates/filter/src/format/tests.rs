@@ -106,7 +106,7 @@ fn ask(filter: &Filter) {
 #[test]
 fn a_header_that_contradicts_itself_is_refused_at_opening() {
     type Change = fn(&mut Header);
-    let of_any: [Change; 13] = [
+    let of_any: [Change; 14] = [
         |header| header.totals.clear(),
         |header| header.totals.truncate(1),
         |header| header.totals.extend([ClassTotals::default(); 2]),
@@ -119,6 +119,7 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
         |header| header.temperature.exponent = f64::NAN,
         |header| header.decision.calibration.slope = 0.0,
         |header| header.recipe.version += 1,
+        |header| header.recipe.windows = Some(0),
         |header| header.expected = Some(Expected::Accuracy { documents: 1, right: 2 }),
     ];
     let models = models();
