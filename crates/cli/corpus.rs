@@ -39,16 +39,16 @@ const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
 
 impl<'a> Corpus<'a> {
-    /// Lists the documents of all sources and tells what each was taken for. `expected` is the model's kind, if
-    /// there is a model.
+    /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
+    /// and what has it.
     pub(crate) fn find(
         arguments: &[String],
         labelled: bool,
         input: &'a InputArgs,
-        expected: Option<Kind>,
+        expected: Option<(Kind, &str)>,
     ) -> Result<Self> {
         let mut corpus = Corpus::empty(Kind::Text, labelled, input);
-        let mut kind = expected.map(|kind| (kind, "the model".to_owned()));
+        let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
             let found = sources::find(&Source::parse(argument), labelled, input.kind)?;
             match &kind {
@@ -87,7 +87,7 @@ impl<'a> Corpus<'a> {
     ) -> Result<Self> {
         match recipe.kind {
             Kind::Table => Corpus::find_rows(arguments, labelled, input, recipe.target.as_deref()),
-            kind => Corpus::find(arguments, labelled, input, Some(kind)),
+            kind => Corpus::find(arguments, labelled, input, Some((kind, "the model"))),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, Scratch, Trainer,
+    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, Scratch, TrainOptions, Trainer,
 };
 use tamis_mail::Message;
 
@@ -147,16 +147,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.decision != Default::default() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
-    let held_out = if let Some(folds) = args.folds {
-        let mut trainer = Trainer::new(options)?;
-        for held in &documents {
-            trainer.add(&held.label, held.document()).with_context(|| held.name.clone())?;
-        }
-        trainer.cross_validate(folds.into())?
-    } else {
-        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
-        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect::<Result<_>>()?
-    };
+    let held_out = hold_out(args.folds, options, &classes, &documents)?;
     let outcome = |(held, HeldOut { class, score, probability, .. }): (Held, HeldOut)| Outcome {
         name: held.name,
         truth: class,
@@ -165,6 +156,25 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     };
     let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
     Ok((classes, outcomes, corpus.conclude(finished.unreadable)))
+}
+
+/// Scores every document by what other documents, or those before it, teach.
+fn hold_out(
+    folds: Option<u16>,
+    options: TrainOptions,
+    classes: &Classes,
+    documents: &[Held],
+) -> Result<Vec<HeldOut>> {
+    if let Some(folds) = folds {
+        let mut trainer = Trainer::new(options)?;
+        for held in documents {
+            trainer.add(&held.label, held.document()).with_context(|| held.name.clone())?;
+        }
+        Ok(trainer.cross_validate(folds.into())?)
+    } else {
+        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
+        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect()
+    }
 }
 
 fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {

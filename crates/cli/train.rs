@@ -80,7 +80,8 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
 
 /// Learns all documents; also returns how many could not be read.
 fn learn_all(args: &TrainArgs, corpus: &Corpus<'_>, options: &TrainOptions) -> Result<(Trainer, usize)> {
-    let more = Corpus::find(&args.unlabelled, false, &args.input, Some(corpus.kind))?;
+    let expected = Some((corpus.kind, "the labelled source"));
+    let more = Corpus::find(&args.unlabelled, false, &args.input, expected)?;
     let (mut trainer, mut unreadable) = learn(corpus, options, |trainer, item, document| {
         trainer.add(item.label.as_deref().unwrap_or_default(), document)
     })?;

@@ -18,7 +18,7 @@ use crate::save;
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
-use crate::trainer::{Keep, Learned, Terms, Trainer, UNLABELLED};
+use crate::trainer::{Keep, Learned, Terms, TrainOptions, Trainer, UNLABELLED};
 
 impl Trainer {
     /// The model of everything learned.
@@ -37,24 +37,11 @@ impl Trainer {
         let mut order = self.vocabulary.canonical_order();
         // Terms of documents that were refused have no counts, and so no place in the vocabulary.
         order.retain(|id| statistics.cells(*id).next().is_some());
-        let mut canonical = vec![0; self.vocabulary.len()];
-        for (new, old) in order.iter().enumerate() {
-            canonical[*old as usize] = new as TermId;
-        }
         let n_classes = self.classes.len();
-        let has_unlabelled = statistics.totals().len() > n_classes;
         let statistics = statistics.permuted(&order);
-        let mut documents = distinct(self.documents, &canonical)?;
+        let mut documents = distinct(self.documents, &order, self.vocabulary.len())?;
         documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
-        let all = statistics.totals().iter().map(|t| t.documents).sum();
-        let scoring = match (&self.options.scoring, has_unlabelled) {
-            (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
-            _ => self.options.scoring_for(n_classes),
-        };
-        scoring.check(&self.options.recipe, self.options.keep)?;
-        if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
-            return Err(Error::Unlabelled);
-        }
+        let scoring = settle_scoring(&self.options, n_classes, &statistics)?;
         let n_terms = order.len();
         let fitted = fit(&scoring, &self.options.decision, &self.classes, &statistics, n_terms, &documents)?;
         let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
@@ -89,6 +76,21 @@ impl Trainer {
         Scorer::new(&header)?;
         Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
     }
+}
+
+/// The scoring asked for, or the default for what was counted.
+fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statistics) -> Result<Scoring> {
+    let has_unlabelled = statistics.totals().len() > n_classes;
+    let all = statistics.totals().iter().map(|t| t.documents).sum();
+    let scoring = match (&options.scoring, has_unlabelled) {
+        (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
+        _ => options.scoring_for(n_classes),
+    };
+    scoring.check(&options.recipe, options.keep)?;
+    if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
+        return Err(Error::Unlabelled);
+    }
+    Ok(scoring)
 }
 
 /// The counts of labelled documents, and in a class after theirs those of documents without a label.
@@ -131,8 +133,12 @@ impl Distinct {
     }
 }
 
-/// The documents in canonical order, equal ones as one, with canonical ids.
-fn distinct(mut documents: Vec<Learned>, canonical: &[TermId]) -> Result<Vec<Distinct>> {
+/// The documents in canonical order, equal ones as one, with the places of their terms in `order` as ids.
+fn distinct(mut documents: Vec<Learned>, order: &[TermId], n_terms: usize) -> Result<Vec<Distinct>> {
+    let mut canonical = vec![0; n_terms];
+    for (new, old) in order.iter().enumerate() {
+        canonical[*old as usize] = new as TermId;
+    }
     let identity = |document: &Learned| (document.digest, document.class);
     // The same terms can come in another order or at another time: the first by that counts, whoever came first.
     documents.sort_unstable_by_key(|document| (identity(document), document.group, document.date));
