@@ -208,3 +208,14 @@ fn an_explanation_adds_up() {
     assert!((sum - number(&object["log_odds"])).abs() < 1e-9);
     assert_eq!(object["terms"].as_array().unwrap().len(), 5);
 }
+
+#[test]
+fn no_label_leads_out_of_the_folder_to_sort_into() {
+    let world = World::new();
+    world.write("train.csv", "label,text\n../../out,apple pear\nin,iron tin\n");
+    world.write("docs/a.txt", "apple");
+    world.succeed(&["train", "-m", "t.tamis", "train.csv"]);
+    let said = world.fail(&["label", "-m", "t.tamis", "--sort-into", "deep/sorted", "docs"]);
+    assert!(said.contains("\"../../out\""), "{said}");
+    assert!(!world.path("out").exists() && !world.path("deep").exists());
+}

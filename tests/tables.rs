@@ -403,6 +403,12 @@ fn what_is_not_for_tables_is_refused() {
         (&["--max-fpr", "1%"], "--max-fpr"),
         (&["--prior", "walk=0.1"], "--prior"),
         (&["--windows"], "--windows"),
+        (&["--content-only"], "expected mail, got table"),
+        (&["--column", "notes=skip", "--stem", "english"], "expected a column of text"),
+        (
+            &["--alpha", "2", "--column", "raining=skip", "--column", "weather=skip"],
+            "expected a categorical or bernoulli column",
+        ),
         (&["--unlabelled", "trips.csv"], "--unlabelled"),
         (&["--as", "text"], "--as text"),
         (&["--label-column", "mode"], "--target"),
@@ -419,6 +425,7 @@ fn what_is_not_for_tables_is_refused() {
     assert!(world.fail(&["explain", "x.txt"]).contains("expected a table"));
     assert!(world.fail(&["label", "x.txt"]).contains("expected a table"));
     assert!(world.fail(&["label", "--prior", "walk=0.1", "trips.csv"]).contains("--prior"));
+    assert!(world.fail(&["evaluate", "--label-column", "notes", "trips.csv"]).contains("--label-column"));
     assert!(self::model(&world.path(".local/share/tamis/model.tamis")) == model);
     for options in [["--alpha", "0.5"], ["--estimate", "ml"], ["--class-prior", "uniform"]] {
         let all: Vec<_> =

@@ -2,7 +2,7 @@
 
 use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
-use crate::support::{World, root};
+use crate::support::{World, root, stdout};
 
 fn topics(part: &str) -> String {
     root().join("corpora/topics").join(part).display().to_string()
@@ -30,7 +30,6 @@ fn every_likelihood_tells_topics_apart() {
         (&["--likelihood", "multinomial", "--select", "mi=500", "--occurrences"], 0.8),
         (&["--likelihood", "multinomial", "--estimate", "map", "--alpha", "1.1"], 0.9),
         (&["--likelihood", "bernoulli"], 0.6),
-        (&["--likelihood", "bernoulli", "--estimate", "ml"], 0.2),
         (&["--likelihood", "complement"], 0.9),
         (&["--likelihood", "complement-normalized"], 0.9),
     ] {
@@ -41,9 +40,10 @@ fn every_likelihood_tells_topics_apart() {
         world.succeed(&["inspect", "-m", "t.tamis", "--terms", "3"]);
         let document = format!("{}/astronomy/doppler-redshift.txt", topics("test"));
         let why = json(&world.succeed(&["explain", "-m", "t.tamis", "--json", "--terms", "0", &document]));
-        let sum: f64 =
-            why["terms"].as_array().unwrap().iter().map(|t| t["contribution"].as_f64().unwrap_or(0.0)).sum();
-        assert!(sum.is_finite(), "{options:?}");
+        let contributions =
+            why["terms"].as_array().unwrap().iter().map(|t| t["contribution"].as_f64().unwrap());
+        let log_odds = why["intercept"].as_f64().unwrap() + contributions.sum::<f64>();
+        assert!(log_odds >= 0.0, "{options:?}: the likeliest label has {log_odds} against another");
     }
 }
 
@@ -60,9 +60,59 @@ fn options_that_do_not_go_together_are_refused() {
         (&["--likelihood", "multinomial", "--correction", "on"], "weighted"),
         (&["--select", "chi2=0"], "chi2=N"),
         (&["--lambda", "1"], "--unlabelled"),
+        (&["--unlabelled", &train, "--lambda", "-1"], "lambda"),
+        (&["--unlabelled", &train, "--alpha", "auto"], "weighted"),
+        (&["--unlabelled", &train, "--windows"], "--windows"),
+        (&["--windows=0"], "--windows"),
+        (&["--windows"], "--windows: expected mail or text of two labels"),
+        (&["--likelihood", "multinomial", "--windows"], "--windows"),
+        (&["--likelihood", "bernoulli", "--occurrences"], "--occurrences"),
+        (&["--likelihood", "bernoulli", "--correction", "off"], "--correction"),
+        (&["--content-only"], "expected mail, got text"),
+        (&["--ignore-header", "X-Seen"], "expected mail, got text"),
+        (&["--max-fpr", "1%", "--cost", "fp=9"], "--cost"),
     ] {
         let error = world.fail(&[&["train", "-m", "t.tamis", &train][..], options].concat());
         assert!(error.contains(said), "{options:?}: {error}");
+    }
+}
+
+#[test]
+fn evaluating_refuses_what_it_would_pass_over() {
+    let world = World::new();
+    let train = topics("train");
+    for (options, said) in [
+        (&["--folds", "3", "--alpha", "auto"][..], "--alpha auto: expected a number"),
+        (&["--folds", "3", "--windows"], "--windows"),
+        (&["--folds", "3", "--content-only"], "expected mail, got text"),
+        (&["--online", "--order", "date"], "--order date: expected mail, got text"),
+    ] {
+        let error = world.fail(&[&["evaluate", &train][..], options].concat());
+        assert!(error.contains(said), "{options:?}: {error}");
+    }
+    world.succeed(&["train", "-m", "t.tamis", &train]);
+    assert!(world.fail(&["inspect", "-m", "t.tamis", "--suspects"]).contains("two labels"));
+}
+
+/// Without smoothing, terms of different labels leave a document impossible under each of them.
+#[test]
+fn what_is_impossible_under_every_label_is_unsure() {
+    let world = World::new();
+    world.write("train.csv", "label,text\na,apple pear\nb,iron tin\nc,oak ash\n");
+    let document = world.write("impossible.txt", "apple iron oak").display().to_string();
+    for likelihood in ["multinomial", "bernoulli"] {
+        let train = ["train", "-m", "t.tamis", "train.csv", "--likelihood", likelihood, "--estimate", "ml"];
+        world.succeed(&train);
+        let output = world.run(&["score", "-m", "t.tamis", &document]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stdout(&output).starts_with("unsure 0.3333 -0.69 "), "{}", stdout(&output));
+        let said = [
+            world.succeed(&["explain", "-m", "t.tamis", &document]),
+            world.succeed(&["inspect", "-m", "t.tamis", "--terms", "9"]),
+            world.succeed(&["evaluate", "-m", "t.tamis", "train.csv"]),
+        ];
+        assert!(said[0].contains("\u{b1}inf  in all"), "{}", said[0]);
+        assert!(said.iter().all(|said| !said.contains("NaN") && !said.contains("-0.0000\n")), "{said:?}");
     }
 }
 

@@ -55,12 +55,12 @@ pub(crate) struct InputArgs {
     /// Take the documents as mail or as text instead of recognising them
     #[arg(long = "as", value_name = "mail|text")]
     pub(crate) kind: Option<Kind>,
-    /// The column that holds the label in CSV, TSV and JSONL: a name, or a number from 1
-    #[arg(long, value_name = "COLUMN", default_value = "label")]
-    pub(crate) label_column: String,
-    /// The column that holds the text
-    #[arg(long, value_name = "COLUMN", default_value = "text")]
-    pub(crate) text_column: String,
+    /// The column that holds the label in CSV, TSV and JSONL: a name, or a number from 1 [default: label]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) label_column: Option<String>,
+    /// The column that holds the text [default: text]
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) text_column: Option<String>,
     /// Threads to use; all cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
@@ -106,14 +106,20 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
     /// Put the threshold so that at most this share of ham (0.5% or 0.005) is called spam, with 95 % confidence
-    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share)]
+    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with = "cost")]
     pub(crate) max_fpr: Option<f64>,
     /// Learn from the documents below this path as well, whose labels are not known, by expectation maximization: for
     /// when few documents have labels
     #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
     pub(crate) unlabelled: Vec<String>,
     /// How many labelled documents one without a label counts for [default: 1]
-    #[arg(long, value_name = "X", requires = "unlabelled", help_heading = "Documents without labels")]
+    #[arg(
+        long,
+        value_name = "X",
+        requires = "unlabelled",
+        help_heading = "Documents without labels",
+        allow_negative_numbers = true
+    )]
     pub(crate) lambda: Option<f64>,
     /// The most iterations [default: 10]
     #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
@@ -133,8 +139,8 @@ pub(crate) struct RecipeArgs {
     #[arg(long)]
     pub(crate) content_only: bool,
     /// Also score every stretch of body text of this many bytes by itself, and go by the highest score, so that
-    /// innocent text around a message cannot hide it
-    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true)]
+    /// innocent text around a message cannot hide it (two labels, weighted scoring)
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) windows: Option<u32>,
     /// A header field that is no evidence, besides those known to be added by filters and mailboxes; NAME* for all
     /// that begin so

@@ -39,16 +39,16 @@ const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
 
 impl<'a> Corpus<'a> {
-    /// Lists the documents of all sources and tells what each was taken for. `expected` is the model's kind, if
-    /// there is a model.
+    /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
+    /// and what has it.
     pub(crate) fn find(
         arguments: &[String],
         labelled: bool,
         input: &'a InputArgs,
-        expected: Option<Kind>,
+        expected: Option<(Kind, &str)>,
     ) -> Result<Self> {
         let mut corpus = Corpus::empty(Kind::Text, labelled, input);
-        let mut kind = expected.map(|kind| (kind, "the model".to_owned()));
+        let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
             let found = sources::find(&Source::parse(argument), labelled, input.kind)?;
             match &kind {
@@ -87,7 +87,7 @@ impl<'a> Corpus<'a> {
     ) -> Result<Self> {
         match recipe.kind {
             Kind::Table => Corpus::find_rows(arguments, labelled, input, recipe.target.as_deref()),
-            kind => Corpus::find(arguments, labelled, input, Some(kind)),
+            kind => Corpus::find(arguments, labelled, input, Some((kind, "the model"))),
         }
     }
 
@@ -102,6 +102,11 @@ impl<'a> Corpus<'a> {
         corpus.target = target.map(str::to_owned);
         if let Some(kind) = input.kind {
             bail!("--as {kind}: expected none for a table with many columns");
+        }
+        if input.label_column.is_some() || input.text_column.is_some() {
+            bail!(
+                "--label-column and --text-column: expected none, since a model of a table has its columns"
+            );
         }
         for argument in arguments {
             let source = Source::parse(argument);
@@ -201,7 +206,8 @@ impl<'a> Corpus<'a> {
             Content::Unreadable(error) => Err(error.clone()),
             Content::File => {
                 // Of a message no more than is looked at, and one byte to tell that there was more.
-                let most = if self.kind == Kind::Mail { limits.bytes as u64 + 1 } else { u64::MAX };
+                let most =
+                    if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX };
                 let mut bytes = Vec::new();
                 let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(&mut bytes));
                 read.map(|_| Cow::Owned(bytes)).map_err(|e| e.to_string())
@@ -213,12 +219,16 @@ impl<'a> Corpus<'a> {
         let layout = match self.kind {
             Kind::Table => Layout::Rows { target: self.target.as_deref(), labelled: self.labelled },
             Kind::Mail | Kind::Text => {
-                Layout::Text(Columns { label: &self.input.label_column, text: &self.input.text_column })
+                let InputArgs { label_column, text_column, .. } = self.input;
+                Layout::Text(Columns {
+                    label: label_column.as_deref().unwrap_or("label"),
+                    text: text_column.as_deref().unwrap_or("text"),
+                })
             }
         };
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
-            for item in sources::items(place, &layout, limits.bytes + 1)? {
+            for item in sources::items(place, &layout, limits.bytes.saturating_add(1))? {
                 bytes += match &item.content {
                     Content::Mail(content) => content.len(),
                     Content::Text(content) => content.len(),

@@ -5,7 +5,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{ClassId, Classes, Document, HeldOut, Keep, Online, Score, Scoring, Scratch, Trainer};
+use tamis_filter::{
+    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, Scratch, TrainOptions, Trainer,
+};
 use tamis_mail::Message;
 
 use crate::args::{EvaluateArgs, Order};
@@ -113,6 +115,9 @@ impl Held {
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let corpus = Corpus::find(&args.sources, true, &args.input, None)?;
     let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    if args.order == Order::Date && corpus.kind != Kind::Mail {
+        bail!("--order date: expected mail, got {}", corpus.kind);
+    }
     let mut documents = Vec::new();
     let order = args.order;
     let finished = corpus.for_each(
@@ -127,7 +132,13 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     // A stable sort: documents of equal keys stay as given.
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
-    options.scoring = Some(args.scoring.scoring(&classes)?);
+    if args.scoring.chooses_alpha() {
+        // it would be chosen on the documents that are to be held out
+        bail!("--alpha auto: expected a number with --folds or --online");
+    }
+    let scoring = args.scoring.scoring(&classes)?;
+    setup::check_windows(&options.recipe, &scoring)?;
+    options.scoring = Some(scoring);
     // folds take documents away again
     options.keep = Keep::Vectors;
     if args.online && !matches!(options.scoring, Some(Scoring::Weighted(_))) {
@@ -136,16 +147,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.decision != Default::default() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
-    let held_out = if let Some(folds) = args.folds {
-        let mut trainer = Trainer::new(options)?;
-        for held in &documents {
-            trainer.add(&held.label, held.document()).with_context(|| held.name.clone())?;
-        }
-        trainer.cross_validate(folds.into())?
-    } else {
-        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
-        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect::<Result<_>>()?
-    };
+    let held_out = hold_out(args.folds, options, &classes, &documents)?;
     let outcome = |(held, HeldOut { class, score, probability, .. }): (Held, HeldOut)| Outcome {
         name: held.name,
         truth: class,
@@ -154,6 +156,25 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     };
     let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
     Ok((classes, outcomes, corpus.conclude(finished.unreadable)))
+}
+
+/// Scores every document by what other documents, or those before it, teach.
+fn hold_out(
+    folds: Option<u16>,
+    options: TrainOptions,
+    classes: &Classes,
+    documents: &[Held],
+) -> Result<Vec<HeldOut>> {
+    if let Some(folds) = folds {
+        let mut trainer = Trainer::new(options)?;
+        for held in documents {
+            trainer.add(&held.label, held.document()).with_context(|| held.name.clone())?;
+        }
+        Ok(trainer.cross_validate(folds.into())?)
+    } else {
+        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
+        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect()
+    }
 }
 
 fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {

@@ -65,6 +65,11 @@ fn rest_of(terms: &[TermContribution]) -> f64 {
     terms.iter().map(|t| t.contribution).fold(0.0, |sum, c| sum + c)
 }
 
+/// A sum; one of infinities of both signs, which only models without smoothing have, is neither.
+fn nats(sum: f64) -> String {
+    if sum.is_nan() { "\u{b1}inf".to_owned() } else { format!("{sum:+.3}") }
+}
+
 fn print_table(
     out: &mut impl Write,
     filter: &Filter,
@@ -94,10 +99,10 @@ fn print_table(
         )?;
     }
     if !rest.is_empty() {
-        writeln!(out, "{:>+9.3}  {}", rest_of(rest), counted(rest.len() as u64, "other term"))?;
+        writeln!(out, "{:>9}  {}", nats(rest_of(rest)), counted(rest.len() as u64, "other term"))?;
     }
     writeln!(out, "{intercept:>+9.3}  before any term")?;
-    writeln!(out, "{:>+9.3}  in all", intercept + rest_of(terms))?;
+    writeln!(out, "{:>9}  in all", nats(intercept + rest_of(terms)))?;
     if *unknown > 0 {
         writeln!(out, "{}  not known to the model", counted(*unknown as u64, "word"))?;
     }

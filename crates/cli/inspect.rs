@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tamis_filter::{
     ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments, Parameters,
@@ -18,6 +18,9 @@ use crate::train::expectation;
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
+    if args.suspects.is_some() && !matches!(filter.information().scoring, Scoring::Weighted(_)) {
+        bail!("--suspects: expected a model of two labels with weighted scoring, which holds documents out");
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
         let mut object = describe_json(&path.display().to_string(), &filter, args.terms)?;

@@ -1,11 +1,11 @@
 //! `tamis label`
 
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use tamis_filter::{Filter, Score, Scratch};
+use tamis_filter::{Classes, Filter, Score, Scratch};
 
 use crate::args::{By, Format, LabelArgs};
 use crate::columns;
@@ -16,6 +16,9 @@ use crate::sources::{Content, Item};
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
+    if args.sort_into.is_some() {
+        check_folders(filter.classes())?;
+    }
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.paths, false, &args.input, recipe)?;
     let mut rows = Rows::new(args, &filter)?;
@@ -105,6 +108,19 @@ impl Rows {
     }
 }
 
+/// No label may lead out of the folder, wherever the model came from.
+fn check_folders(classes: &Classes) -> Result<()> {
+    let is_name = |label: &str| {
+        let mut components = Path::new(label).components();
+        components.next().is_some_and(|c| c == Component::Normal(label.as_ref()))
+            && components.next().is_none()
+    };
+    match classes.iter().find(|(_, label)| !is_name(label)) {
+        Some((_, label)) => bail!("--sort-into: expected labels that can name a folder, got {label:?}"),
+        None => Ok(()),
+    }
+}
+
 /// Files a document into a folder; `false` if it is a part of a larger file. Nothing is ever overwritten: a name
 /// that is taken gets a number.
 fn file(item: &Item, folder: &Path, by: By) -> Result<bool> {
@@ -155,6 +171,15 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_that_lead_elsewhere_name_no_folder() {
+        for label in ["..", ".", "/etc", "../up", "a/b", "a/"] {
+            let classes = Classes::new([label, "fine"]).unwrap();
+            assert!(check_folders(&classes).unwrap_err().to_string().contains(label), "{label}");
+        }
+        assert!(check_folders(&Classes::new(["sci.space", "a b", "..."]).unwrap()).is_ok());
+    }
 
     #[test]
     fn filing_never_overwrites() {

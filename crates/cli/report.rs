@@ -226,7 +226,7 @@ impl Detection {
 /// How far the probabilities of labels can be trusted.
 fn calibration(outcomes: &[Outcome]) -> Vec<Figure> {
     // as other programs clip it, so that one certain mistake is not infinite
-    let losses = outcomes.iter().map(|o| -o.probability.max(1e-15).ln());
+    let losses = outcomes.iter().map(|o| o.probability.max(1e-15).recip().ln());
     let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
     let confident: Vec<_> = outcomes.iter().map(|o| (o.score.log_odds, o.score.about == o.truth)).collect();
     let figure = |name, key, value| Figure { name, key, unit: "", decimals: 4, value, interval: None };

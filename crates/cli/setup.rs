@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    ClassPrior, Classes, Counting, Decision, DecisionOptions, ExpectationMaximization, Filter, Kind,
-    Likelihood, Mixed, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions, TrainOptions,
-    Trainer, Weighted, positive_class,
+    ClassPrior, Classes, Column, ColumnKind, Counting, Decision, DecisionOptions, ExpectationMaximization,
+    Filter, Kind, Likelihood, Mixed, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions,
+    TrainOptions, Trainer, Weighted, positive_class,
 };
 
 use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
@@ -14,11 +14,22 @@ use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, Sco
 /// How documents become terms.
 pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     let mut recipe = Recipe::new(kind);
+    if kind != Kind::Mail && (args.content_only || !args.ignore_header.is_empty()) {
+        bail!("--content-only and --ignore-header: expected mail, got {kind}");
+    }
     recipe.content_only = args.content_only;
     recipe.windows = args.windows;
     recipe.ignored_headers = args.ignore_header.clone();
     set_terms(&mut recipe.tokenizer, args)?;
     Ok(recipe)
+}
+
+/// Windows are looked at by one scoring only.
+pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring) -> Result<()> {
+    if recipe.windows.is_none() || recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) {
+        return Ok(());
+    }
+    bail!("--windows: expected mail or text of two labels and weighted scoring")
 }
 
 fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
@@ -96,17 +107,24 @@ impl ScoringArgs {
             }
             return Ok(Scoring::weighted(settings, classes.len()));
         }
-        if self.correction == Some(Switch::On) {
+        if self.correction.is_some() {
             bail!("--correction: expected weighted scoring");
+        }
+        if self.occurrences && self.likelihood == Some(LikelihoodName::Bernoulli) {
+            bail!("--occurrences: expected another likelihood than bernoulli, which is of presence");
         }
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
     }
 
     /// The mixed naive Bayes asked for, of a table.
-    pub(crate) fn mixed(&self, classes: &Classes) -> Result<Scoring> {
+    pub(crate) fn mixed(&self, trainer: &Trainer) -> Result<Scoring> {
         let ScoringArgs { estimate, class_prior: prior, .. } = self.clone();
         if (ScoringArgs { estimate, class_prior: prior, alpha: self.alpha, ..Default::default() }) != *self {
             bail!("beside --alpha, --estimate and --class-prior: expected no options of scoring for a table");
+        }
+        let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
+        if (self.alpha.is_some() || estimate.is_some()) && !trainer.recipe().columns.iter().any(is_smoothed) {
+            bail!("--alpha and --estimate: expected a categorical or bernoulli column, which they are for");
         }
         let mut mixed = Mixed::default();
         match self.alpha {
@@ -116,7 +134,7 @@ impl ScoringArgs {
             Some(Alpha::Auto) => bail!("--alpha auto: expected weighted scoring, got a table"),
         }
         if let Some(prior) = &self.class_prior {
-            mixed.prior = class_prior(prior, classes)?;
+            mixed.prior = class_prior(prior, trainer.classes())?;
         }
         Ok(Scoring::Mixed(mixed))
     }

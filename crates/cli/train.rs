@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, Scoring, TrainOptions, Trainer,
-    positive_class,
+    Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, Scoring,
+    TrainOptions, Trainer, positive_class,
 };
 use tamis_model::clopper_pearson;
 
@@ -24,37 +24,15 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         Some(_) => Corpus::find_rows(&args.sources, true, &args.input, args.target.as_deref())?,
         None => Corpus::find(&args.sources, true, &args.input, None)?,
     };
-    let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
-    if let Some(target) = &args.target {
-        refuse_what_is_not_for_tables(args)?;
-        options.recipe.columns = columns::settle(&corpus, target, &args.column)?;
-        options.recipe.target = Some(target.clone());
-    }
-    options.keep = match (args.documents, args.no_documents) {
-        (true, _) => Keep::Vectors,
-        (_, true) => Keep::Digests,
-        _ => options.keep,
-    };
-    if !args.unlabelled.is_empty() {
-        // what it will be is settled once all are counted
-        options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
-    }
-    let (mut trainer, mut unreadable) = learn(&corpus, &options, |trainer, item, document| {
-        trainer.add(item.label.as_deref().unwrap_or_default(), document)
-    })?;
-    let more = Corpus::find(&args.unlabelled, false, &args.input, Some(corpus.kind))?;
-    if !args.unlabelled.is_empty() {
-        let (unlabelled, failed) =
-            learn(&more, &options, |trainer, _, document| trainer.add_unlabelled(document))?;
-        trainer.merge(unlabelled)?;
-        unreadable += failed;
-    }
+    let options = options(args, &corpus)?;
+    let (trainer, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 {
         bail!("expected documents of at least two labels, got {documents} documents of {labels}");
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
     let scoring = scoring(args, &trainer)?;
+    setup::check_windows(trainer.recipe(), &scoring)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     if decision != Default::default() && !matches!(scoring, Scoring::Weighted(_)) {
         bail!("--max-fpr, --cost and --prior: expected two labels and weighted scoring");
@@ -74,13 +52,55 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     Ok(corpus.conclude(unreadable))
 }
 
-/// The scoring asked for, now that all is counted.
+/// What can be settled before anything is learned.
+fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
+    let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    if let Some(target) = &args.target {
+        if !args.unlabelled.is_empty() {
+            bail!("--unlabelled: expected no --target beside it");
+        }
+        options.recipe.columns = columns::settle(corpus, target, &args.column)?;
+        let is_text = |column: &Column| column.kind == ColumnKind::Text;
+        if args.recipe != Default::default() && !options.recipe.columns.iter().any(is_text) {
+            bail!("options of terms, such as --words: expected a column of text, got none");
+        }
+        options.recipe.target = Some(target.clone());
+    }
+    options.keep = match (args.documents, args.no_documents) {
+        (true, _) => Keep::Vectors,
+        (_, true) => Keep::Digests,
+        _ => options.keep,
+    };
+    if !args.unlabelled.is_empty() {
+        // what it will be is settled once all are counted
+        options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
+    }
+    Ok(options)
+}
+
+/// Learns all documents; also returns how many could not be read.
+fn learn_all(args: &TrainArgs, corpus: &Corpus<'_>, options: &TrainOptions) -> Result<(Trainer, usize)> {
+    let expected = Some((corpus.kind, "the labelled source"));
+    let more = Corpus::find(&args.unlabelled, false, &args.input, expected)?;
+    let (mut trainer, mut unreadable) = learn(corpus, options, |trainer, item, document| {
+        trainer.add(item.label.as_deref().unwrap_or_default(), document)
+    })?;
+    if !args.unlabelled.is_empty() {
+        let (unlabelled, failed) =
+            learn(&more, options, |trainer, _, document| trainer.add_unlabelled(document))?;
+        trainer.merge(unlabelled)?;
+        unreadable += failed;
+    }
+    Ok((trainer, unreadable))
+}
+
+/// The scoring asked for, now that all is learned.
 fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
     let mut scoring = match Scoring::for_recipe(trainer.recipe(), trainer.classes().len()) {
         Scoring::Mixed(_) if args.documents => {
             bail!("--documents: expected columns of text only, whose terms can be remembered")
         }
-        Scoring::Mixed(_) => args.scoring.mixed(trainer.classes())?,
+        Scoring::Mixed(_) => args.scoring.mixed(trainer)?,
         _ if !args.unlabelled.is_empty() => {
             args.scoring.expectation_maximization(args.lambda, args.iterations, trainer)?
         }
@@ -126,17 +146,6 @@ fn refuse_to_replace_what_is_no_model(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-fn refuse_what_is_not_for_tables(args: &TrainArgs) -> Result<()> {
-    let recipe = &args.recipe;
-    if recipe.content_only || recipe.windows.is_some() || !recipe.ignore_header.is_empty() {
-        bail!("--content-only, --windows and --ignore-header: expected no --target beside them");
-    }
-    if !args.unlabelled.is_empty() {
-        bail!("--unlabelled: expected no --target beside it");
-    }
-    Ok(())
 }
 
 fn report(path: &Path, filter: &Filter) -> Result<()> {

@@ -10,7 +10,8 @@ use crate::scorer::{Scorer, known_terms};
 
 /// Why a document got its score: which terms spoke for one class and against another.
 ///
-/// `intercept` and the contributions add up to the log-odds of `class` against `against`.
+/// `intercept` and the contributions add up to the log-odds of `class` against `against`. Without smoothing
+/// contributions can be infinite, of both signs if the document is impossible in both classes.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -118,7 +119,7 @@ impl Filter {
             Scorer::NaiveBayes(bayes) => {
                 let row = counted.whole();
                 let difference =
-                    |per_class: &[f64]| per_class[usize::from(class)] - per_class[usize::from(against)];
+                    |per_class: &[f64]| less(per_class[usize::from(class)], per_class[usize::from(against)]);
                 let (mut contributions, mut weights) = (Vec::new(), Vec::new());
                 for (id, count) in row.iter() {
                     if bayes.term_weights(&self.store, id, count, &mut weights)? {
@@ -223,10 +224,15 @@ impl Filter {
     }
 }
 
+/// `a - b`; 0 for equal infinities, which come of probabilities that are 0 without smoothing.
+pub(crate) fn less(a: f64, b: f64) -> f64 {
+    if a == b { 0.0 } else { a - b }
+}
+
 /// How much more a class has than the one that has most of the others.
 fn over_rivals(weights: &[f64], class: ClassId) -> f64 {
     let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
-    weights[usize::from(class)] - others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max)
+    less(weights[usize::from(class)], others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max))
 }
 
 fn keep_strongest(terms: &mut Vec<(f64, TermId)>, most: usize) {

@@ -125,6 +125,10 @@ impl Extractor {
         if recipe.version != RECIPE_VERSION {
             return Err(Error::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version });
         }
+        if recipe.windows == Some(0) {
+            let expected = "at least 1 byte";
+            return Err(Error::Option { option: "windows", expected, got: 0.0 });
+        }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
         let columns = Columns::new(&mut recipe)?;
@@ -327,5 +331,7 @@ mod tests {
         assert!(matches!(got, Some(Error::Kind { expected: Kind::Text, got: Kind::Mail })));
         let recipe = Recipe { version: RECIPE_VERSION + 1, ..Recipe::new(Kind::Text) };
         assert!(matches!(Extractor::new(recipe), Err(Error::RecipeVersion { .. })));
+        let recipe = Recipe { windows: Some(0), ..Recipe::new(Kind::Mail) };
+        assert!(matches!(Extractor::new(recipe), Err(Error::Option { option: "windows", .. })));
     }
 }

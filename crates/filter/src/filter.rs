@@ -2,7 +2,7 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tamis_model::{ClassId, Classes, Counts, log_sum_exp, softmax};
+use tamis_model::{ClassId, Classes, Counts, WeightedVector, log_sum_exp, softmax};
 use tamis_tokenizer::{Vocabulary, fingerprint};
 
 use crate::documents::{NO_DATE, Remembered};
@@ -47,6 +47,7 @@ pub struct Filter {
 pub struct Scratch {
     pub(crate) counted: Counted,
     posterior: Vec<f64>,
+    weights: WeightedVector,
 }
 
 impl Scratch {
@@ -66,7 +67,8 @@ impl Scratch {
 #[non_exhaustive]
 pub struct Score {
     /// The verdict: of two classes by the model's thresholds, of more the likeliest. `None` is unsure: between the
-    /// thresholds, or with nothing to go by because no term is known.
+    /// thresholds, or with nothing to go by because no term is known or, without smoothing, because it is impossible in
+    /// every class.
     pub label: Option<ClassId>,
     /// The class that probability and log-odds are about: that of spam in a spam filter, else the likeliest.
     pub about: ClassId,
@@ -223,7 +225,7 @@ impl Filter {
     /// damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         self.count(document, scratch)?;
-        let Scratch { counted, posterior } = scratch;
+        let Scratch { counted, posterior, weights } = scratch;
         let row = counted.whole();
         match &self.scorer {
             Scorer::Weighted(scorer) => {
@@ -239,7 +241,7 @@ impl Filter {
                 Ok(likeliest(self.classes(), known_terms, posterior))
             }
             Scorer::Expected(scorer) => {
-                let known_terms = scorer.scores(&self.store, row, posterior)?;
+                let known_terms = scorer.scores(&self.store, row, weights, posterior)?;
                 Ok(likeliest(self.classes(), known_terms, posterior))
             }
             Scorer::OneAgainstRest(scorer) => {
@@ -342,9 +344,9 @@ pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]
     softmax(joint);
     // without smoothing a document can be impossible in every class: then all are as likely
     let impossible = own == f64::NEG_INFINITY && others == f64::NEG_INFINITY;
-    let log_odds = if impossible { -((joint.len() as f64 - 1.0).ln()) } else { own - others };
+    let log_odds = if impossible { (joint.len() as f64 - 1.0).recip().ln() } else { own - others };
     Score {
-        label: (known_terms > 0).then_some(best as ClassId),
+        label: (known_terms > 0 && !impossible).then_some(best as ClassId),
         about: about as ClassId,
         probability: sigmoid(log_odds),
         log_odds,

@@ -8,6 +8,8 @@
 //! sections                           each its content, then a CRC-32 a block of 1,024 bytes
 //! ```
 
+#[cfg(test)]
+mod tests;
 mod v1;
 
 use serde::de::DeserializeOwned;
@@ -64,6 +66,39 @@ impl Header {
     /// Terms in the vocabulary.
     pub(crate) fn n_terms(&self) -> u64 {
         self.lengths[0] / size_of::<TermRecord>() as u64
+    }
+
+    /// Checks that its parts belong together.
+    pub(crate) fn check(&self) -> Result<()> {
+        let n_classes = self.classes.len();
+        if n_classes < 2 {
+            return Err(Error::inconsistent("header", "at least 2 labels", n_classes));
+        }
+        let Header { scoring, recipe, totals, .. } = self;
+        let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
+        // Documents without a label are counted in a class of their own.
+        if !(n_classes..=n_classes + usize::from(is_em)).contains(&totals.len()) {
+            return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
+        }
+        for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
+            if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
+                return Err(Error::inconsistent("header", "totals that add up below 2^64", "more"));
+            }
+        }
+        if !recipe.columns.is_sorted_by(|a, b| a.name < b.name) {
+            return Err(Error::inconsistent(
+                "header",
+                "columns in the order of their names",
+                "another order",
+            ));
+        }
+        let needed = [matches!(scoring, Scoring::NaiveBayes(_)), matches!(scoring, Scoring::Mixed(_)), is_em];
+        let got = [self.summary.is_some(), self.table.is_some(), self.expected_model.is_some()];
+        if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring)) {
+            return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
+        }
+        scoring.check(recipe, self.keep)?;
+        self.decision.check()
     }
 }
 

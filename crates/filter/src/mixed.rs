@@ -9,6 +9,7 @@ use tamis_tokenizer::{CountRow, TermId};
 
 use crate::columns::{ColumnKind, Columns};
 use crate::error::{Error, Result};
+use crate::explain::less;
 use crate::extractor::Counted;
 use crate::format::Header;
 use crate::recipe::Recipe;
@@ -183,7 +184,7 @@ impl MixedScorer {
         counted: &Counted,
         [class, against]: [ClassId; 2],
     ) -> Result<Vec<(Reason, f64)>> {
-        let difference = |weights: &[f64]| weights[usize::from(class)] - weights[usize::from(against)];
+        let difference = |weights: &[f64]| less(weights[usize::from(class)], weights[usize::from(against)]);
         let (mut reals, mut rows) = (counted.reals().iter(), counted.groups());
         let (mut reasons, mut weights, mut n_reals) = (Vec::new(), Vec::new(), 0);
         for (i, part) in self.model.parts().iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_model::{Cell, ClassId, Correction, Counts, GaussianStatistics, Labelled, Statistics};
+use tamis_model::{Cell, ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
@@ -16,9 +16,9 @@ use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
-use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring, Weighted};
+use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
-use crate::trainer::{Keep, Learned, Reals, Terms, Trainer, UNLABELLED};
+use crate::trainer::{Keep, Learned, Reals, Terms, TrainOptions, Trainer, UNLABELLED};
 
 impl Trainer {
     /// The model of everything learned.
@@ -37,52 +37,15 @@ impl Trainer {
         let mut order = self.vocabulary.canonical_order();
         // Terms of documents that were refused have no counts, and so no place in the vocabulary.
         order.retain(|id| statistics.cells(*id).next().is_some());
-        let mut canonical = vec![0; self.vocabulary.len()];
-        for (new, old) in order.iter().enumerate() {
-            canonical[*old as usize] = new as TermId;
-        }
         let n_classes = self.classes.len();
-        let has_unlabelled = statistics.totals().len() > n_classes;
         let statistics = statistics.permuted(&order);
-        let mut documents = distinct(self.documents, &canonical)?;
+        let mut documents = distinct(self.documents, &order, self.vocabulary.len())?;
         documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
-        let all = statistics.totals().iter().map(|t| t.documents).sum();
-        let scoring = match (&self.options.scoring, has_unlabelled) {
-            (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
-            _ => self.options.scoring_for(n_classes),
-        };
-        scoring.check(&self.options.recipe, self.options.keep)?;
-        if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
-            return Err(Error::Unlabelled);
-        }
+        let scoring = settle_scoring(&self.options, n_classes, &statistics)?;
         let n_terms = order.len();
-        let fitted = match &scoring {
-            Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
-            Scoring::Weighted(weighted) => {
-                let positive = positive_class(&self.classes);
-                fit_documents(weighted, &self.options.decision, &statistics, n_terms, positive, &documents)?
-            }
-            Scoring::OneAgainstRest(weighted) => {
-                let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-                fitting::fit_classes(weighted, &statistics, n_terms as u64, &rows)?
-            }
-            Scoring::ExpectationMaximization(settings) => {
-                let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-                fitting::maximize_expectation(settings, &statistics, n_classes, &rows)?
-            }
-        };
+        let fitted = fit(&scoring, &self.options.decision, &self.classes, &statistics, n_terms, &documents)?;
         let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
-        let correction = match &fitted.correction {
-            Fit::None => Vec::new(),
-            Fit::Two(correction, _) => correction_section(correction, n_terms)?,
-            Fit::Many(correction, _) => {
-                weights_section(n_terms, |id| correction.weights(id).map(|w| (w.class, w.units)))?
-            }
-            Fit::Expected(weights) => {
-                let bits = |weight: f64| (weight as f32).to_bits() as i32;
-                weights_section(n_terms, |id| weights.weights(id).map(move |(class, w)| (class, bits(w))))?
-            }
-        };
+        let correction = correction_section(&fitted.correction, n_terms)?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
@@ -113,6 +76,21 @@ impl Trainer {
         Scorer::new(&header)?;
         Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
     }
+}
+
+/// The scoring asked for, or the default for what was counted.
+fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statistics) -> Result<Scoring> {
+    let has_unlabelled = statistics.totals().len() > n_classes;
+    let all = statistics.totals().iter().map(|t| t.documents).sum();
+    let scoring = match (&options.scoring, has_unlabelled) {
+        (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
+        _ => options.scoring_for(n_classes),
+    };
+    scoring.check(&options.recipe, options.keep)?;
+    if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
+        return Err(Error::Unlabelled);
+    }
+    Ok(scoring)
 }
 
 /// The counts of labelled documents, and in a class after theirs those of documents without a label.
@@ -155,8 +133,12 @@ impl Distinct {
     }
 }
 
-/// The documents in canonical order, equal ones as one, with canonical ids.
-fn distinct(mut documents: Vec<Learned>, canonical: &[TermId]) -> Result<Vec<Distinct>> {
+/// The documents in canonical order, equal ones as one, with the places of their terms in `order` as ids.
+fn distinct(mut documents: Vec<Learned>, order: &[TermId], n_terms: usize) -> Result<Vec<Distinct>> {
+    let mut canonical = vec![0; n_terms];
+    for (new, old) in order.iter().enumerate() {
+        canonical[*old as usize] = new as TermId;
+    }
     let identity = |document: &Learned| (document.digest, document.class);
     // The same terms can come in another order or at another time: the first by that counts, whoever came first.
     documents.sort_unstable_by_key(|document| (identity(document), document.group, document.date));
@@ -195,21 +177,34 @@ fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct]) -> Res
     Ok(reals)
 }
 
-fn fit_documents(
-    weighted: &Weighted,
+/// What the scoring fits to the documents.
+fn fit(
+    scoring: &Scoring,
     options: &DecisionOptions,
+    classes: &Classes,
     statistics: &Statistics,
     n_terms: usize,
-    positive: ClassId,
     documents: &[Distinct],
 ) -> Result<Fitted> {
-    let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-    let windows: Vec<Vec<CountRow<'_>>> = if documents.iter().all(|d| d.windows.is_empty()) {
-        Vec::new()
-    } else {
-        documents.iter().map(Distinct::parts).collect()
-    };
-    fitting::fit(weighted, options, statistics, n_terms as u64, &rows, &windows, positive)
+    let rows = || documents.iter().map(Distinct::labelled).collect::<Vec<_>>();
+    match scoring {
+        Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Ok(Fitted::NONE),
+        Scoring::Weighted(weighted) => {
+            let windows: Vec<Vec<CountRow<'_>>> = if documents.iter().all(|d| d.windows.is_empty()) {
+                Vec::new()
+            } else {
+                documents.iter().map(Distinct::parts).collect()
+            };
+            let positive = positive_class(classes);
+            fitting::fit(weighted, options, statistics, n_terms as u64, &rows(), &windows, positive)
+        }
+        Scoring::OneAgainstRest(weighted) => {
+            fitting::fit_classes(weighted, statistics, n_terms as u64, &rows())
+        }
+        Scoring::ExpectationMaximization(settings) => {
+            fitting::maximize_expectation(settings, statistics, classes.len(), &rows())
+        }
+    }
 }
 
 fn term_sections(
@@ -241,7 +236,21 @@ fn limited(what: &'static str, got: u64) -> Result<u32> {
     u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
 }
 
-fn correction_section(correction: &Correction, n_terms: usize) -> Result<Vec<u8>> {
+fn correction_section(correction: &Fit, n_terms: usize) -> Result<Vec<u8>> {
+    match correction {
+        Fit::None => Ok(Vec::new()),
+        Fit::Two(correction, _) => weight_a_term(correction, n_terms),
+        Fit::Many(correction, _) => {
+            weights_section(n_terms, |id| correction.weights(id).map(|w| (w.class, w.units)))
+        }
+        Fit::Expected(weights) => {
+            let bits = |weight: f64| (weight as f32).to_bits() as i32;
+            weights_section(n_terms, |id| weights.weights(id).map(move |(class, w)| (class, bits(w))))
+        }
+    }
+}
+
+fn weight_a_term(correction: &Correction, n_terms: usize) -> Result<Vec<u8>> {
     let mut section = Vec::new();
     let weights = correction.weights();
     if weights.iter().all(|weight| *weight == 0) {

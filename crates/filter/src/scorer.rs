@@ -38,7 +38,7 @@ pub(crate) enum Scorer {
 impl Scorer {
     pub(crate) fn new(header: &Header) -> Result<Self> {
         let n_classes = header.classes.len();
-        header.scoring.check(&header.recipe, header.keep)?;
+        header.check()?;
         match &header.scoring {
             Scoring::Weighted(weighted) => {
                 let positive = positive_class(&header.classes);
@@ -94,9 +94,16 @@ impl ExpectedScorer {
         Ok(ExpectedScorer { model, transform, documents })
     }
 
-    /// Writes the joint log-likelihoods to `out`; returns how many terms are known.
-    pub(crate) fn scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        self.model.joint_log_likelihood(store, self.weights(store, row)?.row(), out)
+    /// Writes the joint log-likelihoods to `out`, and what the terms weigh to `weights`; returns how many are known.
+    pub(crate) fn scores(
+        &self,
+        store: &Store,
+        row: CountRow<'_>,
+        weights: &mut WeightedVector,
+        out: &mut Vec<f64>,
+    ) -> Result<usize> {
+        self.weigh(store, row, weights)?;
+        self.model.joint_log_likelihood(store, weights.row(), out)
     }
 
     /// What is said before any term, of a class against another.
@@ -113,7 +120,8 @@ impl ExpectedScorer {
         row: CountRow<'_>,
         classes: [ClassId; 2],
     ) -> Result<Vec<(TermId, f64)>> {
-        let weights = self.weights(store, row)?;
+        let mut weights = WeightedVector::default();
+        self.weigh(store, row, &mut weights)?;
         let mut contributions = Vec::new();
         let mut joint = Vec::new();
         for (id, weight) in weights.row().iter() {
@@ -139,15 +147,13 @@ impl ExpectedScorer {
         Ok(known)
     }
 
-    fn weights(&self, store: &Store, row: CountRow<'_>) -> Result<WeightedVector> {
+    fn weigh(&self, store: &Store, row: CountRow<'_>, weights: &mut WeightedVector) -> Result<()> {
         let df = |term| {
             let mut df = 0;
             store.for_each_cell(term, |cell| df += u64::from(cell.df))?;
             Ok::<u64, Error>(df)
         };
-        let mut weights = WeightedVector::default();
-        self.transform.apply(row, self.documents, df, &mut weights)?;
-        Ok(weights)
+        self.transform.apply(row, self.documents, df, weights)
     }
 }
 

@@ -183,7 +183,7 @@ impl Scoring {
 /// What is asked of decisions between two classes, the positive one being spam where there is spam, else the last.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DecisionOptions {
-    /// The largest share of the negative class that may be called positive, with 95 % confidence.
+    /// The largest share of the negative class that may be called positive, with 95 % confidence; goes before `cost`.
     pub max_fpr: Option<f64>,
     /// How many missed positives one false positive is as bad as.
     pub cost: Option<f64>,
@@ -299,4 +299,19 @@ pub enum Expected {
         /// Of them, those whose label was right.
         right: u64,
     },
+}
+
+impl Expected {
+    /// Whether it is what such a scoring tells, with shares of something.
+    pub(crate) fn fits(&self, scoring: &Scoring) -> bool {
+        match (*self, scoring) {
+            (Expected::Detection { negatives, false_positives, positives, missed }, Scoring::Weighted(_)) => {
+                negatives > 0 && false_positives <= negatives && positives > 0 && missed <= positives
+            }
+            (Expected::Accuracy { documents, right }, Scoring::OneAgainstRest(_)) => {
+                documents > 0 && right <= documents
+            }
+            _ => false,
+        }
+    }
 }

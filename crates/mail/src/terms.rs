@@ -144,7 +144,7 @@ fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str
         }
     }
     // Links come with about the words that they stand among.
-    let as_many = text.len().div_ceil(stretch).max(1);
+    let as_many = text.len().div_ceil(stretch.max(1)).max(1);
     let mut texts = stretches(&text, stretch);
     let mut sources = stretches(&source, source.len().div_ceil(as_many));
     loop {

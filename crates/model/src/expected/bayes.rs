@@ -122,6 +122,7 @@ impl ExpectedNaiveBayes {
         let classes = self.classes.iter().flat_map(numbers);
         n > 0
             && self.alpha > 0.0
+            && self.classes.iter().all(|class| class.total >= 0.0)
             && lists.iter().all(|list| list.len() == n)
             && classes.chain(lists.into_iter().flatten().copied()).chain([self.alpha]).all(f64::is_finite)
     }
