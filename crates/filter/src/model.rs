@@ -24,8 +24,8 @@ impl Trainer {
     /// The model of everything learned.
     ///
     /// # Errors
-    /// If there are fewer than two labels, the scoring does not suit the documents, or the model is larger than its
-    /// format allows.
+    /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
+    /// that only [`Scoring::Weighted`] heeds, or the model is larger than its format allows.
     pub fn finish(self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
@@ -90,7 +90,13 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
         return Err(Error::Unlabelled);
     }
-    Ok(scoring)
+    let only_for_two = options.decision != DecisionOptions::default() || options.recipe.windows.is_some();
+    match (&scoring, n_classes) {
+        (Scoring::Weighted(_), _) => Ok(scoring),
+        _ if !only_for_two => Ok(scoring),
+        (_, 2) => Err(Error::NotWeighted),
+        (_, got) => Err(Error::NotTwoLabels { got }),
+    }
 }
 
 /// The counts of labelled documents, and in a class after theirs those of documents without a label.
@@ -349,5 +355,31 @@ impl Model {
     /// None that is not a defect of this crate.
     pub fn into_filter(self) -> Result<Filter> {
         Filter::from_bytes(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::{Document, Kind};
+
+    #[test]
+    fn what_only_weighted_scoring_heeds_is_refused_elsewhere() {
+        let finish = |scoring: &Option<Scoring>, labels: &[&str], change: fn(&mut TrainOptions)| {
+            let mut options = TrainOptions { scoring: scoring.clone(), ..TrainOptions::new(Kind::Text) };
+            change(&mut options);
+            let mut trainer = Trainer::new(options).unwrap();
+            labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
+            trainer.finish()
+        };
+        let asked: [fn(&mut TrainOptions); 2] =
+            [|options| options.recipe.windows = Some(100), |options| options.decision.cost = Some(9.0)];
+        for ask in asked {
+            let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
+            assert!(finish(&None, &["a", "b"], ask).is_ok());
+            assert!(matches!(finish(&bayes, &["a", "b"], ask), Err(Error::NotWeighted)));
+            assert!(matches!(finish(&None, &["a", "b", "c"], ask), Err(Error::NotTwoLabels { got: 3 })));
+        }
+        assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
     }
 }

@@ -64,8 +64,8 @@ pub struct Recipe {
     /// `*` stands for all that begin so. None by default.
     pub ignored_headers: Vec<String>,
     /// Score every stretch of about this many bytes of body text by itself as well, and go by the highest score, so
-    /// that other text around it cannot hide a message. Off by default, and of no effect but on mail and text with
-    /// [`Scoring::Weighted`](crate::Scoring::Weighted).
+    /// that other text around it cannot hide a message. Off by default; only mail and text of two labels with
+    /// [`Scoring::Weighted`](crate::Scoring::Weighted) have windows.
     pub windows: Option<u32>,
     /// The columns that rows of a table are learned from; none of mail and text. A model has them in the order of
     /// their names.
