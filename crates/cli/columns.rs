@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use tamis_filter::{Column, ColumnKind, Recipe, is_missing, parse_flag};
+use tamis_filter::{Column, ColumnKind, Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
 
 use crate::args::ColumnChoice;
 use crate::corpus::Corpus;
@@ -109,6 +109,37 @@ pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]
         bail!("expected a column to learn from beside the target {target:?}, got none");
     }
     Ok(columns)
+}
+
+/// Scores documents, counting the cells that rows of a table miss.
+pub(crate) struct Scorer<'a> {
+    filter: &'a Filter,
+    scratch: Scratch,
+    missing: Vec<u64>,
+}
+
+impl<'a> Scorer<'a> {
+    pub(crate) fn new(filter: &'a Filter) -> Self {
+        let n_columns = filter.information().recipe.columns.len();
+        Scorer { filter, scratch: Scratch::default(), missing: vec![0; n_columns] }
+    }
+
+    pub(crate) fn score(&mut self, document: Document<'_>) -> Result<Score> {
+        let score = self.filter.score(document, &mut self.scratch)?;
+        self.scratch.missing().iter().for_each(|column| self.missing[*column] += 1);
+        Ok(score)
+    }
+
+    /// Of the document scored last.
+    pub(crate) fn probabilities(&self) -> &[f64] {
+        self.scratch.probabilities()
+    }
+
+    /// The missing cells of each column that all of these scorers met.
+    pub(crate) fn missing(scorers: &[Self]) -> Vec<u64> {
+        let n_columns = scorers.first().map_or(0, |scorer| scorer.missing.len());
+        (0..n_columns).map(|column| scorers.iter().map(|scorer| scorer.missing[column]).sum()).collect()
+    }
 }
 
 /// Tells how many cells were missing of the recipe's columns: `missing values: 3 in miles, 1 in raining`.

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
-    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, Scratch, TrainOptions, Trainer,
+    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, TrainOptions, Trainer,
 };
 use tamis_mail::Message;
 
 use crate::args::{EvaluateArgs, Order};
+use crate::columns::{self, Scorer};
 use crate::corpus::Corpus;
 use crate::report::Report;
 use crate::setup;
@@ -59,17 +60,18 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let mut outcomes = Vec::new();
     let finished = corpus.for_each(
         &recipe.limits,
-        || Ok(Scratch::default()),
-        |scratch, item, document| {
+        || Ok(Scorer::new(&filter)),
+        |scorer, item, document| {
             let truth = class_of(filter.classes(), item)?;
-            let score = filter.score(document, scratch)?;
-            Ok((truth, score, scratch.probabilities()[usize::from(truth)]))
+            let score = scorer.score(document)?;
+            Ok((truth, score, scorer.probabilities()[usize::from(truth)]))
         },
         |item, (truth, score, probability)| {
             outcomes.push(Outcome { name: item.name.clone(), truth, score, probability });
             Ok(())
         },
     )?;
+    columns::say_missing(recipe, &Scorer::missing(&finished.states));
     Ok((filter.classes().clone(), outcomes, corpus.conclude(finished.unreadable)))
 }
 

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use tamis_filter::{Classes, Filter, Score, Scratch};
+use tamis_filter::{Classes, Filter, Score};
 
 use crate::args::{By, Format, LabelArgs};
-use crate::columns;
+use crate::columns::{self, Scorer};
 use crate::corpus::Corpus;
 use crate::output::{Verdict, say};
 use crate::sources::{Content, Item};
@@ -25,11 +25,10 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let mut not_filed = 0;
     let finished = corpus.for_each(
         &recipe.limits,
-        || Ok((Scratch::default(), vec![0; recipe.columns.len()])),
-        |(scratch, missing), _, document| {
-            let score = filter.score(document, scratch)?;
-            scratch.missing().iter().for_each(|column| missing[*column] += 1);
-            let probabilities = if args.all { scratch.probabilities().to_vec() } else { Vec::new() };
+        || Ok(Scorer::new(&filter)),
+        |scorer, _, document| {
+            let score = scorer.score(document)?;
+            let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
             Ok((score, probabilities))
         },
         |item, (score, probabilities)| {
@@ -41,8 +40,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         },
     )?;
     rows.finish()?;
-    let missing = (0..recipe.columns.len()).map(|i| finished.states.iter().map(|(_, m)| m[i]).sum());
-    columns::say_missing(recipe, &missing.collect::<Vec<u64>>());
+    columns::say_missing(recipe, &Scorer::missing(&finished.states));
     if not_filed > 0 {
         say!("tamis: {not_filed} documents are parts of larger files and were labelled, not filed");
     }
