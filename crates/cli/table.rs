@@ -71,7 +71,11 @@ impl Position {
             (None, None) if first.len() == 1 => Ok(Position { label: None, text: 0, named: false }),
             _ => {
                 let got: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
-                bail!("expected a column {:?} (see --text-column), got {}", columns.text, got.join(", "))
+                bail!(
+                    "expected a column {:?} (see --text-column, and --target for tables of other columns), got {}",
+                    columns.text,
+                    got.join(", ")
+                )
             }
         }
     }
