@@ -203,8 +203,10 @@ impl Fit<'_> {
         let firsts = document.row.ids().iter().filter_map(|&term| self.correction.cells.get(term).first());
         std::hint::black_box(firsts.fold(0, |sum: i32, weight| sum.wrapping_add(weight.units)));
         for (term, factor) in document.row.ids().iter().zip(&lesson.factors) {
-            let add = |class: ClassId, weight| self.values[usize::from(class)] += factor * weight;
-            let Ok(()) = self.correction.for_each_weight(*term, add);
+            let factor = factor / f64::from(ClassWeight::ONE);
+            for weight in self.correction.cells.get(*term) {
+                self.values[usize::from(weight.class)] += factor * f64::from(weight.units);
+            }
         }
         for &(class, score) in &lesson.scores {
             let z = self.options.mix * score + self.values[usize::from(class)] * lesson.scale - self.bias;
