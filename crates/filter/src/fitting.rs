@@ -1,8 +1,8 @@
 //! What is derived from counted documents: correction, held-out scores, calibration, thresholds.
 
-use rayon::prelude::*;
 use std::convert::Infallible;
 
+use rayon::prelude::*;
 use tamis_model::{
     ClassCorrection, ClassId, ClassWeight, Coefficient, Correction, Counts, ExpectedNaiveBayes,
     ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt, Smoothing, Statistics,
@@ -139,7 +139,8 @@ pub(crate) fn leave_one_out_loss(
     let all: Vec<_> = held_out.iter().map(|held_out| scored(held_out, documents)).collect();
     let temperature = Temperature::fit(&all).unwrap_or_default();
     let loss = |(scores, known_terms, class): &(&[f64], usize, usize)| {
-        let mut joint: Vec<_> = scores.iter().map(|s| s * temperature.factor(*known_terms)).collect();
+        let mut joint = scores.to_vec();
+        temperature.apply(&mut joint, *known_terms);
         log_normalize(&mut joint);
         -joint[*class]
     };

@@ -148,12 +148,7 @@ impl ExpectedScorer {
     }
 
     fn weigh(&self, store: &Store, row: CountRow<'_>, weights: &mut WeightedVector) -> Result<()> {
-        let df = |term| {
-            let mut df = 0;
-            store.for_each_cell(term, |cell| df += u64::from(cell.df))?;
-            Ok::<u64, Error>(df)
-        };
-        self.transform.apply(row, self.documents, df, weights)
+        self.transform.apply(row, self.documents, |term| store.document_frequency(term), weights)
     }
 }
 
@@ -232,8 +227,7 @@ impl TopicScorer {
     /// known.
     pub(crate) fn scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
         let known = self.raw_scores(store, row, out)?;
-        let factor = self.temperature.factor(known);
-        out.iter_mut().for_each(|score| *score *= factor);
+        self.temperature.apply(out, known);
         Ok(known)
     }
 

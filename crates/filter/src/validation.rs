@@ -151,8 +151,7 @@ impl Trainer {
             .into_iter()
             .map(|HeldOutScores { document, mut scores, known_terms }| {
                 let Labelled { class, group, .. } = documents[document];
-                let factor = temperature(group % CALIBRATION_FOLDS).factor(known_terms);
-                scores.iter_mut().for_each(|score| *score *= factor);
+                temperature(group % CALIBRATION_FOLDS).apply(&mut scores, known_terms);
                 let score = likeliest(&self.classes, known_terms, &mut scores);
                 HeldOut { class, score, probability: scores[usize::from(class)] }
             })

@@ -45,6 +45,16 @@ pub trait Counts {
     /// # Errors
     /// Whatever reading the counts fails with.
     fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<(), Self::Error>;
+
+    /// How many documents of any class contain the term.
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    fn document_frequency(&self, term: TermId) -> Result<u64, Self::Error> {
+        let mut df = 0;
+        self.for_each_cell(term, |cell| df += u64::from(cell.df))?;
+        Ok(df)
+    }
 }
 
 /// All term ids of `counts`, in order.

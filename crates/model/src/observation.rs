@@ -71,6 +71,20 @@ impl ObservationError {
     }
 }
 
+impl ObservationError {
+    /// Whether statistics have as many classes and features as others, here first; else the first difference.
+    pub(crate) fn check_shape(
+        classes: (usize, usize),
+        features: (usize, usize),
+    ) -> Result<(), ObservationError> {
+        match (classes, features) {
+            ((expected, got), _) if expected != got => Err(StatisticsError::Classes { expected, got }.into()),
+            (_, (expected, got)) if expected != got => Err(ObservationError::Features { expected, got }),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl From<StatisticsError> for ObservationError {
     fn from(error: StatisticsError) -> Self {
         ObservationError::Counts(error)

@@ -174,7 +174,7 @@ impl OneAgainstRest {
         let correction = correction.map(|(weights, mix)| Corrected { weights, mix });
         let total = |class: ClassId| self.log_totals.get(usize::from(class)).copied().unwrap_or(0.0);
         let class_part = correction.as_ref().map_or(1.0, |c| c.mix) * (total(of) - total(against));
-        let mut sums = Sums::default();
+        let mut sums = self.sums(None);
         for (term, tf) in row.iter() {
             let mut share = 0.0;
             let v = self.term(counts, correction.as_ref(), (term, tf), None, &mut sums, |class, part| {
@@ -200,7 +200,7 @@ impl OneAgainstRest {
         let log_documents = log_documents(self.documents);
         let mut square = 0.0;
         let factor = |(term, tf): (TermId, u32)| {
-            let Ok(df) = document_frequency(counts, term);
+            let df = counts.document_frequency(term);
             let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
             let v = f64::from(tf).ln_1p() * idf;
             square += v * v;
@@ -220,7 +220,7 @@ impl OneAgainstRest {
     ) -> Result<Sums, C::Error> {
         out.clear();
         out.resize(self.n_classes(), 0.0);
-        let mut sums = Sums::default();
+        let mut sums = self.sums(own);
         for term in row.iter() {
             self.term(counts, correction.as_ref(), term, own, &mut sums, |class, part| {
                 if let Some(out) = out.get_mut(usize::from(class)) {
@@ -249,13 +249,13 @@ impl OneAgainstRest {
         mut visit: impl FnMut(ClassId, f64),
     ) -> Result<Option<f64>, C::Error> {
         let one = u64::from(own.is_some());
-        let df = document_frequency(counts, term)?;
+        let df = counts.document_frequency(term)?;
         let left = df.saturating_sub(one);
         if left == 0 {
             sums.own += u64::from(df > 0);
             return Ok(None);
         }
-        let idf = idf(left, log_documents(self.documents.saturating_sub(one)));
+        let idf = idf(left, sums.log_documents);
         let v = f64::from(tf).ln_1p() * idf;
         let absent = self.log(0) - self.log(left);
         sums.add(v, absent);
@@ -286,6 +286,12 @@ impl OneAgainstRest {
         (0..=ClassId::MAX).zip(&self.df).map(of_class).collect()
     }
 
+    /// Nothing added up yet, for a document of the class `own` left out.
+    fn sums(&self, own: Option<ClassId>) -> Sums {
+        let documents = self.documents.saturating_sub(u64::from(own.is_some()));
+        Sums { log_documents: log_documents(documents), ..Sums::default() }
+    }
+
     /// ln(n + a)
     fn log(&self, n: u64) -> f64 {
         let kept = usize::try_from(n).ok().and_then(|n| self.logs.get(n));
@@ -296,6 +302,8 @@ impl OneAgainstRest {
 /// Sums over the known terms of a document.
 #[derive(Default)]
 struct Sums {
+    /// ln(M + 1)
+    log_documents: f64,
     /// v (ln a - ln(n + r + a))
     absent: f64,
     /// v
@@ -329,12 +337,6 @@ impl<E> ClassWeights for NoWeights<E> {
     fn for_each_weight(&self, _: TermId, _: impl FnMut(ClassId, f64)) -> Result<(), E> {
         Ok(())
     }
-}
-
-fn document_frequency<C: Counts>(counts: &C, term: TermId) -> Result<u64, C::Error> {
-    let mut df = 0;
-    counts.for_each_cell(term, |cell| df += u64::from(cell.df))?;
-    Ok(df)
 }
 
 #[cfg(test)]

@@ -106,9 +106,14 @@ impl Temperature {
 
     /// Turns the scores of a document into probabilities that add up to 1.
     pub fn predict_proba(&self, scores: &mut [f64], known_terms: usize) {
+        self.apply(scores, known_terms);
+        softmax(scores);
+    }
+
+    /// Turns the scores of a document into logarithms of its probabilities, up to a constant.
+    pub fn apply(&self, scores: &mut [f64], known_terms: usize) {
         let factor = self.factor(known_terms);
         scores.iter_mut().for_each(|score| *score *= factor);
-        softmax(scores);
     }
 
     /// What the scores of a document with so many known terms are multiplied with: `scale n^exponent`, at least

@@ -132,14 +132,8 @@ impl ScatterStatistics {
     /// # Errors
     /// Another number of classes or features; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &ScatterStatistics) -> Result<(), ObservationError> {
-        let (expected, got) = (self.classes.len(), other.classes.len());
-        if expected != got {
-            return Err(StatisticsError::Classes { expected, got }.into());
-        }
-        let (expected, got) = (self.n_features(), other.n_features());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        let classes = (self.classes.len(), other.classes.len());
+        ObservationError::check_shape(classes, (self.n_features(), other.n_features()))?;
         let mut merged = self.clone();
         for (row, other) in merged.scatter.iter_mut().zip(&other.scatter) {
             row.iter_mut().zip(other).for_each(|(a, b)| *a = *a + *b);

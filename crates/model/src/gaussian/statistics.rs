@@ -114,14 +114,8 @@ impl GaussianStatistics {
     /// # Errors
     /// Another number of classes or features; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &GaussianStatistics) -> Result<(), ObservationError> {
-        let (expected, got) = (self.documents.len(), other.documents.len());
-        if expected != got {
-            return Err(StatisticsError::Classes { expected, got }.into());
-        }
-        let (expected, got) = (self.n_features(), other.n_features());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        let classes = (self.documents.len(), other.documents.len());
+        ObservationError::check_shape(classes, (self.n_features(), other.n_features()))?;
         let mut merged = self.clone();
         merged.documents.iter_mut().zip(&other.documents).for_each(|(a, b)| *a = *a + *b);
         for (i, (here, there)) in merged.features.iter_mut().zip(&other.features).enumerate() {
