@@ -28,8 +28,9 @@ fn main() {
 /// the system. `None` if an archive is not here, in test builds and when building for another system.
 fn static_libraries() -> Option<PathBuf> {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|it| it == value);
+    let is_linux = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
     let is_here = env::var_os("HOST") == env::var_os("TARGET");
-    if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_ENV", "gnu") || !is_here {
+    if !is("PROFILE", "release") || !is_linux || !is_here {
         return None;
     }
     let directory = PathBuf::from(env::var_os("OUT_DIR")?);

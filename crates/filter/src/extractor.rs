@@ -1,7 +1,10 @@
 //! Documents to count vectors, as a recipe says.
 
 use tamis_mail::{Message, Piece, Scope};
-use tamis_tokenizer::{CountRow, CountVector, TermId, Tokenizer, stretches};
+use tamis_tokenizer::{
+    Bag, BagEntry, CountRow, CountVector, TermId, Terms, Tokenizer, TokenizerOptions, WordRule, fingerprint,
+    stretches,
+};
 
 use crate::columns::{ColumnKind, Columns};
 use crate::error::{Error, Result};
@@ -12,6 +15,10 @@ pub(crate) struct Extractor {
     recipe: Recipe,
     tokenizer: Tokenizer,
     columns: Columns,
+    /// Whether documents have windows or columns, whose terms are also counted by themselves.
+    has_parts: bool,
+    /// Whether words of a mail's body can have colons in them.
+    has_colons: bool,
 }
 
 /// A document as counts, and the buffers that made it so.
@@ -19,36 +26,67 @@ pub(crate) struct Extractor {
 pub(crate) struct Counted {
     scratch: tamis_tokenizer::Scratch,
     term: String,
-    /// Terms of everything but the body.
-    outside: Vec<TermId>,
-    body: Vec<TermId>,
-    /// Terms that speak of the body as a whole.
-    of_whole: Vec<TermId>,
+    bag: Bag,
+    /// Where there are windows or columns: the numbers in the bag of the terms outside the body, and of those in it.
+    outside: Vec<u32>,
+    body: Vec<u32>,
     /// Where in `body` each stretch, half a window, ends.
     stretches: Vec<usize>,
-    ids: Vec<TermId>,
-    whole: CountVector,
-    windows: Vec<CountVector>,
-    n_windows: usize,
+    /// Where in `outside` the terms of each column end.
+    group_ends: Vec<usize>,
+    /// A hash of the terms of the body, in their order.
+    group: u64,
     date: Option<i64>,
     /// Of a row, the values of the columns of real values.
     reals: Vec<Option<f64>>,
-    /// Where in `outside` the terms of each other column end, and these terms.
-    group_ends: Vec<usize>,
-    groups: Vec<CountVector>,
     /// The columns that are missing.
     missing: Vec<usize>,
+    /// What is made of all that: the terms in the order of their fingerprints. A term's place here is its rank.
+    entries: Vec<BagEntry>,
+    ranks: Vec<TermId>,
+    ids: Vec<Option<TermId>>,
+    pairs: Vec<(TermId, u32)>,
+    whole: CountVector,
+    windows: Vec<CountVector>,
+    n_windows: usize,
+    groups: Vec<CountVector>,
 }
 
 impl Counted {
-    /// The whole document.
+    /// One that does not keep the texts of terms: for documents to score.
+    pub(crate) fn without_texts() -> Self {
+        Counted { bag: Bag::without_texts(), ..Self::default() }
+    }
+
+    /// The terms of the document.
+    pub(crate) fn bag(&self) -> &Bag {
+        &self.bag
+    }
+
+    /// Its terms in the order of their fingerprints, once it is [`sort`](Self::sort)ed.
+    pub(crate) fn entries(&self) -> &[BagEntry] {
+        &self.entries
+    }
+
+    /// The whole document, once it is [`resolve`](Self::resolve)d.
     pub(crate) fn whole(&self) -> CountRow<'_> {
         self.whole.row()
     }
 
     /// Its windows: what lies outside the body with one stretch of the body. None if the body is no longer than one.
+    /// The ids of terms are ranks until it is [`resolve`](Self::resolve)d.
     pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.windows[..self.n_windows].iter().map(CountVector::row)
+    }
+
+    /// The terms of each column of a row that holds terms, with ids as windows have them.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.groups[..self.group_ends.len()].iter().map(CountVector::row)
+    }
+
+    /// A hash of the body: of the words of mail, of all of a text or a row.
+    pub(crate) fn group(&self) -> u64 {
+        self.group
     }
 
     /// When the document was written, in seconds since 1970, where it says so.
@@ -61,21 +99,74 @@ impl Counted {
         &self.reals
     }
 
-    /// The terms of each other column of a row.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
-        self.groups[..self.group_ends.len()].iter().map(CountVector::row)
-    }
-
     /// The columns that a row has no cell of.
     pub(crate) fn missing(&self) -> &[usize] {
         &self.missing
     }
 
+    /// Puts the terms in the order of their fingerprints, and counts those of windows and columns by their ranks.
+    pub(crate) fn sort(&mut self) {
+        self.bag.sorted(&mut self.entries);
+        if self.stretches.len() <= 2 && self.group_ends.is_empty() {
+            return;
+        }
+        self.ranks.resize(self.entries.len(), 0);
+        (0..).zip(&self.entries).for_each(|(rank, entry)| self.ranks[entry.number as usize] = rank);
+        let Counted { ranks, outside, body, stretches, .. } = self;
+        let mut of_part = Vec::new();
+        let mut count = |numbers: &mut dyn Iterator<Item = &u32>, rows: &mut Vec<CountVector>, i: usize| {
+            of_part.clear();
+            of_part.extend(numbers.map(|number| ranks[*number as usize]));
+            rows.resize_with(rows.len().max(i + 1), CountVector::default);
+            rows[i].assign_ids(&mut of_part);
+        };
+        let mut start = 0;
+        for (i, end) in self.group_ends.iter().enumerate() {
+            count(&mut outside[start..*end].iter(), &mut self.groups, i);
+            start = *end;
+        }
+        let mut start = 0;
+        for pair in stretches.windows(2).take_while(|_| stretches.len() > 2) {
+            count(&mut outside.iter().chain(&body[start..pair[1]]), &mut self.windows, self.n_windows);
+            self.n_windows += 1;
+            start = pair[0];
+        }
+    }
+
+    /// Sorts, then gives terms the ids that `find` knows them by, all below `n_terms`. Others get ids from there on,
+    /// which have no counts and no weight anywhere, yet make the document longer.
+    pub(crate) fn resolve(
+        &mut self,
+        n_terms: usize,
+        mut find: impl FnMut(u64) -> Result<Option<TermId>>,
+    ) -> Result<()> {
+        self.sort();
+        self.ids.clear();
+        for entry in &self.entries {
+            self.ids.push(find(entry.fingerprint)?);
+        }
+        let Counted { ids, pairs, .. } = self;
+        let mut assign = |row: &mut CountVector, ranks: &mut dyn Iterator<Item = (TermId, u32)>| {
+            let id = |rank: TermId| ids[rank as usize].or_else(|| unknown_id(rank, n_terms));
+            pairs.clear();
+            pairs.extend(ranks.filter_map(|(rank, count)| Some((id(rank)?, count))));
+            row.assign_pairs(pairs);
+        };
+        assign(&mut self.whole, &mut (0..).zip(self.entries.iter().map(|entry| entry.count)));
+        let parts = self.windows[..self.n_windows].iter_mut();
+        for row in parts.chain(&mut self.groups[..self.group_ends.len()]) {
+            let by_rank = std::mem::take(row);
+            assign(row, &mut by_rank.row().iter());
+        }
+        Ok(())
+    }
+
     fn clear(&mut self) {
+        self.bag.clear();
+        self.group = 0;
         self.date = None;
         self.outside.clear();
         self.body.clear();
-        self.of_whole.clear();
         self.stretches.clear();
         self.n_windows = 0;
         self.reals.clear();
@@ -89,35 +180,17 @@ impl Counted {
             self.stretches.push(self.body.len());
         }
     }
+}
 
-    /// Counts what was gathered.
-    fn count(&mut self) {
-        self.ids.clear();
-        self.ids.extend(self.outside.iter().chain(&self.body).chain(&self.of_whole));
-        self.whole.assign_ids(&mut self.ids);
-        self.groups.resize_with(self.groups.len().max(self.group_ends.len()), CountVector::default);
-        let mut start = 0;
-        for (group, end) in self.groups.iter_mut().zip(&self.group_ends) {
-            self.ids.clear();
-            self.ids.extend(&self.outside[start..*end]);
-            group.assign_ids(&mut self.ids);
-            start = *end;
-        }
-        if self.stretches.len() <= 2 {
-            return;
-        }
-        let mut start = 0;
-        for pair in self.stretches.windows(2) {
-            self.ids.clear();
-            self.ids.extend(self.outside.iter().chain(&self.body[start..pair[1]]));
-            if self.windows.len() == self.n_windows {
-                self.windows.push(CountVector::default());
-            }
-            self.windows[self.n_windows].assign_ids(&mut self.ids);
-            self.n_windows += 1;
-            start = pair[0];
-        }
-    }
+/// The id of the term of this rank in a document, if the model does not know it: beyond all that it knows. None if no
+/// number is left.
+fn unknown_id(rank: TermId, n_terms: usize) -> Option<TermId> {
+    TermId::try_from(n_terms).ok()?.checked_add(rank)
+}
+
+/// A hash of terms in their order, by one more.
+fn chain(group: u64, fingerprint: u64) -> u64 {
+    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Extractor {
@@ -132,53 +205,30 @@ impl Extractor {
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
         let columns = Columns::new(&mut recipe)?;
-        Ok(Extractor { recipe, tokenizer, columns })
+        let has_parts = recipe.windows.is_some() || recipe.kind == Kind::Table;
+        let TokenizerOptions { word_rule, terms, .. } = tokenizer.options();
+        let plain = *word_rule == WordRule::Mail && matches!(terms, Terms::Words { .. });
+        let has_colons = recipe.kind == Kind::Mail && !plain;
+        Ok(Extractor { recipe, tokenizer, columns, has_parts, has_colons })
     }
 
     pub(crate) fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// Counts a document. `find` gives the id of a term, and is told whether it is of the body.
-    pub(crate) fn count(
-        &self,
-        document: Document<'_>,
-        counted: &mut Counted,
-        mut find: impl FnMut(&str, bool) -> Result<TermId>,
-    ) -> Result<()> {
+    /// Counts the terms of a document.
+    pub(crate) fn count(&self, document: Document<'_>, counted: &mut Counted) -> Result<()> {
         counted.clear();
         let recipe = &self.recipe;
-        let mut outcome = Ok(());
         match (document, recipe.kind) {
-            (Document::Mail(raw), Kind::Mail) => {
-                let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
-                counted.date = message.date();
-                message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| {
-                    let added = match piece {
-                        Piece::Words { prefix, text } => self.add_words(prefix, text, counted, &mut find),
-                        Piece::Term(term, scope) => find(term, false).map(|id| {
-                            match scope {
-                                Scope::Message => &mut counted.outside,
-                                Scope::Stretch => &mut counted.body,
-                                Scope::Body => &mut counted.of_whole,
-                            }
-                            .push(id);
-                        }),
-                        Piece::EndOfStretch => {
-                            counted.end_stretch();
-                            Ok(())
-                        }
-                    };
-                    outcome = std::mem::replace(&mut outcome, Ok(())).and(added);
-                });
-            }
+            (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted),
             (Document::Text(text), Kind::Text) => {
                 for stretch in stretches(text, recipe.stretch()) {
-                    outcome = outcome.and(self.add_words("", stretch, counted, &mut find));
+                    self.add_words("", stretch, counted);
                     counted.end_stretch();
                 }
             }
-            (Document::Fields(fields), Kind::Table) => outcome = self.add_row(fields, counted, &mut find),
+            (Document::Fields(fields), Kind::Table) => self.add_row(fields, counted)?,
             (Document::Fields(fields), Kind::Mail | Kind::Text) => {
                 let mut prefix = String::new();
                 for (field, text) in fields {
@@ -187,44 +237,54 @@ impl Extractor {
                         prefix.push_str(if field.eq_ignore_ascii_case("subject") { "s" } else { field });
                         prefix.push(':');
                     }
-                    outcome = outcome.and(self.add_words(&prefix, text, counted, &mut find));
+                    self.add_words(&prefix, text, counted);
                 }
             }
             (Document::Mail(_), expected) => return Err(Error::Kind { expected, got: Kind::Mail }),
             (Document::Text(_), expected) => return Err(Error::Kind { expected, got: Kind::Text }),
         }
-        outcome?;
-        counted.count();
         Ok(())
     }
 
-    fn add_words(
-        &self,
-        prefix: &str,
-        text: &str,
-        counted: &mut Counted,
-        find: &mut impl FnMut(&str, bool) -> Result<TermId>,
-    ) -> Result<()> {
-        let Counted { scratch, term, outside, body, .. } = counted;
-        // a row has no body of its own: rows that say the same stay together
-        let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
-        let mut add = |text: &str, ids: &mut Vec<TermId>| {
-            let mut outcome = Ok(());
-            self.terms(prefix, text, scratch, term, &mut |term| match find(term, in_body) {
-                Ok(id) => ids.push(id),
-                Err(error) => outcome = Err(error),
-            });
-            outcome
-        };
-        if prefix.is_empty() { add(text, body) } else { add(text, outside) }
+    fn add_mail(&self, raw: &[u8], counted: &mut Counted) {
+        let recipe = &self.recipe;
+        let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
+        counted.date = message.date();
+        message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
+            Piece::Words { prefix, text } => self.add_words(prefix, text, counted),
+            Piece::Term(term, scope) => {
+                let number = counted.bag.add(term);
+                match scope {
+                    Scope::Message if self.has_parts => counted.outside.push(number),
+                    Scope::Stretch if self.has_parts => counted.body.push(number),
+                    Scope::Message | Scope::Stretch | Scope::Body => (),
+                }
+            }
+            Piece::EndOfStretch => counted.end_stretch(),
+        });
     }
 
-    fn add_row(
-        &self,
-        fields: &[(&str, &str)],
-        counted: &mut Counted,
-        find: &mut impl FnMut(&str, bool) -> Result<TermId>,
-    ) -> Result<()> {
+    fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted) {
+        let Counted { scratch, term: buffer, bag, outside, body, group, .. } = counted;
+        // a row has no body of its own: rows that say the same stay together
+        let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
+        let numbers = if prefix.is_empty() { body } else { outside };
+        let mut hash = *group;
+        self.tokenizer.for_each_term(text, scratch, |term| {
+            let term = self.prefixed(prefix, term, buffer);
+            let fingerprint = fingerprint(term);
+            let number = bag.add_fingerprinted(fingerprint, term);
+            if self.has_parts {
+                numbers.push(number);
+            }
+            hash = chain(hash, fingerprint);
+        });
+        if in_body {
+            *group = hash;
+        }
+    }
+
+    fn add_row(&self, fields: &[(&str, &str)], counted: &mut Counted) -> Result<()> {
         let cells = self.columns.cells(fields);
         for (i, (column, cell)) in self.recipe.columns.iter().zip(cells).enumerate() {
             if cell.is_none() {
@@ -237,10 +297,12 @@ impl Extractor {
                     continue;
                 }
                 (_, None) => (),
-                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted, find)?,
+                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted),
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
                     column.write_term(prefix, cell, &mut counted.term)?;
-                    counted.outside.push(find(&counted.term, true)?);
+                    let fingerprint = fingerprint(&counted.term);
+                    counted.group = chain(counted.group, fingerprint);
+                    counted.outside.push(counted.bag.add_fingerprinted(fingerprint, &counted.term));
                 }
             }
             counted.group_ends.push(counted.outside.len());
@@ -250,25 +312,16 @@ impl Extractor {
 
     /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing
     /// in a body can pose as a header.
-    fn terms(
-        &self,
-        prefix: &str,
-        text: &str,
-        scratch: &mut tamis_tokenizer::Scratch,
-        buffer: &mut String,
-        emit: &mut impl FnMut(&str),
-    ) {
-        let mail = self.recipe.kind == Kind::Mail;
-        self.tokenizer.for_each_term(text, scratch, |term| {
-            let prefix = if prefix.is_empty() && mail && term.contains(':') { "body:" } else { prefix };
-            if prefix.is_empty() {
-                return emit(term);
-            }
-            buffer.clear();
-            buffer.push_str(prefix);
-            buffer.push_str(term);
-            emit(buffer);
-        });
+    #[inline]
+    fn prefixed<'a>(&self, prefix: &str, term: &'a str, buffer: &'a mut String) -> &'a str {
+        let prefix = if prefix.is_empty() && self.has_colons && term.contains(':') { "body:" } else { prefix };
+        if prefix.is_empty() {
+            return term;
+        }
+        buffer.clear();
+        buffer.push_str(prefix);
+        buffer.push_str(term);
+        buffer
     }
 }
 
@@ -276,16 +329,14 @@ impl Extractor {
 mod tests {
     use super::*;
 
+    /// The terms in the order of their first occurrence, and the document with their numbers as ids.
     fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
-        let extractor = Extractor::new(recipe)?;
-        let (mut terms, mut counted) = (Vec::new(), Counted::default());
-        extractor.count(document, &mut counted, |term, _| {
-            let id = terms.iter().position(|known| known == term).unwrap_or(terms.len());
-            terms.truncate(terms.len().max(id));
-            if id == terms.len() {
-                terms.push(term.to_owned());
-            }
-            Ok(id as TermId)
+        let mut counted = Counted::default();
+        Extractor::new(recipe)?.count(document, &mut counted)?;
+        let terms = (0..).take(counted.bag.len()).map(|number| counted.bag.text(number).to_owned()).collect();
+        let fingerprints = counted.bag.fingerprints().to_vec();
+        counted.resolve(fingerprints.len(), |it| {
+            Ok(fingerprints.iter().position(|known| *known == it).map(|number| number as TermId))
         })?;
         Ok((terms, counted))
     }

@@ -3,17 +3,15 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use tamis_model::{ClassId, Classes, Counts, WeightedVector, log_sum_exp, softmax};
-use tamis_tokenizer::{Vocabulary, fingerprint};
 
 use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::map::Bytes;
 use crate::recipe::{self, Document};
-use crate::scorer::{Scorer, known_terms, positive_class, spam_class, unknown_id};
+use crate::scorer::{Scorer, known_terms, positive_class, spam_class};
 use crate::scoring::Decision;
 use crate::store::{Information, Store};
-use crate::trainer::by_fingerprint;
 
 /// A trained model, open for scoring.
 ///
@@ -43,11 +41,17 @@ pub struct Filter {
 }
 
 /// Reusable buffers: with one that has seen a few documents, scoring hardly allocates.
-#[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
     posterior: Vec<f64>,
     weights: WeightedVector,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        let (posterior, weights) = Default::default();
+        Scratch { counted: Counted::without_texts(), posterior, weights }
+    }
 }
 
 impl Scratch {
@@ -224,8 +228,8 @@ impl Filter {
     /// If the document is not of the model's kind, a cell of a row is not what its column holds, or the model is
     /// damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
-        self.count(document, scratch)?;
         let Scratch { counted, posterior, weights } = scratch;
+        self.count(document, counted)?;
         let row = counted.whole();
         match &self.scorer {
             Scorer::Weighted(scorer) => {
@@ -271,14 +275,10 @@ impl Filter {
     /// # Errors
     /// If the document is not of the model's kind, or the model is damaged where it touches it.
     pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
-        let (mut vocabulary, mut counted) = (Vocabulary::new(), Counted::default());
-        self.extractor.count(document, &mut counted, |term, _| Ok(vocabulary.intern(term)?))?;
-        Ok(recipe::digest(
-            self.extractor.recipe().version,
-            &by_fingerprint(counted.whole(), &vocabulary),
-            counted.reals(),
-            &vocabulary,
-        ))
+        let mut counted = Counted::without_texts();
+        self.extractor.count(document, &mut counted)?;
+        counted.sort();
+        Ok(recipe::digest(self.extractor.recipe().version, counted.entries(), counted.reals()))
     }
 
     /// The remembered documents whose held-out score contradicts their label, the worst first: likely mislabelled.
@@ -303,13 +303,10 @@ impl Filter {
         Ok(suspects)
     }
 
-    /// Counts the terms of a document; those that the model does not know get ids beyond its own.
-    fn count(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
-        let n_terms = self.store.n_terms();
-        self.extractor.count(document, &mut scratch.counted, |term, _| {
-            let fingerprint = fingerprint(term);
-            Ok(self.store.find(fingerprint)?.unwrap_or_else(|| unknown_id(fingerprint, n_terms)))
-        })
+    /// Counts the terms of a document and looks them up.
+    pub(crate) fn count(&self, document: Document<'_>, counted: &mut Counted) -> Result<()> {
+        self.extractor.count(document, counted)?;
+        counted.resolve(self.store.n_terms(), |fingerprint| self.store.find(fingerprint))
     }
 
     /// Checks the whole model: every checksum, and everything its parts promise one another.

@@ -3,8 +3,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
-use tamis_tokenizer::{TermId, TokenizerOptions, Vocabulary};
-use xxhash_rust::xxh3::Xxh3;
+use tamis_tokenizer::{BagEntry, TokenizerOptions};
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::columns::Column;
 
@@ -121,21 +121,16 @@ pub enum Document<'a> {
 /// version.
 ///
 /// `terms` are ordered by fingerprint.
-pub(crate) fn digest(
-    version: u16,
-    terms: &[(TermId, u32)],
-    reals: &[Option<f64>],
-    vocabulary: &Vocabulary,
-) -> [u8; 16] {
-    let mut hash = Xxh3::new();
-    hash.update(&version.to_le_bytes());
-    for (id, count) in terms {
-        hash.update(&vocabulary.fingerprint(*id).unwrap_or_default().to_le_bytes());
-        hash.update(&count.to_le_bytes());
+pub(crate) fn digest(version: u16, terms: &[BagEntry], reals: &[Option<f64>]) -> [u8; 16] {
+    let mut bytes = Vec::with_capacity(2 + 12 * terms.len() + 8 * reals.len());
+    bytes.extend(version.to_le_bytes());
+    for entry in terms {
+        bytes.extend(entry.fingerprint.to_le_bytes());
+        bytes.extend(entry.count.to_le_bytes());
     }
     for real in reals {
         // no value that can be learned has these bits
-        hash.update(&real.unwrap_or(f64::NAN).to_bits().to_le_bytes());
+        bytes.extend(real.unwrap_or(f64::NAN).to_bits().to_le_bytes());
     }
-    hash.digest128().to_le_bytes()
+    xxh3_128(&bytes).to_le_bytes()
 }

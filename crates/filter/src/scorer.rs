@@ -261,14 +261,6 @@ impl TopicScorer {
     }
 }
 
-/// An id for a term that the model does not know: beyond all that it knows, so that it has no counts and no weight,
-/// yet makes the document longer. Two unknown terms rarely share one; nothing depends on it.
-pub(crate) fn unknown_id(fingerprint: u64, n_terms: usize) -> TermId {
-    let known = n_terms as u64;
-    let room = (u64::from(TermId::MAX) - known).max(1);
-    (known + fingerprint % room) as TermId
-}
-
 /// How many terms of a row the model knows.
 pub(crate) fn known_terms(store: &Store, row: CountRow<'_>) -> usize {
     row.ids().partition_point(|id| (*id as usize) < store.n_terms())

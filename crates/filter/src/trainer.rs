@@ -1,7 +1,6 @@
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, Classes, Counts, Statistics};
 use tamis_tokenizer::{CountRow, TermId, Vocabulary};
-use xxhash_rust::xxh3::Xxh3;
 
 use crate::documents::NO_DATE;
 use crate::error::{Error, Result};
@@ -100,6 +99,9 @@ pub struct Trainer {
     pub(crate) documents: Vec<Learned>,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
+    /// The document being learned: its terms ordered by fingerprint, with the vocabulary's ids.
+    terms: Vec<(TermId, u32)>,
+    ids: Vec<TermId>,
 }
 
 impl Trainer {
@@ -121,6 +123,8 @@ impl Trainer {
             documents: Vec::new(),
             missing,
             counted: Counted::default(),
+            terms: Vec::new(),
+            ids: Vec::new(),
         })
     }
 
@@ -183,41 +187,38 @@ impl Trainer {
     }
 
     fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
-        let group = self.count(document)?;
+        self.count(document)?;
         let class = label.map(|label| self.class_of(label)).transpose()?;
-        let whole = self.counted.whole();
         match class {
-            Some(class) => self.statistics.observe(class, whole)?,
-            None => self.unlabelled.observe(0, whole)?,
+            Some(class) => self.statistics.observe_terms(class, &self.terms)?,
+            None => self.unlabelled.observe_terms(0, &self.terms)?,
         }
         let class = class.unwrap_or(UNLABELLED);
-        let terms = by_fingerprint(whole, &self.vocabulary);
-        let reals = self.counted.reals();
-        let digest = digest(self.options.recipe.version, &terms, reals, &self.vocabulary);
-        let reals = (0..).zip(reals).filter_map(|(column, real)| Some((column, (*real)?))).collect();
+        let counted = &self.counted;
+        let digest = digest(self.options.recipe.version, counted.entries(), counted.reals());
+        let reals = (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let (terms, windows) = if self.options.needs_terms() {
-            (terms, self.counted.windows().map(|window| by_fingerprint(window, &self.vocabulary)).collect())
+            let by_rank = |(rank, count): (TermId, u32)| (self.terms[rank as usize].0, count);
+            let window = |row: CountRow<'_>| row.iter().map(by_rank).collect();
+            (self.terms.as_slice().into(), counted.windows().map(window).collect())
         } else {
             (Terms::default(), Vec::new())
         };
-        let date = self.counted.date().unwrap_or(NO_DATE);
-        self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
+        let (group, date) = (counted.group(), counted.date().unwrap_or(NO_DATE));
+        counted.missing().iter().for_each(|column| self.missing[*column] += 1);
         self.documents.push(Learned { digest, class, date, group, terms, windows, reals });
         Ok(())
     }
 
-    /// Counts a document without learning it, and returns a hash of its body.
-    pub(crate) fn count(&mut self, document: Document<'_>) -> Result<u64> {
-        let vocabulary = &mut self.vocabulary;
-        let mut body = Xxh3::new();
-        self.extractor.count(document, &mut self.counted, |term, in_body| {
-            if in_body {
-                body.update(term.as_bytes());
-                body.update(b"\0");
-            }
-            Ok(vocabulary.intern(term)?)
-        })?;
-        Ok(body.digest())
+    /// Counts a document without learning it: afterwards its terms are in `terms`.
+    pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
+        self.extractor.count(document, &mut self.counted)?;
+        self.counted.sort();
+        let entries = self.counted.entries();
+        self.vocabulary.intern_all(self.counted.bag(), entries, &mut self.ids)?;
+        self.terms.clear();
+        self.terms.extend(self.ids.iter().zip(entries).map(|(id, entry)| (*id, entry.count)));
+        Ok(())
     }
 
     /// The class of a label, new if it was not seen before: then those after it move up.
@@ -257,11 +258,4 @@ impl Trainer {
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
-}
-
-/// The counts of a row, ordered by the fingerprints of their terms.
-pub(crate) fn by_fingerprint(row: CountRow<'_>, vocabulary: &Vocabulary) -> Terms {
-    let mut terms: Terms = row.iter().collect();
-    terms.sort_unstable_by_key(|(id, _)| vocabulary.fingerprint(*id));
-    terms
 }

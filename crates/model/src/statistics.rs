@@ -129,20 +129,47 @@ impl Statistics {
         row: CountRow<'_>,
         times: u32,
     ) -> Result<(), StatisticsError> {
-        let totals = self.class(class)?;
         if times == 0 {
-            return Ok(());
+            return self.class(class).map(|_| ());
         }
+        self.observe_all(class, || row.iter(), times)
+    }
+
+    /// Learns one document given as its terms in any order, each once, with their counts, none zero.
+    ///
+    /// ```
+    /// use tamis_model::{Cell, Statistics};
+    ///
+    /// let mut statistics = Statistics::new(2);
+    /// statistics.observe_terms(1, &[(7, 3), (2, 1)])?;
+    /// assert_eq!(statistics.cells(7).collect::<Vec<_>>(), [Cell { class: 1, df: 1, tf: 3 }]);
+    /// # Ok::<(), tamis_model::StatisticsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe).
+    pub fn observe_terms(&mut self, class: ClassId, terms: &[(TermId, u32)]) -> Result<(), StatisticsError> {
+        self.observe_all(class, || terms.iter().copied().filter(|(_, count)| *count > 0), 1)
+    }
+
+    fn observe_all<I: Iterator<Item = (TermId, u32)>>(
+        &mut self,
+        class: ClassId,
+        terms: impl Fn() -> I,
+        times: u32,
+    ) -> Result<(), StatisticsError> {
+        let totals = self.class(class)?;
         let documents = add_documents(class, totals.documents, u64::from(times))?;
         let cell = |term, count| document_cell(term, class, count, times);
         let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);
         let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
-        all_or_nothing(&mut self.cells, || row.iter(), learn, unlearn)?;
+        all_or_nothing(&mut self.cells, &terms, learn, unlearn)?;
+        let (df, tf) = terms().fold((0, 0), |(df, tf), (_, count)| (df + 1, tf + u64::from(count)));
         // sums of fewer than 2^32 cells of less than 2^32 each: they fit
         self.totals[usize::from(class)] = ClassTotals {
             documents,
-            df: totals.df + row.len() as u64 * u64::from(times),
-            tf: totals.tf + row.total() * u64::from(times),
+            df: totals.df + df * u64::from(times),
+            tf: totals.tf + tf * u64::from(times),
         };
         Ok(())
     }

@@ -134,6 +134,30 @@ impl CountVector {
         }
     }
 
+    /// Takes these counts in any order in place of what was there before; sorts them. Counts of equal ids are added,
+    /// up to `u32::MAX`, and zeros left out.
+    ///
+    /// Keeps the memory it has.
+    ///
+    /// ```
+    /// use tamis_tokenizer::CountVector;
+    ///
+    /// let mut counts = CountVector::default();
+    /// counts.assign_pairs(&mut [(4, 1), (2, 1), (4, 2)]);
+    /// assert_eq!(counts.row().iter().collect::<Vec<_>>(), [(2, 1), (4, 3)]);
+    /// ```
+    pub fn assign_pairs(&mut self, pairs: &mut [(TermId, u32)]) {
+        pairs.sort_unstable_by_key(|&(id, _)| id);
+        self.ids.clear();
+        self.counts.clear();
+        for &(id, count) in pairs.iter().filter(|(_, count)| *count > 0) {
+            match self.counts.last_mut() {
+                Some(last) if self.ids.last() == Some(&id) => *last = last.saturating_add(count),
+                _ => self.push(id, count),
+            }
+        }
+    }
+
     /// Adds a term above all others.
     fn push(&mut self, id: TermId, count: u32) {
         self.ids.push(id);
@@ -220,6 +244,10 @@ mod tests {
             prop_assert!(counts.row().iter().eq(expected));
             prop_assert_eq!(counts.row().total(), ids.len() as u64);
             prop_assert_eq!(&counts, &pairs);
+            let mut more: Vec<_> = ids.iter().map(|&id| (id, 1)).chain([(before, 0)]).collect();
+            let mut by_pairs = CountVector::from_pairs([(before, 3)]).unwrap();
+            by_pairs.assign_pairs(&mut more);
+            prop_assert_eq!(&by_pairs, &pairs);
             let CountVector { ids, counts } = counts;
             prop_assert!(CountVector::new(ids, counts).is_ok());
         }

@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod bag;
 mod counts;
 mod error;
 mod fold;
@@ -47,6 +48,7 @@ pub mod reference;
 mod scan;
 mod stems;
 mod stretches;
+mod table;
 #[cfg(test)]
 mod testing;
 mod tokenizer;
@@ -55,6 +57,7 @@ mod unspaced;
 mod vocabulary;
 mod words;
 
+pub use bag::{Bag, BagEntry};
 pub use counts::{CountRow, CountVector};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
 pub use language::Language;

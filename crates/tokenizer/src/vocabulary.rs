@@ -1,9 +1,12 @@
 //! Terms and their ids.
 
-use hashbrown::HashTable;
+use std::hint::black_box;
+
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::bag::{Bag, BagEntry};
 use crate::error::VocabularyFull;
+use crate::table::Table;
 
 /// The number of a term in a vocabulary: 0 for the first that arrived.
 pub type TermId = u32;
@@ -42,8 +45,7 @@ pub struct Vocabulary {
     texts: String,
     ends: Vec<usize>,
     fingerprints: Vec<u64>,
-    /// Ids by fingerprint.
-    ids: HashTable<TermId>,
+    ids: Table,
 }
 
 impl Vocabulary {
@@ -70,21 +72,41 @@ impl Vocabulary {
         self.intern_as(fingerprint(term), term)
     }
 
+    /// The ids of these terms of a bag, which enter the vocabulary if they are new, in place of what `ids` held.
+    ///
+    /// # Errors
+    /// The vocabulary would hold more than 2^32 - 1 terms; it keeps those that went before.
+    pub fn intern_all(
+        &mut self,
+        bag: &Bag,
+        entries: &[BagEntry],
+        ids: &mut Vec<TermId>,
+    ) -> Result<(), VocabularyFull> {
+        ids.clear();
+        // all places on their way from memory before the first is needed
+        black_box(entries.iter().fold(0, |sum, entry| sum ^ self.ids.touch(entry.fingerprint)));
+        for entry in entries {
+            ids.push(self.intern_as(entry.fingerprint, bag.text(entry.number))?);
+        }
+        Ok(())
+    }
+
     fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
-        if let Some(id) = self.id_of_fingerprint(fingerprint) {
-            // Comparing for equality first keeps the way of nearly every call short.
-            let known = &self.texts[self.span(id)];
-            if term != known && term < known {
-                self.replace(id, term);
-            }
+        let Ok(next) = next_id(self.len()) else {
+            return self.id_of_fingerprint(fingerprint).ok_or(VocabularyFull);
+        };
+        let id = self.ids.get_or_insert(fingerprint, next);
+        if id == next {
+            self.texts.push_str(term);
+            self.ends.push(self.texts.len());
+            self.fingerprints.push(fingerprint);
             return Ok(id);
         }
-        let id = next_id(self.len())?;
-        self.texts.push_str(term);
-        self.ends.push(self.texts.len());
-        self.fingerprints.push(fingerprint);
-        let fingerprints = &self.fingerprints;
-        self.ids.insert_unique(fingerprint, id, |&id| fingerprints[id as usize]);
+        // Comparing for equality first keeps the way of nearly every call short.
+        let known = &self.texts[self.span(id)];
+        if term != known && term < known {
+            self.replace(id, term);
+        }
         Ok(id)
     }
 
@@ -112,7 +134,7 @@ impl Vocabulary {
 
     /// The id of the term with this fingerprint, if there is one.
     pub fn id_of_fingerprint(&self, fingerprint: u64) -> Option<TermId> {
-        self.ids.find(fingerprint, |&id| self.fingerprints[id as usize] == fingerprint).copied()
+        self.ids.get(fingerprint)
     }
 
     /// The text of a term.
@@ -143,9 +165,9 @@ impl Vocabulary {
     /// The ids sorted by fingerprint: the place of an id in the result is its canonical id, which does not
     /// depend on the order of arrival.
     pub fn canonical_order(&self) -> Vec<TermId> {
-        let mut order: Vec<TermId> = self.all_ids().collect();
-        order.sort_unstable_by_key(|&id| self.fingerprints[id as usize]);
-        order
+        let mut order: Vec<_> = self.fingerprints.iter().copied().zip(self.all_ids()).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, id)| id).collect()
     }
 
     /// The terms with their ids, in the order of ids.
