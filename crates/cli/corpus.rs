@@ -38,6 +38,10 @@ pub(crate) struct Finished<S> {
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
 
+/// Bytes of the buffer that a worker reads files into, and keeps from one to the next.
+const LEAST_KEPT: usize = 64 << 10;
+const MOST_KEPT: usize = 1 << 20;
+
 impl<'a> Corpus<'a> {
     /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
     /// and what has it.
@@ -149,27 +153,31 @@ impl<'a> Corpus<'a> {
             .context("starting threads")?;
         let states = Mutex::new(Vec::new());
         let run = |item: &Item| -> Result<Result<T, String>> {
-            let bytes = match self.read(item, limits) {
-                Ok(bytes) => bytes,
-                Err(error) => return Ok(Err(error)),
-            };
-            let loaded = match &item.content {
-                Content::Text(text) => Loaded::Text(Cow::Borrowed(text)),
-                Content::Row(cells) => Loaded::row(cells),
-                _ => Loaded::new(self.kind, &bytes),
-            };
             // At most one state a thread, since a worker puts its own back before it takes the next document.
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut state = free.map_or_else(&start, Ok)?;
-            let result = work(&mut state, item, loaded.document());
-            states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+            let (mut state, mut buffer) = free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok)?;
+            let result = self.read(item, limits, &mut buffer).map(|bytes| {
+                let loaded = match &item.content {
+                    Content::Text(text) => Loaded::Text(Cow::Borrowed(text)),
+                    Content::Row(cells) => Loaded::row(cells),
+                    _ => Loaded::new(self.kind, bytes),
+                };
+                work(&mut state, item, loaded.document())
+            });
+            states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
+            match result {
+                Err(error) => Ok(Err(error)),
+                Ok(result) => finish_one(item, result),
+            }
+        };
+        fn finish_one<T>(item: &Item, result: Result<T>) -> Result<Result<T, String>> {
             match result {
                 Err(error) if matches!(error.downcast_ref(), Some(Error::Cell { .. })) => {
                     Ok(Err(error.to_string()))
                 }
                 result => result.with_context(|| item.name.clone()).map(Ok),
             }
-        };
+        }
         let mut unreadable = self.unreadable;
         let bar = self.progress_bar();
         self.for_each_batch(limits, &mut |batch| {
@@ -189,10 +197,12 @@ impl<'a> Corpus<'a> {
         })?;
         bar.finish_and_clear();
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let states = states.into_iter().map(|(state, _)| state).collect();
         Ok(Finished { states, unreadable })
     }
 
-    fn read<'i>(&self, item: &'i Item, limits: &Limits) -> Result<Cow<'i, [u8]>, String> {
+    /// The bytes of a document; those of a file are read into the buffer.
+    fn read<'i>(&self, item: &'i Item, limits: &Limits, buffer: &'i mut Vec<u8>) -> Result<&'i [u8], String> {
         if self.labelled && item.label.as_deref().is_none_or(str::is_empty) {
             return Err(match (&item.content, &self.target) {
                 (Content::Unreadable(error), _) => error.clone(),
@@ -201,16 +211,19 @@ impl<'a> Corpus<'a> {
             });
         }
         match &item.content {
-            Content::Mail(bytes) => Ok(Cow::Borrowed(bytes)),
-            Content::Text(_) | Content::Row(_) => Ok(Cow::Borrowed(&[])),
+            Content::Mail(bytes) => Ok(bytes),
+            Content::Text(_) | Content::Row(_) => Ok(&[]),
             Content::Unreadable(error) => Err(error.clone()),
             Content::File => {
                 // Of a message no more than is looked at, and one byte to tell that there was more.
                 let most =
                     if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX };
-                let mut bytes = Vec::new();
-                let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(&mut bytes));
-                read.map(|_| Cow::Owned(bytes)).map_err(|e| e.to_string())
+                buffer.clear();
+                buffer.shrink_to(MOST_KEPT);
+                // room for most documents, so that reading one takes two calls
+                buffer.reserve(LEAST_KEPT);
+                let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(buffer));
+                read.map(|_| &buffer[..]).map_err(|e| e.to_string())
             }
         }
     }

@@ -314,7 +314,8 @@ impl Extractor {
     /// in a body can pose as a header.
     #[inline]
     fn prefixed<'a>(&self, prefix: &str, term: &'a str, buffer: &'a mut String) -> &'a str {
-        let prefix = if prefix.is_empty() && self.has_colons && term.contains(':') { "body:" } else { prefix };
+        let prefix =
+            if prefix.is_empty() && self.has_colons && term.contains(':') { "body:" } else { prefix };
         if prefix.is_empty() {
             return term;
         }

@@ -196,7 +196,8 @@ impl Trainer {
         let class = class.unwrap_or(UNLABELLED);
         let counted = &self.counted;
         let digest = digest(self.options.recipe.version, counted.entries(), counted.reals());
-        let reals = (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
+        let reals =
+            (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let (terms, windows) = if self.options.needs_terms() {
             let by_rank = |(rank, count): (TermId, u32)| (self.terms[rank as usize].0, count);
             let window = |row: CountRow<'_>| row.iter().map(by_rank).collect();

@@ -17,6 +17,8 @@ use crate::vocabulary::fingerprint;
 #[derive(Clone, Default, Debug)]
 pub struct Bag {
     numbers: Table,
+    len: usize,
+    /// By number; beyond `len` they hold what was there before.
     fingerprints: Vec<u64>,
     counts: Vec<u32>,
     /// All texts, one after another, and where each ends; nothing if they are not kept.
@@ -50,8 +52,7 @@ impl Bag {
     /// Empties it; it keeps the memory it has.
     pub fn clear(&mut self) {
         self.numbers.clear();
-        self.fingerprints.clear();
-        self.counts.clear();
+        self.len = 0;
         self.texts.clear();
         self.ends.clear();
     }
@@ -66,40 +67,48 @@ impl Bag {
     #[inline]
     pub fn add_fingerprinted(&mut self, fingerprint: u64, term: &str) -> u32 {
         // fewer terms than a text has bytes, and no bag holds 2^32 of them
-        let next = self.counts.len() as u32;
+        let next = self.len as u32;
+        if self.len == self.counts.len() {
+            self.grow();
+        }
         let number = self.numbers.get_or_insert(fingerprint, next);
-        if number == next {
-            self.fingerprints.push(fingerprint);
-            self.counts.push(1);
-            if !self.without_texts {
-                self.texts.push_str(term);
-                self.ends.push(self.texts.len());
-            }
-        } else {
-            let count = &mut self.counts[number as usize];
-            *count = count.saturating_add(1);
+        let is_new = number == next;
+        let count = &mut self.counts[number as usize];
+        *count = if is_new { 1 } else { count.saturating_add(1) };
+        self.fingerprints[number as usize] = fingerprint;
+        self.len += usize::from(is_new);
+        if is_new && !self.without_texts {
+            self.texts.push_str(term);
+            self.ends.push(self.texts.len());
         }
         number
     }
 
+    #[cold]
+    fn grow(&mut self) {
+        let room = (2 * self.len).max(256);
+        self.counts.resize(room, 0);
+        self.fingerprints.resize(room, 0);
+    }
+
     /// The number of different terms.
     pub fn len(&self) -> usize {
-        self.counts.len()
+        self.len
     }
 
     /// Whether there are no terms.
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.len == 0
     }
 
     /// The fingerprints, by number.
     pub fn fingerprints(&self) -> &[u64] {
-        &self.fingerprints
+        &self.fingerprints[..self.len]
     }
 
     /// The occurrences, by number.
     pub fn counts(&self) -> &[u32] {
-        &self.counts
+        &self.counts[..self.len]
     }
 
     /// The text of a term; empty for an unknown number and if texts are not kept.
@@ -114,7 +123,7 @@ impl Bag {
     /// `out` held.
     pub fn sorted(&self, out: &mut Vec<BagEntry>) {
         out.clear();
-        let terms = (0..).zip(self.fingerprints.iter().zip(&self.counts));
+        let terms = (0..).zip(self.fingerprints().iter().zip(self.counts()));
         out.extend(terms.map(|(number, (&fingerprint, &count))| BagEntry { fingerprint, number, count }));
         out.sort_unstable_by_key(|entry| entry.fingerprint);
     }

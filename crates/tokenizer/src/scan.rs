@@ -13,15 +13,20 @@ pub(crate) fn for_each_run(
     mut emit: impl FnMut(usize, usize),
 ) {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let mut runs = Edges { carry: 0, start: 0 };
-    for (number, block) in blocks.iter().enumerate() {
-        runs.block(number * BLOCK, bits(block, is_member), &mut emit);
-    }
     // The rest is shorter than a block, so at least one bit is left to end the last run.
     let mut last = [0; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
-    let members = bits(&last, is_member) & !(u64::MAX << rest.len());
-    runs.block(blocks.len() * BLOCK, members, &mut emit);
+    let end = blocks.len();
+    let mut edges = Edges::default();
+    for number in 0..=end {
+        let members = match blocks.get(number) {
+            Some(block) => bits(block, is_member),
+            None => bits(&last, is_member) & !(u64::MAX << rest.len()),
+        };
+        edges.block(number * BLOCK, members);
+        // one place where runs are emitted: what is done with them is long, and should be here only once
+        edges.take_runs(&mut emit);
+    }
 }
 
 const BLOCK: usize = 64;
@@ -38,37 +43,45 @@ fn bits(block: &[u8; BLOCK], is_member: impl Fn(u8) -> bool) -> u64 {
     })
 }
 
-/// Where runs begin and end, from one block to the next.
+/// Where runs begin and end, by turns.
 struct Edges {
-    /// 1 while a run is under way at the end of a block.
+    /// The last bit of the block before.
     carry: u64,
-    /// Where that run began.
-    start: usize,
+    found: [usize; BLOCK + 1],
+    n: usize,
+}
+
+impl Default for Edges {
+    fn default() -> Self {
+        Edges { carry: 0, found: [0; BLOCK + 1], n: 0 }
+    }
 }
 
 impl Edges {
     #[inline]
-    fn block(&mut self, offset: usize, members: u64, emit: &mut impl FnMut(usize, usize)) {
+    fn block(&mut self, offset: usize, members: u64) {
         let mut edges = members ^ (members << 1 | self.carry);
-        if self.carry != 0 && edges != 0 {
-            emit(self.start, offset + take_lowest(&mut edges));
-        }
-        while edges != 0 {
-            self.start = offset + take_lowest(&mut edges);
-            if edges == 0 {
-                break;
-            }
-            emit(self.start, offset + take_lowest(&mut edges));
-        }
         self.carry = members >> (BLOCK - 1);
+        while edges != 0 {
+            self.found[self.n] = offset + edges.trailing_zeros() as usize;
+            self.n += 1;
+            edges &= edges - 1;
+        }
     }
-}
 
-/// Takes the lowest bit that is set and tells its number.
-fn take_lowest(bits: &mut u64) -> usize {
-    let lowest = bits.trailing_zeros();
-    *bits &= *bits - 1;
-    lowest as usize
+    /// Emits the runs that have ended; the start of one that has not stays.
+    #[inline]
+    fn take_runs(&mut self, emit: &mut impl FnMut(usize, usize)) {
+        let (runs, rest) = self.found[..self.n].as_chunks::<2>();
+        let left = rest.first().copied();
+        for [start, end] in runs {
+            emit(*start, *end);
+        }
+        self.n = left.map_or(0, |start| {
+            self.found[0] = start;
+            1
+        });
+    }
 }
 
 /// The first byte outside ASCII at or after `from`, else the end.

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 /// number that nobody knows: words chosen to collide do not.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// A power of two of them, of which at least a third is empty.
+    /// A power of two of them, of which at least half are empty.
     slots: Vec<Slot>,
     /// What brings a product down to a place.
     shift: u32,
@@ -29,7 +29,13 @@ const LEAST_SLOTS: usize = 512;
 
 impl Default for Table {
     fn default() -> Self {
-        Table { slots: Vec::new(), shift: 64, multiplier: RandomState::new().hash_one(0) | 1, len: 0, round: 1 }
+        Table {
+            slots: Vec::new(),
+            shift: 64,
+            multiplier: RandomState::new().hash_one(0) | 1,
+            len: 0,
+            round: 1,
+        }
     }
 }
 
@@ -57,16 +63,17 @@ impl Table {
     /// The number of a fingerprint; `next`, from now on, if it has none yet.
     #[inline]
     pub(crate) fn get_or_insert(&mut self, fingerprint: u64, next: u32) -> u32 {
-        if 3 * (self.len + 1) > 2 * self.slots.len() {
+        if 2 * self.len >= self.slots.len() {
             self.grow();
         }
         let place = self.place(fingerprint);
         let slot = &mut self.slots[place];
-        if slot.round != self.round {
-            *slot = Slot { fingerprint, round: self.round, number: next };
-            self.len += 1;
-        }
-        slot.number
+        // no branch: whether a word is the first of its kind, no processor foresees
+        let is_new = slot.round != self.round;
+        let number = if is_new { next } else { slot.number };
+        *slot = Slot { fingerprint, round: self.round, number };
+        self.len += usize::from(is_new);
+        number
     }
 
     /// Something of the place where a look-up begins: reading it for many fingerprints first lets them come from

@@ -19,6 +19,7 @@ pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 /// ```
 /// assert_eq!(tamis_tokenizer::fingerprint(""), 0x2d06_8005_38d3_94c2);
 /// ```
+#[inline]
 pub fn fingerprint(term: &str) -> u64 {
     xxh3_64(term.as_bytes())
 }
