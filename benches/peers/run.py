@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""tamis against the programs that people use instead, in one go.
+
+    benches/peers/run.py CORPORA > RESULT.md
+
+CORPORA holds `20newsgroups-bydate` and `spamassassin` (corpora/README.md tells how to get them). README.md beside this file
+tells how to get the peers, what each table means and what is unfair in it. Needs nothing but Python; a peer that is not here
+has no row.
+"""
+
+import argparse
+import datetime
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median, quantiles
+
+sys.dont_write_bytecode = True
+from measure import TIME, Command, Program, alternate, machine, table, usage_table
+from peers import LINFA_WORDS, Bogofilter, Dbacl, Spamprobe, build_linfa, fasttext_lines, sklearn_commands
+
+LABELS = ("ham", "spam")
+ROOT = Path(__file__).resolve().parents[2]
+# What the model file has of every document without its terms, see ARCHITECTURE.md.
+DOCUMENT_BYTES = 58
+
+
+class Bench:
+    """What all tables need: corpora, copies of them, models made once, the peers that are here."""
+
+    def __init__(self, options, work):
+        self.options, self.work = options, work
+        self.tamis = str(Path(options.tamis).resolve())
+        self.newsgroups = options.corpora / "20newsgroups-bydate"
+        self.peers = [Bogofilter("bdb"), Bogofilter("sqlite"), Spamprobe(), Dbacl()]
+        self.filters = [peer for peer in self.peers if peer.is_here()]
+        self.bogofilters = [peer for peer in self.filters if isinstance(peer, Bogofilter)]
+        self.has_sklearn = importlib.util.find_spec("sklearn") is not None
+        self.has_fasttext = shutil.which("fasttext") is not None
+        self.train, self.test = self.copy_mail(True), self.copy_mail(False)
+        self.made = {}
+
+    def copy_mail(self, train, copies=1, change=None):
+        """One half of SpamAssassin, by the MD5 digest of the name (first digit 0-7 to train on), as real copies. In the
+        c-th of several, `change(bytes, c)`. The folder that has ham/ and spam/."""
+        folder = Path(tempfile.mkdtemp(dir=self.work))
+        for label in LABELS:
+            (folder / label).mkdir()
+            for path in sorted((self.options.corpora / "spamassassin" / label).iterdir()):
+                if (hashlib.md5(path.name.encode()).digest()[0] < 0x80) == train:
+                    raw = path.read_bytes()
+                    for c in range(copies):
+                        name = f"{c}-{path.name}" if copies > 1 else path.name
+                        (folder / label / name).write_bytes(change(raw, c) if change else raw)
+        return folder
+
+    def path(self, name):
+        return self.work / name
+
+    def once(self, name, make):
+        """What `make` gives, made when it is first asked for."""
+        if name not in self.made:
+            self.made[name] = make()
+        return self.made[name]
+
+    def train_command(self, model, sources, *more):
+        return Command([self.tamis, "train", "-m", self.path(model), *more, *sources])
+
+    def label_command(self, model, sources, *more):
+        return Command([self.tamis, "label", "-m", model, *more, *sources])
+
+    def model(self, name, *sources, more=()):
+        """A model trained once, not measured."""
+
+        def make():
+            self.train_command(name, sources, *more).run()
+            return self.path(name)
+
+        return self.once(name, make)
+
+    def spam_model(self):
+        return self.model("spam.tamis", *labelled(self.train))
+
+    def mails(self):
+        """The generated mails, or None if there is no generator."""
+        if self.options.mails:
+            return self.options.mails
+        if not self.options.generator.exists():
+            return None
+
+        def make():
+            Command([self.options.generator, self.path("mails"), "--terms", "1000000", "--seed", "1"]).run()
+            return self.path("mails")
+
+        return self.once("mails", make)
+
+    def trained(self, peer, folder, name):
+        """The folder of a peer's word list, trained once."""
+
+        def make():
+            peer.train(folder, self.path(name)).run()
+            return self.path(name)
+
+        return self.once(name, make)
+
+    def measure(self, programs):
+        alternate(programs, self.options.repeat)
+        usage_table(programs)
+
+    def information(self, model, terms=0):
+        arguments = [self.tamis, "inspect", "--json", "--terms", str(terms), "-m", str(model)]
+        return json.loads(subprocess.run(arguments, check=True, capture_output=True).stdout)
+
+
+def labelled(folder):
+    return [f"{label}={folder / label}" for label in LABELS]
+
+
+def topics(bench):
+    """a. Topics: 20 Newsgroups from files to a saved model"""
+    train = bench.newsgroups / "train"
+    counts = ["--threads", "1", "--likelihood", "multinomial", "--no-documents"]
+    programs = [
+        Program("tamis, multinomial counts", [bench.train_command("a1.tamis", [train], *counts)]),
+        Program("tamis, as it is by default", [bench.train_command("a2.tamis", [train], "--threads", "1")]),
+    ]
+    if bench.has_sklearn:
+        whole, imports = sklearn_commands(train, bench.path("a.pickle"))
+        programs.append(Program("scikit-learn, whole process", [whole]))
+        programs.append(Program("scikit-learn, its imports alone", [imports]))
+    if bench.has_fasttext:
+        lines = fasttext_lines(train, bench.path("a.txt"))
+        learn = ["fasttext", "supervised", "-input", lines, "-output", bench.path("a.fasttext"), "-thread", "1"]
+        programs.append(Program("fastText supervised, default", [Command(learn)], most=2))
+    if bench.options.linfa:
+        program = bench.once("linfa", lambda: build_linfa(bench.path("linfa")))
+        command = Command([program, train, LINFA_WORDS])
+        programs.append(Program(f"linfa, {LINFA_WORDS:,} words, not saved", [command], most=3))
+    bench.measure(programs)
+    if bench.has_sklearn:
+        whole, imports = (program.median().cpu for program in programs[2:4])
+        ratio = (whole - imports) / programs[0].median().cpu
+        print(f"scikit-learn without its imports: {whole - imports:.3f} s CPU, {ratio:.2f} times tamis's counts\n")
+
+
+def mail_label(bench):
+    """b1. Mail: labelling the test half of SpamAssassin, models made before"""
+    tamis = bench.label_command(bench.spam_model(), [bench.test], "--threads", "1")
+    programs = [Program("tamis label", [tamis])]
+    for peer in bench.filters:
+        programs.append(peer.label(bench.test, bench.trained(peer, bench.train, peer.name)))
+    bench.measure(programs)
+
+
+def mail_train(bench):
+    """b2. Mail: learning the train half of SpamAssassin, from nothing"""
+    sources, one = labelled(bench.train), ["--threads", "1"]
+    programs = [
+        Program("tamis, counts (--correction off)", [bench.train_command("b1", sources, *one, "--correction", "off")]),
+        Program("tamis, as it is by default", [bench.train_command("b2", sources, *one)]),
+    ]
+    programs += [peer.train(bench.train, bench.path(f"b-{peer.name}")) for peer in bench.filters]
+    bench.measure(programs)
+
+
+def one_message(bench):
+    """c. One message in a fresh process: milliseconds, wall"""
+    paths = [sorted((bench.test / label).iterdir()) for label in LABELS]
+    messages = [p for of_label in paths for p in of_label[:: len(of_label) // 25][:25]]
+    sets = {"train half": (bench.train, bench.spam_model())}
+    if mails := bench.mails():
+        sets["1,000,000 terms"] = (mails, bench.model("million.tamis", mails, more=["--as", "mail"]))
+    starts = {("/bin/true", ""): lambda path: Command(["/bin/true"], path)}
+    for size, (folder, model) in sets.items():
+        score = [bench.tamis, "score", "-m", model]
+        starts["tamis score", size] = lambda path, a=score: Command(a, path, ok=(0, 1, 2))
+        for peer in bench.bogofilters:
+            words = bench.trained(peer, folder, f"{peer.name} {size}")
+            starts[peer.name, size] = lambda path, a=peer.score(words): Command(a, path, ok=(0, 1, 2))
+    runs = {key: [] for key in starts}
+    for number in range(bench.options.messages):
+        for key, start in starts.items():
+            runs[key].append(start(messages[number % len(messages)]).run())
+    walls = {key: [1e3 * run.wall for run in of] for key, of in runs.items()}
+    over = {key: median(of) - median(walls["/bin/true", ""]) for key, of in walls.items()}
+    rows = []
+    for (name, size), of in walls.items():
+        ratio = f"{over[name, size] / over['tamis score', size]:.2f}" if size else ""
+        cpu = 1e3 * median(run.cpu for run in runs[name, size])
+        figures = median(of), quantiles(of, n=20)[-1], cpu, over[name, size]
+        rows.append((name, size, *(f"{ms:.2f}" for ms in figures), ratio))
+    table(["", "model", "wall", "95 % below", "CPU", "wall over /bin/true", "ratio of that"], rows)
+    print(f"{len(messages)} messages in turn, {bench.options.messages} runs each\n")
+    if mails:
+        small, large = (over["tamis score", size] for size in sets)
+        print(f"tamis with the large model takes {large - small:+.2f} ms over the small one\n")
+
+
+def threads(bench):
+    """d. Two threads against one"""
+    train, mail = bench.newsgroups / "train", labelled(bench.train)
+    topics_model = bench.model("topics.tamis", train)
+    jobs = {
+        "train 20 Newsgroups": bench.train_command("d1.tamis", [train]),
+        "label 20 Newsgroups": bench.label_command(topics_model, [bench.newsgroups / "test"]),
+        "train SpamAssassin": bench.train_command("d2.tamis", mail),
+        "label SpamAssassin": bench.label_command(bench.spam_model(), [bench.test]),
+    }
+    pairs = [
+        [Program(name, [Command([*job.arguments, "--threads", n])]) for n in (1, 2)] for name, job in jobs.items()
+    ]
+    alternate([program for pair in pairs for program in pair], bench.options.repeat)
+    rows = []
+    for pair in pairs:
+        one, two = (program.median() for program in pair)
+        seconds = [f"{s:.3f}" for s in (one.wall, two.wall, one.cpu, two.cpu)]
+        rows.append((pair[0].name, *seconds[:2], f"{one.wall / two.wall:.2f}", *seconds[2:]))
+    table(["", "wall s, 1 thread", "2 threads", "times faster", "CPU s, 1 thread", "2 threads"], rows)
+
+
+def add_word(raw, copy):
+    """One word more in the subject: a part that every reader of mail reads."""
+    word = b"Subject: copy" + bytes([ord("a") + copy])
+    head, end, body = raw.partition(b"\n\n")
+    changed, found = re.subn(rb"(?mi)^Subject:", lambda _: word, head, count=1)
+    if not found:
+        first, _, rest = head.partition(b"\n")
+        changed = b"\n".join([first, word, rest])
+    return changed + end + body
+
+
+def memory(bench):
+    """e. Peak memory of train --no-documents --correction off, one thread"""
+    folders = {
+        "train half": bench.train,
+        "ten copies, other names": bench.copy_mail(True, 10),
+        "ten copies, a word changed": bench.copy_mail(True, 10, add_word),
+    }
+    options = ["--threads", "1", "--no-documents", "--correction", "off"]
+    programs = [
+        Program(name, [bench.train_command(f"e {name}", labelled(folder), *options)])
+        for name, folder in folders.items()
+    ]
+    bench.measure(programs)
+    for name in folders:
+        about = bench.information(bench.path(f"e {name}"))
+        print(f"* {name}: {about['remembered']['documents']:,} different documents, {about['terms']:,} terms")
+    print()
+
+
+def size(bench):
+    """f. Bytes of the model file a term (--no-documents)"""
+    sources = {"train half": labelled(bench.train)}
+    if mails := bench.mails():
+        sources["1,000,000 terms"] = [mails]
+    rows = []
+    for name, of in sources.items():
+        for how, more in (("counts", ["--correction", "off"]), ("default", [])):
+            model = bench.model(f"f {name} {how}", *of, more=["--as", "mail", "--no-documents", *more])
+            n = bench.information(model)["terms"]
+            about = bench.information(model, terms=n)
+            texts = {term["term"] for of_class in about["classes"] for term in of_class["strongest_terms"]}
+            text = sum(len(t.encode()) for t in texts)
+            documents = DOCUMENT_BYTES * about["remembered"]["documents"]
+            rest = about["bytes"] - documents
+            figures = n, about["bytes"], documents, text
+            rows.append((name, how, *(f"{x:,}" for x in figures), f"{rest / n:.1f}", f"{(rest - text) / n:.1f}"))
+    head = ["model", "", "terms", "bytes", "of documents", "of text", "bytes a term", "without text"]
+    table(head, rows)
+
+
+TABLES = {"a": [topics], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size]}
+
+
+def print_head(bench):
+    version = subprocess.run([bench.tamis, "--version"], capture_output=True, text=True).stdout.strip()
+    print(f"{datetime.date.today()}, {machine()}")
+    print(f"benches/peers/run.py CORPORA, medians of {bench.options.repeat} rounds\n")
+    print(f"* {version}\n* Python {sys.version.split()[0]}")
+    here = {peer.name: peer.version() for peer in bench.peers}
+    here["scikit-learn"] = importlib.metadata.version("scikit-learn") if bench.has_sklearn else None
+    here["fastText"] = "here, tells no version" if bench.has_fasttext else None
+    here["linfa"] = "0.8" if bench.options.linfa else None
+    here["generated mails"] = bench.options.mails or bench.options.generator.exists() and bench.options.generator
+    here["GNU time"] = TIME
+    for name, found in here.items():
+        print(f"* {name}: {found or 'not here'}")
+    print(flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpora", type=Path, help="holds 20newsgroups-bydate and spamassassin")
+    parser.add_argument("--tamis", default=ROOT / "target/release/tamis", help="the program to measure")
+    built = ROOT / "target/release/examples/generate_mail"
+    parser.add_argument("--generator", type=Path, default=built, help="cargo build --release --example generate_mail")
+    parser.add_argument("--mails", type=Path, help="a folder that the generator has filled; else it is run")
+    parser.add_argument("--repeat", type=int, default=5, help="rounds [default: 5]")
+    parser.add_argument("--messages", type=int, default=300, help="runs of table c [default: 300]")
+    parser.add_argument("--only", default="a,b,c,d,e,f", help="tables to make: a,b")
+    parser.add_argument("--linfa", action="store_true", help="build linfa from the registry, for table a")
+    parser.add_argument("--work", help="where to make a folder for copies and models, about 1 GB [default: the usual]")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.work) as work:
+        bench = Bench(options, Path(work))
+        print_head(bench)
+        for name in options.only.split(","):
+            for make in TABLES[name]:
+                print(f"## {make.__doc__}\n", flush=True)
+                make(bench)
+
+
+if __name__ == "__main__":
+    main()
