@@ -79,6 +79,7 @@ impl Filter {
     /// As [`Filter::score`].
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
         let score = self.score(document, scratch)?;
+        self.rows(scratch);
         let class = score.about;
         let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.

@@ -2,8 +2,8 @@
 
 use tamis_mail::{Message, Piece, Scope};
 use tamis_tokenizer::{
-    Bag, BagEntry, CountRow, CountVector, TermId, Terms, Tokenizer, TokenizerOptions, WordRule, fingerprint,
-    stretches,
+    CountRow, CountVector, TermCount, TermId, Terms, Tokenizer, TokenizerOptions, Vocabulary, VocabularyFull,
+    WordRule, fingerprint, stretches,
 };
 
 use crate::columns::{ColumnKind, Columns};
@@ -21,13 +21,14 @@ pub(crate) struct Extractor {
     has_colons: bool,
 }
 
-/// A document as counts, and the buffers that made it so.
+/// What was found of a document besides its terms, which the vocabulary counted, and the buffers for it.
 #[derive(Default)]
 pub(crate) struct Counted {
     scratch: tamis_tokenizer::Scratch,
     term: String,
-    bag: Bag,
-    /// Where there are windows or columns: the numbers in the bag of the terms outside the body, and of those in it.
+    /// What went wrong when the vocabulary had no number left for a term.
+    full: Option<VocabularyFull>,
+    /// Where there are windows or columns: the places among the document's terms of those outside the body and in it.
     outside: Vec<u32>,
     body: Vec<u32>,
     /// Where in `body` each stretch, half a window, ends.
@@ -41,10 +42,6 @@ pub(crate) struct Counted {
     reals: Vec<Option<f64>>,
     /// The columns that are missing.
     missing: Vec<usize>,
-    /// What is made of all that: the terms in the order of their fingerprints. A term's place here is its rank.
-    entries: Vec<BagEntry>,
-    ranks: Vec<TermId>,
-    ids: Vec<Option<TermId>>,
     pairs: Vec<(TermId, u32)>,
     whole: CountVector,
     windows: Vec<CountVector>,
@@ -53,35 +50,24 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// One that does not keep the texts of terms: for documents to score.
-    pub(crate) fn without_texts() -> Self {
-        Counted { bag: Bag::without_texts(), ..Self::default() }
-    }
-
-    /// The terms of the document.
-    pub(crate) fn bag(&self) -> &Bag {
-        &self.bag
-    }
-
-    /// Its terms in the order of their fingerprints, once it is [`sort`](Self::sort)ed.
-    pub(crate) fn entries(&self) -> &[BagEntry] {
-        &self.entries
-    }
-
-    /// The whole document, once it is [`resolve`](Self::resolve)d.
+    /// The whole document, once its [`rows`](Self::rows) are made.
     pub(crate) fn whole(&self) -> CountRow<'_> {
         self.whole.row()
     }
 
     /// Its windows: what lies outside the body with one stretch of the body. None if the body is no longer than one.
-    /// The ids of terms are ranks until it is [`resolve`](Self::resolve)d.
     pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.windows[..self.n_windows].iter().map(CountVector::row)
     }
 
-    /// The terms of each column of a row that holds terms, with ids as windows have them.
+    /// The terms of each column of a row that holds terms.
     pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.groups[..self.group_ends.len()].iter().map(CountVector::row)
+    }
+
+    /// Whether there are stretches enough for windows.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.stretches.len() > 2
     }
 
     /// A hash of the body: of the words of mail, of all of a text or a row.
@@ -104,65 +90,35 @@ impl Counted {
         &self.missing
     }
 
-    /// Puts the terms in the order of their fingerprints, and counts those of windows and columns by their ranks.
-    pub(crate) fn sort(&mut self) {
-        self.bag.sorted(&mut self.entries);
-        if self.stretches.len() <= 2 && self.group_ends.is_empty() {
-            return;
-        }
-        self.ranks.resize(self.entries.len(), 0);
-        (0..).zip(&self.entries).for_each(|(rank, entry)| self.ranks[entry.number as usize] = rank);
-        let Counted { ranks, outside, body, stretches, .. } = self;
-        let mut of_part = Vec::new();
-        let mut count = |numbers: &mut dyn Iterator<Item = &u32>, rows: &mut Vec<CountVector>, i: usize| {
-            of_part.clear();
-            of_part.extend(numbers.map(|number| ranks[*number as usize]));
+    /// Makes the rows of the whole document, its windows and its columns. `id` gives the id of the term at a place
+    /// among `terms`, those of the document; terms without one are in no row.
+    pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
+        self.pairs.clear();
+        self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
+        self.whole.assign_pairs(&mut self.pairs);
+        let Counted { outside, body, stretches, pairs, groups, windows, .. } = self;
+        let mut count = |places: &mut dyn Iterator<Item = &u32>, rows: &mut Vec<CountVector>, i: usize| {
+            pairs.clear();
+            pairs.extend(places.filter_map(|place| Some((id(*place as usize)?, 1))));
             rows.resize_with(rows.len().max(i + 1), CountVector::default);
-            rows[i].assign_ids(&mut of_part);
+            rows[i].assign_pairs(pairs);
         };
         let mut start = 0;
         for (i, end) in self.group_ends.iter().enumerate() {
-            count(&mut outside[start..*end].iter(), &mut self.groups, i);
+            count(&mut outside[start..*end].iter(), groups, i);
             start = *end;
         }
         let mut start = 0;
+        self.n_windows = 0;
         for pair in stretches.windows(2).take_while(|_| stretches.len() > 2) {
-            count(&mut outside.iter().chain(&body[start..pair[1]]), &mut self.windows, self.n_windows);
+            count(&mut outside.iter().chain(&body[start..pair[1]]), windows, self.n_windows);
             self.n_windows += 1;
             start = pair[0];
         }
     }
 
-    /// Sorts, then gives terms the ids that `find` knows them by, all below `n_terms`. Others get ids from there on,
-    /// which have no counts and no weight anywhere, yet make the document longer.
-    pub(crate) fn resolve(
-        &mut self,
-        n_terms: usize,
-        mut find: impl FnMut(u64) -> Result<Option<TermId>>,
-    ) -> Result<()> {
-        self.sort();
-        self.ids.clear();
-        for entry in &self.entries {
-            self.ids.push(find(entry.fingerprint)?);
-        }
-        let Counted { ids, pairs, .. } = self;
-        let mut assign = |row: &mut CountVector, ranks: &mut dyn Iterator<Item = (TermId, u32)>| {
-            let id = |rank: TermId| ids[rank as usize].or_else(|| unknown_id(rank, n_terms));
-            pairs.clear();
-            pairs.extend(ranks.filter_map(|(rank, count)| Some((id(rank)?, count))));
-            row.assign_pairs(pairs);
-        };
-        assign(&mut self.whole, &mut (0..).zip(self.entries.iter().map(|entry| entry.count)));
-        let parts = self.windows[..self.n_windows].iter_mut();
-        for row in parts.chain(&mut self.groups[..self.group_ends.len()]) {
-            let by_rank = std::mem::take(row);
-            assign(row, &mut by_rank.row().iter());
-        }
-        Ok(())
-    }
-
     fn clear(&mut self) {
-        self.bag.clear();
+        self.full = None;
         self.group = 0;
         self.date = None;
         self.outside.clear();
@@ -180,12 +136,6 @@ impl Counted {
             self.stretches.push(self.body.len());
         }
     }
-}
-
-/// The id of the term of this rank in a document, if the model does not know it: beyond all that it knows. None if no
-/// number is left.
-fn unknown_id(rank: TermId, n_terms: usize) -> Option<TermId> {
-    TermId::try_from(n_terms).ok()?.checked_add(rank)
 }
 
 /// A hash of terms in their order, by one more.
@@ -216,19 +166,25 @@ impl Extractor {
         &self.recipe
     }
 
-    /// Counts the terms of a document.
-    pub(crate) fn count(&self, document: Document<'_>, counted: &mut Counted) -> Result<()> {
+    /// Counts the terms of a document in the vocabulary.
+    pub(crate) fn count(
+        &self,
+        document: Document<'_>,
+        counted: &mut Counted,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<()> {
         counted.clear();
+        vocabulary.begin_document();
         let recipe = &self.recipe;
         match (document, recipe.kind) {
-            (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted),
+            (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
             (Document::Text(text), Kind::Text) => {
                 for stretch in stretches(text, recipe.stretch()) {
-                    self.add_words("", stretch, counted);
+                    self.add_words("", stretch, counted, vocabulary);
                     counted.end_stretch();
                 }
             }
-            (Document::Fields(fields), Kind::Table) => self.add_row(fields, counted)?,
+            (Document::Fields(fields), Kind::Table) => self.add_row(fields, counted, vocabulary)?,
             (Document::Fields(fields), Kind::Mail | Kind::Text) => {
                 let mut prefix = String::new();
                 for (field, text) in fields {
@@ -237,54 +193,58 @@ impl Extractor {
                         prefix.push_str(if field.eq_ignore_ascii_case("subject") { "s" } else { field });
                         prefix.push(':');
                     }
-                    self.add_words(&prefix, text, counted);
+                    self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
             (Document::Mail(_), expected) => return Err(Error::Kind { expected, got: Kind::Mail }),
             (Document::Text(_), expected) => return Err(Error::Kind { expected, got: Kind::Text }),
         }
-        Ok(())
+        counted.full.take().map_or(Ok(()), |full| Err(full.into()))
     }
 
-    fn add_mail(&self, raw: &[u8], counted: &mut Counted) {
+    fn add_mail(&self, raw: &[u8], counted: &mut Counted, vocabulary: &mut Vocabulary) {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
         counted.date = message.date();
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
-            Piece::Words { prefix, text } => self.add_words(prefix, text, counted),
-            Piece::Term(term, scope) => {
-                let number = counted.bag.add(term);
-                match scope {
-                    Scope::Message if self.has_parts => counted.outside.push(number),
-                    Scope::Stretch if self.has_parts => counted.body.push(number),
-                    Scope::Message | Scope::Stretch | Scope::Body => (),
-                }
-            }
+            Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
+            Piece::Term(term, scope) => match (vocabulary.count(term), scope) {
+                (Err(full), _) => counted.full = Some(full),
+                (Ok(place), Scope::Message) if self.has_parts => counted.outside.push(place),
+                (Ok(place), Scope::Stretch) if self.has_parts => counted.body.push(place),
+                (Ok(_), Scope::Message | Scope::Stretch | Scope::Body) => (),
+            },
             Piece::EndOfStretch => counted.end_stretch(),
         });
     }
 
-    fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted) {
-        let Counted { scratch, term: buffer, bag, outside, body, group, .. } = counted;
+    fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
+        let Counted { scratch, term: buffer, outside, body, group, full, .. } = counted;
         // a row has no body of its own: rows that say the same stay together
         let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
-        let numbers = if prefix.is_empty() { body } else { outside };
+        let places = if prefix.is_empty() { body } else { outside };
         let mut hash = *group;
         self.tokenizer.for_each_term(text, scratch, |term| {
             let term = self.prefixed(prefix, term, buffer);
             let fingerprint = fingerprint(term);
-            let number = bag.add_fingerprinted(fingerprint, term);
-            if self.has_parts {
-                numbers.push(number);
-            }
             hash = chain(hash, fingerprint);
+            match vocabulary.count_fingerprinted(fingerprint, term) {
+                Ok(place) if self.has_parts => places.push(place),
+                Ok(_) => (),
+                Err(error) => *full = Some(error),
+            }
         });
         if in_body {
             *group = hash;
         }
     }
 
-    fn add_row(&self, fields: &[(&str, &str)], counted: &mut Counted) -> Result<()> {
+    fn add_row(
+        &self,
+        fields: &[(&str, &str)],
+        counted: &mut Counted,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<()> {
         let cells = self.columns.cells(fields);
         for (i, (column, cell)) in self.recipe.columns.iter().zip(cells).enumerate() {
             if cell.is_none() {
@@ -297,12 +257,13 @@ impl Extractor {
                     continue;
                 }
                 (_, None) => (),
-                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted),
+                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted, vocabulary),
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
                     column.write_term(prefix, cell, &mut counted.term)?;
                     let fingerprint = fingerprint(&counted.term);
                     counted.group = chain(counted.group, fingerprint);
-                    counted.outside.push(counted.bag.add_fingerprinted(fingerprint, &counted.term));
+                    let place = vocabulary.count_fingerprinted(fingerprint, &counted.term)?;
+                    counted.outside.push(place);
                 }
             }
             counted.group_ends.push(counted.outside.len());
@@ -332,13 +293,10 @@ mod tests {
 
     /// The terms in the order of their first occurrence, and the document with their numbers as ids.
     fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
-        let mut counted = Counted::default();
-        Extractor::new(recipe)?.count(document, &mut counted)?;
-        let terms = (0..).take(counted.bag.len()).map(|number| counted.bag.text(number).to_owned()).collect();
-        let fingerprints = counted.bag.fingerprints().to_vec();
-        counted.resolve(fingerprints.len(), |it| {
-            Ok(fingerprints.iter().position(|known| *known == it).map(|number| number as TermId))
-        })?;
+        let (mut counted, mut vocabulary) = (Counted::default(), Vocabulary::new());
+        Extractor::new(recipe)?.count(document, &mut counted, &mut vocabulary)?;
+        counted.rows(vocabulary.document(), |at| Some(at as TermId));
+        let terms = vocabulary.iter().map(|(_, term)| term.to_owned()).collect();
         Ok((terms, counted))
     }
 

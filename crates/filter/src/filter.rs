@@ -1,15 +1,19 @@
 use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use tamis_model::{ClassId, Classes, Counts, WeightedVector, log_sum_exp, softmax};
+
+use tamis_tokenizer::Vocabulary;
 
 use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::map::Bytes;
+use crate::memo::Memo;
 use crate::recipe::{self, Document};
-use crate::scorer::{Scorer, known_terms, positive_class, spam_class};
+use crate::scorer::{CorrectedTerm, Scorer, WeightedScorer, positive_class, spam_class};
 use crate::scoring::Decision;
 use crate::store::{Information, Store};
 
@@ -38,20 +42,18 @@ pub struct Filter {
     decision: Decision,
     extractor: Extractor,
     source: Option<(PathBuf, Stamp)>,
+    /// Tells it from every other filter there is.
+    identity: Arc<()>,
 }
 
-/// Reusable buffers: with one that has seen a few documents, scoring hardly allocates.
+/// Reusable buffers, and what the terms met lately weigh: with one that has seen a few documents, scoring hardly
+/// allocates, and looks up only new words. Grows to some 10 MB.
+#[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
+    pub(crate) memo: Memo<CorrectedTerm>,
     posterior: Vec<f64>,
     weights: WeightedVector,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        let (posterior, weights) = Default::default();
-        Scratch { counted: Counted::without_texts(), posterior, weights }
-    }
 }
 
 impl Scratch {
@@ -157,7 +159,7 @@ impl Filter {
         let scorer = Scorer::new(&store.header)?;
         let decision = store.header.decision;
         let extractor = Extractor::new(store.header.recipe.clone())?;
-        Ok(Filter { store, scorer, decision, extractor, source })
+        Ok(Filter { store, scorer, decision, extractor, source, identity: Arc::default() })
     }
 
     /// Opens the file again if it was replaced since; returns whether it was.
@@ -228,35 +230,21 @@ impl Filter {
     /// If the document is not of the model's kind, a cell of a row is not what its column holds, or the model is
     /// damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
-        let Scratch { counted, posterior, weights } = scratch;
-        self.count(document, counted)?;
-        let row = counted.whole();
-        match &self.scorer {
-            Scorer::Weighted(scorer) => {
-                let raw = scorer.best(&self.store, counted)?.map(|(score, _)| score);
-                let score = verdict(&self.decision, self.classes(), raw, known_terms(&self.store, row));
-                posterior.clear();
-                posterior.resize(2, 1.0 - score.probability);
-                posterior[usize::from(score.about)] = score.probability;
-                Ok(score)
-            }
-            Scorer::NaiveBayes(bayes) => {
-                let known_terms = bayes.joint_log_likelihood(&self.store, row, posterior)?;
-                Ok(likeliest(self.classes(), known_terms, posterior))
-            }
-            Scorer::Expected(scorer) => {
-                let known_terms = scorer.scores(&self.store, row, weights, posterior)?;
-                Ok(likeliest(self.classes(), known_terms, posterior))
-            }
-            Scorer::OneAgainstRest(scorer) => {
-                let known_terms = scorer.scores(&self.store, row, posterior)?;
-                Ok(likeliest(self.classes(), known_terms, posterior))
-            }
-            Scorer::Mixed(scorer) => {
-                let columns = scorer.joint_log_likelihood(&self.store, counted, posterior)?;
-                Ok(likeliest(self.classes(), columns, posterior))
-            }
+        self.count(document, scratch)?;
+        if let Scorer::Weighted(scorer) = &self.scorer {
+            return self.score_weighted(scorer, scratch);
         }
+        self.rows(scratch);
+        let Scratch { counted, posterior, weights, .. } = scratch;
+        let (store, row) = (&self.store, counted.whole());
+        let known = match &self.scorer {
+            Scorer::Weighted(_) => 0,
+            Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(store, row, posterior)?,
+            Scorer::Expected(scorer) => scorer.scores(store, row, weights, posterior)?,
+            Scorer::OneAgainstRest(scorer) => scorer.scores(store, row, posterior)?,
+            Scorer::Mixed(scorer) => scorer.joint_log_likelihood(store, counted, posterior)?,
+        };
+        Ok(likeliest(self.classes(), known, posterior))
     }
 
     /// From score to verdict, where there are two classes.
@@ -275,10 +263,9 @@ impl Filter {
     /// # Errors
     /// If the document is not of the model's kind, or the model is damaged where it touches it.
     pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
-        let mut counted = Counted::without_texts();
-        self.extractor.count(document, &mut counted)?;
-        counted.sort();
-        Ok(recipe::digest(self.extractor.recipe().version, counted.entries(), counted.reals()))
+        let (mut counted, mut terms) = (Counted::default(), Vocabulary::without_texts());
+        self.extractor.count(document, &mut counted, &mut terms)?;
+        Ok(recipe::digest(self.extractor.recipe().version, terms.document(), counted.reals()))
     }
 
     /// The remembered documents whose held-out score contradicts their label, the worst first: likely mislabelled.
@@ -303,10 +290,34 @@ impl Filter {
         Ok(suspects)
     }
 
-    /// Counts the terms of a document and looks them up.
-    pub(crate) fn count(&self, document: Document<'_>, counted: &mut Counted) -> Result<()> {
-        self.extractor.count(document, counted)?;
-        counted.resolve(self.store.n_terms(), |fingerprint| self.store.find(fingerprint))
+    fn score_weighted(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
+        let document = scratch.memo.document();
+        let (mut raw, known_terms) = scorer.score_of(scratch.memo.weights(), document.len());
+        if scratch.counted.has_windows() {
+            self.rows(scratch);
+            raw = scorer.best(&self.store, &scratch.counted)?.map(|(score, _)| score);
+        }
+        let score = verdict(&self.decision, self.classes(), raw, known_terms);
+        scratch.posterior.clear();
+        scratch.posterior.resize(2, 1.0 - score.probability);
+        scratch.posterior[usize::from(score.about)] = score.probability;
+        Ok(score)
+    }
+
+    /// Counts the terms of a document and looks up those that are new.
+    fn count(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Scratch { counted, memo, .. } = scratch;
+        memo.prepare(&self.identity);
+        self.extractor.count(document, counted, &mut memo.terms)?;
+        memo.look_up(&self.store, |id| match &self.scorer {
+            Scorer::Weighted(scorer) => scorer.term(&self.store, id),
+            _ => Ok(None),
+        })
+    }
+
+    /// Makes the rows of the document that was counted.
+    pub(crate) fn rows(&self, Scratch { counted, memo, .. }: &mut Scratch) {
+        counted.rows(memo.document(), |place| memo.id(place, self.store.n_terms()));
     }
 
     /// Checks the whole model: every checksum, and everything its parts promise one another.

@@ -35,6 +35,7 @@ mod filter;
 mod fitting;
 mod format;
 mod map;
+mod memo;
 mod mixed;
 mod model;
 mod online;

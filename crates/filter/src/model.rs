@@ -149,10 +149,8 @@ fn distinct(mut documents: Vec<Learned>, order: &[TermId], n_terms: usize) -> Re
     // The same terms can come in another order or at another time: the first by that counts, whoever came first.
     documents.sort_unstable_by_key(|document| (identity(document), document.group, document.date));
     let vector = |terms: &Terms| {
-        // Ordered by fingerprint, which is the order of canonical ids.
-        let (ids, counts) = terms.iter().map(|(id, n)| (canonical[*id as usize], *n)).unzip();
-        CountVector::new(ids, counts)
-            .map_err(|e| Error::inconsistent("vectors", "terms ordered by fingerprint", e))
+        CountVector::from_pairs(terms.iter().map(|(id, n)| (canonical[*id as usize], *n)))
+            .map_err(|e| Error::inconsistent("vectors", "each term once", e))
     };
     documents
         .chunk_by(|a, b| identity(a) == identity(b))

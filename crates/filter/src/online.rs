@@ -70,8 +70,8 @@ impl Online {
         let n_features = self.trainer.vocabulary.len() as u64;
         let totals = self.trainer.statistics.totals().to_vec();
         self.trainer.count(document)?;
-        let vocabulary = &self.trainer.vocabulary;
-        self.trainer.counted.resolve(vocabulary.len(), |it| Ok(vocabulary.id_of_fingerprint(it)))?;
+        let terms = self.trainer.vocabulary.document();
+        self.trainer.counted.rows(terms, |at| Some(terms[at].id));
         let scorer = WeightedLogOdds::new(self.weighted.alpha, &totals, n_features, self.positive)?;
         let options = self.weighted.correction.as_ref();
         let (statistics, correction) = (&self.trainer.statistics, &self.correction);

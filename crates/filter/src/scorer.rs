@@ -2,7 +2,7 @@
 
 use tamis_model::{
     COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, ExpectedNaiveBayes, NaiveBayes,
-    OneAgainstRest, Temperature, Transform, WeightedLogOdds, WeightedVector, corrected,
+    OneAgainstRest, Temperature, TermWeight, Transform, WeightedLogOdds, WeightedVector, corrected,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -152,6 +152,14 @@ impl ExpectedScorer {
     }
 }
 
+/// What weighted scoring needs of a term.
+#[derive(Clone, Copy)]
+pub(crate) struct CorrectedTerm {
+    weight: TermWeight,
+    /// Fixed point.
+    correction: i32,
+}
+
 /// Weighted log-odds of two classes, corrected.
 pub(crate) struct WeightedScorer {
     log_odds: WeightedLogOdds,
@@ -177,6 +185,32 @@ impl WeightedScorer {
         Ok(best)
     }
 
+    /// What a document's score needs of a term.
+    pub(crate) fn term(&self, store: &Store, id: TermId) -> Result<Option<CorrectedTerm>> {
+        let Some(weight) = self.log_odds.term(store, id)? else { return Ok(None) };
+        let correction = if self.correction.is_some() { store.correction(id)? } else { 0 };
+        Ok(Some(CorrectedTerm { weight, correction }))
+    }
+
+    /// The score of a document of so many terms, with the known ones given; and how many these are.
+    pub(crate) fn score_of(
+        &self,
+        terms: impl Iterator<Item = (CorrectedTerm, u32)>,
+        n_terms: usize,
+    ) -> (Option<f64>, usize) {
+        let (mut correction, mut known) = (0i64, 0);
+        let log_odds = self.log_odds.log_odds_of(terms.map(|(term, count)| {
+            correction += i64::from(term.correction);
+            known += 1;
+            (term.weight, count)
+        }));
+        let score = log_odds.map(|log_odds| match &self.correction {
+            Some(options) => corrected(options, log_odds, correction as f64 * Self::unit(n_terms)),
+            None => log_odds,
+        });
+        (score, known)
+    }
+
     fn score(&self, store: &Store, row: CountRow<'_>) -> Result<Option<f64>> {
         let Some(log_odds) = self.log_odds.log_odds(store, row)? else { return Ok(None) };
         let Some(options) = &self.correction else { return Ok(Some(log_odds)) };
@@ -184,12 +218,12 @@ impl WeightedScorer {
         for id in row.ids() {
             sum += i64::from(store.correction(*id)?);
         }
-        Ok(Some(corrected(options, log_odds, sum as f64 * Self::unit(row))))
+        Ok(Some(corrected(options, log_odds, sum as f64 * Self::unit(row.len()))))
     }
 
-    /// What one unit of correction at a term of the row adds to its score.
-    fn unit(row: CountRow<'_>) -> f64 {
-        1.0 / (COEFFICIENT_ONE as f64 * (row.len().max(1) as f64).sqrt())
+    /// What one unit of correction at a term adds to the score of a document of so many terms.
+    fn unit(n_terms: usize) -> f64 {
+        1.0 / (COEFFICIENT_ONE as f64 * (n_terms.max(1) as f64).sqrt())
     }
 
     /// What every known term of a row adds to its score.
@@ -199,7 +233,7 @@ impl WeightedScorer {
         if let Some(options) = &self.correction {
             for (id, contribution) in &mut contributions {
                 *contribution =
-                    options.mix * *contribution + f64::from(store.correction(*id)?) * Self::unit(row);
+                    options.mix * *contribution + f64::from(store.correction(*id)?) * Self::unit(row.len());
             }
         }
         Ok(contributions)

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, Classes, Counts, Statistics};
-use tamis_tokenizer::{CountRow, TermId, Vocabulary};
+use tamis_tokenizer::{TermId, Vocabulary};
 
 use crate::documents::NO_DATE;
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ impl TrainOptions {
 /// The class of a document without a label: one that no label can have.
 pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
 
-/// Terms with the trainer's own ids and their counts, ordered by fingerprint.
+/// Terms with the trainer's own ids and their counts, in any order.
 pub(crate) type Terms = Box<[(TermId, u32)]>;
 
 /// The real values that a row has, each with the number of its column among those of real values.
@@ -99,9 +99,8 @@ pub struct Trainer {
     pub(crate) documents: Vec<Learned>,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
-    /// The document being learned: its terms ordered by fingerprint, with the vocabulary's ids.
+    /// The terms of the document being learned, as they first came.
     terms: Vec<(TermId, u32)>,
-    ids: Vec<TermId>,
 }
 
 impl Trainer {
@@ -124,7 +123,6 @@ impl Trainer {
             missing,
             counted: Counted::default(),
             terms: Vec::new(),
-            ids: Vec::new(),
         })
     }
 
@@ -195,13 +193,11 @@ impl Trainer {
         }
         let class = class.unwrap_or(UNLABELLED);
         let counted = &self.counted;
-        let digest = digest(self.options.recipe.version, counted.entries(), counted.reals());
+        let digest = digest(self.options.recipe.version, self.vocabulary.document(), counted.reals());
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let (terms, windows) = if self.options.needs_terms() {
-            let by_rank = |(rank, count): (TermId, u32)| (self.terms[rank as usize].0, count);
-            let window = |row: CountRow<'_>| row.iter().map(by_rank).collect();
-            (self.terms.as_slice().into(), counted.windows().map(window).collect())
+            (self.terms.as_slice().into(), counted.windows().map(|row| row.iter().collect()).collect())
         } else {
             (Terms::default(), Vec::new())
         };
@@ -213,12 +209,13 @@ impl Trainer {
 
     /// Counts a document without learning it: afterwards its terms are in `terms`.
     pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
-        self.extractor.count(document, &mut self.counted)?;
-        self.counted.sort();
-        let entries = self.counted.entries();
-        self.vocabulary.intern_all(self.counted.bag(), entries, &mut self.ids)?;
+        self.extractor.count(document, &mut self.counted, &mut self.vocabulary)?;
+        let terms = self.vocabulary.document();
         self.terms.clear();
-        self.terms.extend(self.ids.iter().zip(entries).map(|(id, entry)| (*id, entry.count)));
+        self.terms.extend(terms.iter().map(|term| (term.id, term.count)));
+        if self.counted.has_windows() {
+            self.counted.rows(terms, |at| Some(terms[at].id));
+        }
         Ok(())
     }
 

@@ -131,4 +131,4 @@ pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
 pub use temperature::Temperature;
 pub use transform::Transform;
-pub use weighted::WeightedLogOdds;
+pub use weighted::{TermWeight, WeightedLogOdds};

@@ -82,7 +82,7 @@ impl Transform {
         let log_documents = log_documents(documents);
         let weigh = |(term, tf)| {
             let df = df(term)?;
-            let tf = if self.log_tf { f64::from(tf).ln_1p() } else { f64::from(tf) };
+            let tf = if self.log_tf { log_tf(tf) } else { f64::from(tf) };
             let idf = if self.idf { idf(df.max(1), log_documents) } else { 1.0 };
             Ok((term, if df >= self.min_df.max(1) { tf * idf } else { 0.0 }))
         };
@@ -120,6 +120,32 @@ pub(crate) fn log_documents(documents: u64) -> f64 {
     (documents as f64 + 1.0).ln()
 }
 
+/// ln(1 + tf), kept ready for the numbers that nearly all terms of a document have.
+#[inline]
+pub(crate) fn log_tf(tf: u32) -> f64 {
+    READY.get(tf as usize).copied().unwrap_or_else(|| f64::from(tf).ln_1p())
+}
+
+#[allow(clippy::approx_constant)]
+const READY: [f64; 16] = [
+    0.0,
+    0.6931471805599453,
+    1.0986122886681096,
+    1.3862943611198906,
+    1.6094379124341003,
+    1.791759469228055,
+    1.9459101490553132,
+    2.0794415416798357,
+    2.1972245773362196,
+    2.302585092994046,
+    2.3978952727983707,
+    2.4849066497880004,
+    2.5649493574615367,
+    2.639057329615259,
+    2.70805020110221,
+    2.772588722239781,
+];
+
 /// ln((N + 1) / df) of a term that some document contains: not negative whatever a file says.
 pub(crate) fn idf(df: u64, log_documents: f64) -> f64 {
     (log_documents - (df as f64).ln()).max(0.0)
@@ -132,6 +158,13 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
+
+    #[test]
+    fn logarithms_that_are_ready_are_right() {
+        for tf in 0..40 {
+            assert!((log_tf(tf) - f64::from(tf).ln_1p()).abs() <= f64::EPSILON * f64::from(tf).ln_1p());
+        }
+    }
 
     /// Of four documents; term 9 is in none, term 8 in more than there are.
     fn weights(transform: Transform, pairs: &[(TermId, u32)]) -> Vec<(TermId, f64)> {

@@ -1,7 +1,7 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::logs::log_smoothed;
-use crate::transform::{idf, log_documents};
+use crate::transform::{idf, log_documents, log_tf};
 use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing};
 
 /// The score of mail: two-class log-odds in which rare terms weigh more and long documents no more than
@@ -55,6 +55,15 @@ pub struct WeightedLogOdds {
     df: [u64; 2],
 }
 
+/// What scoring needs of a term with counts, see [`WeightedLogOdds::term`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TermWeight {
+    /// ln(s + a) - ln(h + a), nats.
+    log_ratio: f64,
+    /// ln((N + 1) / (s + h)), not negative.
+    idf: f64,
+}
+
 /// Sums over the known terms of a document.
 #[derive(Default)]
 struct Sums {
@@ -68,6 +77,21 @@ struct Sums {
     known: bool,
     /// Terms that only the document left out has.
     own: u64,
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, term: TermWeight, tf: u32) {
+        let v = log_tf(tf) * term.idf;
+        self.dot += v * term.log_ratio;
+        self.weight += v;
+        self.square += v * v;
+        self.known = true;
+    }
+
+    fn score(&self, log_totals: f64) -> Option<f64> {
+        self.known.then(|| (self.dot + log_totals * self.weight) / norm(self.square))
+    }
 }
 
 impl WeightedLogOdds {
@@ -111,6 +135,39 @@ impl WeightedLogOdds {
     /// Reading the counts fails.
     pub fn log_odds<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<Option<f64>, C::Error> {
         self.score(counts, row, [0, 0])
+    }
+
+    /// What scoring needs of a term, for those who meet it more than once; `None` if it has no counts.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn term<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<TermWeight>, C::Error> {
+        let df = self.document_frequencies(counts, term)?;
+        let idf = idf(df[0] + df[1], log_documents(self.documents));
+        Ok((df != [0, 0]).then(|| TermWeight { log_ratio: self.log_ratio(df), idf }))
+    }
+
+    /// [`log_odds`](Self::log_odds) of a document given as its known terms, in any order, with their occurrences.
+    ///
+    /// ```
+    /// # use tamis_model::{Counts, Smoothing, Statistics, WeightedLogOdds};
+    /// # use tamis_tokenizer::CountVector;
+    /// # let documents = [[(0, 1), (1, 2)], [(1, 1), (2, 5)]];
+    /// # let mut statistics = Statistics::new(2);
+    /// # for (class, document) in (0..).zip(documents) {
+    /// #     statistics.observe(class, CountVector::from_pairs(document)?.row())?;
+    /// # }
+    /// let scorer = WeightedLogOdds::new(Smoothing::LAPLACE, statistics.totals(), 3, 1)?;
+    /// let document = CountVector::from_pairs([(1, 3), (2, 1)])?;
+    /// let Ok(known) = document.row().iter().map(|(term, count)| Ok((scorer.term(&statistics, term)?, count))).collect::<Result<Vec<_>, _>>();
+    /// let known = known.into_iter().filter_map(|(term, count)| Some((term?, count)));
+    /// assert_eq!(Ok(scorer.log_odds_of(known)), scorer.log_odds(&statistics, document.row()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn log_odds_of(&self, terms: impl Iterator<Item = (TermWeight, u32)>) -> Option<f64> {
+        let mut sums = Sums::default();
+        terms.for_each(|(term, tf)| sums.add(term, tf));
+        sums.score(self.log_totals(self.df, self.n_features))
     }
 
     /// The score that a learned document of the class `own` would get had it (one copy of it) never been
@@ -172,18 +229,14 @@ impl WeightedLogOdds {
             let df = self.document_frequencies(counts, term)?;
             let left = [0, 1].map(|c| df[c].saturating_sub(taken[c]));
             if left != [0, 0] {
-                let v = weight(tf, left, log_documents);
-                sums.dot += v * self.log_ratio(left);
-                sums.weight += v;
-                sums.square += v * v;
-                sums.known = true;
+                let idf = idf(left[0] + left[1], log_documents);
+                sums.add(TermWeight { log_ratio: self.log_ratio(left), idf }, tf);
             } else if df != [0, 0] {
                 sums.own += 1;
             }
         }
         let log_totals = self.log_totals(df, self.n_features.saturating_sub(sums.own));
-        let score = (sums.dot + log_totals * sums.weight) / norm(sums.square);
-        Ok(sums.known.then_some(score))
+        Ok(sums.score(log_totals))
     }
 
     /// ln(H + aV) - ln(S + aV)
@@ -209,7 +262,7 @@ impl WeightedLogOdds {
 
 /// ln(1 + tf) ln((N + 1) / df): not negative whatever a file says.
 fn weight(tf: u32, df: [u64; 2], log_documents: f64) -> f64 {
-    f64::from(tf).ln_1p() * idf(df[0] + df[1], log_documents)
+    log_tf(tf) * idf(df[0] + df[1], log_documents)
 }
 
 /// What the sum of weighted log-odds is divided by; 1 if all weights are 0, as only impossible counts have it.

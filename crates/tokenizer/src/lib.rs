@@ -34,9 +34,9 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-mod bag;
 mod counts;
 mod error;
+mod fingerprint;
 mod fold;
 mod language;
 mod mail;
@@ -49,6 +49,7 @@ mod scan;
 mod stems;
 mod stretches;
 mod table;
+mod tally;
 #[cfg(test)]
 mod testing;
 mod tokenizer;
@@ -57,14 +58,15 @@ mod unspaced;
 mod vocabulary;
 mod words;
 
-pub use bag::{Bag, BagEntry};
 pub use counts::{CountRow, CountVector};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
+pub use fingerprint::fingerprint;
 pub use language::Language;
 pub use matrix::CountMatrix;
 pub use normalize::normalize;
 pub use options::{Terms, TokenizerOptions};
 pub use stretches::stretches;
+pub use tally::TermCount;
 pub use tokenizer::{Scratch, Tokenizer};
-pub use vocabulary::{TermId, Vocabulary, fingerprint};
+pub use vocabulary::{TermId, Vocabulary};
 pub use words::WordRule;

@@ -1,12 +1,9 @@
 //! Terms and their ids.
 
-use std::hint::black_box;
-
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::bag::{Bag, BagEntry};
 use crate::error::VocabularyFull;
-use crate::table::Table;
+use crate::fingerprint::fingerprint;
+use crate::table::{Slot, Table};
+use crate::tally::{Tally, TermCount};
 
 /// The number of a term in a vocabulary: 0 for the first that arrived.
 pub type TermId = u32;
@@ -14,20 +11,12 @@ pub type TermId = u32;
 /// The most terms a vocabulary holds, so that their number is a `TermId` as well.
 pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 
-/// The identity of a term: the 64-bit XXH3 hash of its text.
+/// Unique terms, numbered in the order of their arrival and found by fingerprint; and how often each occurs in the
+/// document at hand.
 ///
-/// ```
-/// assert_eq!(tamis_tokenizer::fingerprint(""), 0x2d06_8005_38d3_94c2);
-/// ```
-#[inline]
-pub fn fingerprint(term: &str) -> u64 {
-    xxh3_64(term.as_bytes())
-}
-
-/// Unique terms, numbered in the order of their arrival and found by fingerprint.
-///
-/// Invariant: no two terms have the same fingerprint. Terms whose texts collide are one term, shown as the
-/// lexicographically smaller text, so that the order of learning never matters.
+/// Invariant: no two terms have the same fingerprint. Terms whose texts collide are one term. [`intern`](Self::intern)
+/// and [`merge`](Self::merge) keep the lexicographically smaller of their texts, so that the order of learning does not
+/// matter; [`count`](Self::count), which should read no text, the first.
 ///
 /// ```
 /// use tamis_tokenizer::{Vocabulary, fingerprint};
@@ -42,11 +31,13 @@ pub fn fingerprint(term: &str) -> u64 {
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Vocabulary {
-    /// All texts, one after another: text i ends at `ends[i]`.
+    /// All texts, one after another: text i ends at `ends[i]`. Nothing if they are not kept.
     texts: String,
     ends: Vec<usize>,
+    without_texts: bool,
     fingerprints: Vec<u64>,
     ids: Table,
+    document: Tally,
 }
 
 impl Vocabulary {
@@ -73,42 +64,86 @@ impl Vocabulary {
         self.intern_as(fingerprint(term), term)
     }
 
-    /// The ids of these terms of a bag, which enter the vocabulary if they are new, in place of what `ids` held.
-    ///
-    /// # Errors
-    /// The vocabulary would hold more than 2^32 - 1 terms; it keeps those that went before.
-    pub fn intern_all(
-        &mut self,
-        bag: &Bag,
-        entries: &[BagEntry],
-        ids: &mut Vec<TermId>,
-    ) -> Result<(), VocabularyFull> {
-        ids.clear();
-        // all places on their way from memory before the first is needed
-        black_box(entries.iter().fold(0, |sum, entry| sum ^ self.ids.touch(entry.fingerprint)));
-        for entry in entries {
-            ids.push(self.intern_as(entry.fingerprint, bag.text(entry.number))?);
-        }
-        Ok(())
-    }
-
     fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
-        let Ok(next) = next_id(self.len()) else {
-            return self.id_of_fingerprint(fingerprint).ok_or(VocabularyFull);
-        };
-        let id = self.ids.get_or_insert(fingerprint, next);
-        if id == next {
-            self.texts.push_str(term);
-            self.ends.push(self.texts.len());
-            self.fingerprints.push(fingerprint);
-            return Ok(id);
-        }
+        let Some(id) = self.ids.get(fingerprint) else { return self.push(fingerprint, term) };
         // Comparing for equality first keeps the way of nearly every call short.
         let known = &self.texts[self.span(id)];
         if term != known && term < known {
             self.replace(id, term);
         }
         Ok(id)
+    }
+
+    /// Takes in a term whose fingerprint is not here.
+    fn push(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
+        let id = next_id(self.len())?;
+        self.ids.insert(Slot { fingerprint, number: id, seen: Tally::NEVER });
+        if !self.without_texts {
+            self.texts.push_str(term);
+        }
+        self.ends.push(self.texts.len());
+        self.fingerprints.push(fingerprint);
+        Ok(id)
+    }
+
+    /// Begins another document.
+    pub fn begin_document(&mut self) {
+        if !self.document.begin() {
+            self.ids.forget_seen();
+        }
+    }
+
+    /// Counts an occurrence of a term in the document; a new one enters the vocabulary. Returns its place in
+    /// [`document`](Self::document).
+    ///
+    /// ```
+    /// use tamis_tokenizer::{TermCount, Vocabulary, fingerprint};
+    ///
+    /// let mut vocabulary = Vocabulary::new();
+    /// let mut count = |terms: [&str; 3]| {
+    ///     vocabulary.begin_document();
+    ///     terms.iter().for_each(|term| assert!(vocabulary.count(term).is_ok()));
+    ///     vocabulary.document().iter().map(|term| (term.id, term.count)).collect::<Vec<_>>()
+    /// };
+    /// assert_eq!(count(["more", "tea", "more"]), [(0, 2), (1, 1)]);
+    /// assert_eq!(count(["no", "tea", "today"]), [(2, 1), (1, 1), (3, 1)]);
+    /// ```
+    ///
+    /// # Errors
+    /// The term is new and the vocabulary holds 2^32 - 1 terms.
+    #[inline]
+    pub fn count(&mut self, term: &str) -> Result<u32, VocabularyFull> {
+        self.count_fingerprinted(fingerprint(term), term)
+    }
+
+    /// As [`count`](Self::count), for a term whose fingerprint is known.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    #[inline]
+    pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
+        let slot = self.ids.slot(fingerprint);
+        if slot.number == Slot::EMPTY {
+            self.push_cold(fingerprint, term)?;
+            let slot = self.ids.slot(fingerprint);
+            return Ok(self.document.count(slot));
+        }
+        Ok(self.document.count(slot))
+    }
+
+    #[cold]
+    fn push_cold(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
+        self.push(fingerprint, term)
+    }
+
+    /// The different terms of the document, as they first came.
+    pub fn document(&self) -> &[TermCount] {
+        self.document.terms()
+    }
+
+    /// An empty vocabulary that keeps no texts: enough to count terms that others look up.
+    pub fn without_texts() -> Self {
+        Vocabulary { without_texts: true, ..Self::default() }
     }
 
     /// Puts another text in the place of one with the same fingerprint; moves all that follow it, which two
@@ -138,9 +173,9 @@ impl Vocabulary {
         self.ids.get(fingerprint)
     }
 
-    /// The text of a term.
+    /// The text of a term, if it is known and texts are kept.
     pub fn term(&self, id: TermId) -> Option<&str> {
-        ((id as usize) < self.len()).then(|| &self.texts[self.span(id)])
+        ((id as usize) < self.len() && !self.without_texts).then(|| &self.texts[self.span(id)])
     }
 
     /// The fingerprint of a term.

@@ -1,0 +1,72 @@
+//! What a thread remembers of the terms it has met.
+
+use std::sync::Arc;
+
+use tamis_tokenizer::{TermCount, TermId, Vocabulary};
+
+use crate::error::Result;
+use crate::store::Store;
+
+/// The terms met lately, with the ids that a model knows them by and what they weigh: most words of a text are those of
+/// the text before, and need not be looked up again.
+pub(crate) struct Memo<W> {
+    /// The model that all this is of.
+    model: Option<Arc<()>>,
+    pub(crate) terms: Vocabulary,
+    /// By the numbers of `terms`; `None` for a term that the model does not know.
+    ids: Vec<Option<TermId>>,
+    weights: Vec<Option<W>>,
+}
+
+/// Terms to remember at most: some 10 MB.
+const MOST: usize = 1 << 17;
+
+impl<W> Default for Memo<W> {
+    fn default() -> Self {
+        Memo { model: None, terms: Vocabulary::without_texts(), ids: Vec::new(), weights: Vec::new() }
+    }
+}
+
+impl<W: Copy> Memo<W> {
+    /// Prepares for a document to be scored by a model: what was remembered of another one is forgotten.
+    pub(crate) fn prepare(&mut self, model: &Arc<()>) {
+        let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
+        if !same || self.terms.len() > MOST {
+            *self = Memo { model: Some(model.clone()), ..Self::default() };
+        }
+    }
+
+    /// Looks up the terms that are new; `weigh` tells what one weighs.
+    pub(crate) fn look_up(
+        &mut self,
+        store: &Store,
+        weigh: impl Fn(TermId) -> Result<Option<W>>,
+    ) -> Result<()> {
+        for number in self.ids.len()..self.terms.len() {
+            // every number below the length has a fingerprint
+            let fingerprint = self.terms.fingerprint(number as TermId).unwrap_or_default();
+            let id = store.find(fingerprint)?;
+            let weight = id.map_or(Ok(None), &weigh)?;
+            self.ids.push(id);
+            self.weights.push(weight);
+        }
+        Ok(())
+    }
+
+    /// The terms of the document at hand.
+    pub(crate) fn document(&self) -> &[TermCount] {
+        self.terms.document()
+    }
+
+    /// The known terms of the document, with what they weigh and how often they occur.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = (W, u32)> {
+        self.document().iter().filter_map(|term| Some((self.weights[term.id as usize]?, term.count)))
+    }
+
+    /// The id of the term at a place in the document. One that the model does not know gets a number beyond all those
+    /// it knows: it has no counts and no weight anywhere, yet makes the document longer. None if no number is left.
+    pub(crate) fn id(&self, place: usize, n_terms: usize) -> Option<TermId> {
+        let unknown = || TermId::try_from(n_terms + place).ok();
+        self.ids[self.document()[place].id as usize].or_else(unknown)
+    }
+}

@@ -1,0 +1,108 @@
+use crate::table::Slot;
+use crate::vocabulary::TermId;
+
+/// A term of a document and how often it occurs there.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TermCount {
+    /// The term's identity.
+    pub fingerprint: u64,
+    /// Its number in the vocabulary that counted it.
+    pub id: TermId,
+    /// Its occurrences: at least one, at most `u32::MAX`.
+    pub count: u32,
+}
+
+/// The terms of the document at hand. Which they are is marked in the slots of the vocabulary's table, so that an
+/// occurrence touches one place there and one here.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// What marks the first term of this document; the others follow. All marks of earlier ones are below.
+    first: u32,
+    len: usize,
+    /// Beyond `len` there is what was there before.
+    terms: Vec<TermCount>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally { first: 1, len: 0, terms: Vec::new() }
+    }
+}
+
+impl Tally {
+    /// The mark of what was never seen.
+    pub(crate) const NEVER: u32 = 0;
+
+    /// Begins another document. `false` if marks start anew, so that those there are must be forgotten.
+    pub(crate) fn begin(&mut self) -> bool {
+        // no document has 2^31 different terms: it would have more bytes than that
+        let next = self.first.checked_add(self.len as u32).filter(|next| *next < 1 << 31);
+        self.first = next.unwrap_or(1);
+        self.len = 0;
+        next.is_some()
+    }
+
+    /// Counts an occurrence of the term of a slot, and returns its place.
+    #[inline]
+    pub(crate) fn count(&mut self, slot: &mut Slot) -> u32 {
+        if self.len == self.terms.len() {
+            self.terms.resize(2 * self.len.max(128), TermCount::default());
+        }
+        let seen = slot.seen.wrapping_sub(self.first) as usize;
+        // no branch: whether a word was seen before, no processor foresees
+        let is_new = seen >= self.len;
+        let place = if is_new { self.len } else { seen };
+        slot.seen = self.first + place as u32;
+        let before = if is_new { 0 } else { self.terms[place].count };
+        let count = before.saturating_add(1);
+        self.terms[place] = TermCount { fingerprint: slot.fingerprint, id: slot.number, count };
+        self.len += usize::from(is_new);
+        place as u32
+    }
+
+    pub(crate) fn terms(&self) -> &[TermCount] {
+        &self.terms[..self.len]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::Vocabulary;
+    use proptest::prelude::*;
+
+    #[test]
+    fn marks_start_anew() {
+        let mut tally = Tally { first: (1 << 31) - 2, ..Tally::default() };
+        let mut slot = Slot { fingerprint: 1, number: 2, seen: Tally::NEVER };
+        assert_eq!((tally.count(&mut slot), tally.count(&mut slot)), (0, 0));
+        assert!(tally.begin());
+        assert_eq!(tally.terms(), []);
+        assert_eq!(tally.count(&mut slot), 0);
+        assert!(!tally.begin());
+        slot.seen = Tally::NEVER;
+        tally.count(&mut slot);
+        assert_eq!(tally.terms(), [TermCount { fingerprint: 1, id: 2, count: 1 }]);
+    }
+
+    proptest! {
+        #[test]
+        fn counts_what_is_there(documents in prop::collection::vec(prop::collection::vec("[a-d]{0,5}", 0..80), 1..9)) {
+            let (mut vocabulary, mut bare) = (Vocabulary::new(), Vocabulary::without_texts());
+            for words in documents {
+                vocabulary.begin_document();
+                bare.begin_document();
+                let places: Vec<_> = words.iter().map(|word| vocabulary.count(word).unwrap()).collect();
+                for (word, place) in words.iter().zip(places) {
+                    prop_assert_eq!(bare.count(word), Ok(place));
+                    let term = vocabulary.document()[place as usize];
+                    prop_assert_eq!(vocabulary.term(term.id), Some(word.as_str()));
+                    prop_assert_eq!(vocabulary.fingerprint(term.id), Some(term.fingerprint));
+                    prop_assert_eq!(term.count as usize, words.iter().filter(|it| *it == word).count());
+                }
+                prop_assert_eq!(bare.document(), vocabulary.document());
+            }
+            prop_assert_eq!(bare.term(0), None);
+        }
+    }
+}
