@@ -224,15 +224,22 @@ impl Extractor {
         let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
         let places = if prefix.is_empty() { body } else { outside };
         let mut hash = *group;
-        self.tokenizer.for_each_term(text, scratch, |term| {
-            let term = self.prefixed(prefix, term, buffer);
-            let fingerprint = fingerprint(term);
+        let mut counted = |fingerprint, place| {
             hash = chain(hash, fingerprint);
-            match vocabulary.count_fingerprinted(fingerprint, term) {
-                Ok(place) if self.has_parts => places.push(place),
-                Ok(_) => (),
-                Err(error) => *full = Some(error),
+            if self.has_parts {
+                places.push(place);
             }
+        };
+        let as_they_are = prefix.is_empty() && !self.has_colons;
+        self.tokenizer.for_each_batch(text, scratch, |terms| {
+            let outcome = if as_they_are {
+                vocabulary.count_all(terms, &mut counted)
+            } else {
+                let prefixed =
+                    |term| vocabulary.count_all(&[self.prefixed(prefix, term, buffer)], &mut counted);
+                terms.iter().copied().try_for_each(prefixed)
+            };
+            outcome.err().into_iter().for_each(|error| *full = Some(error));
         });
         if in_body {
             *group = hash;

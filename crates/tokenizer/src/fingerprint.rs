@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// ```
 /// assert_eq!(tamis_tokenizer::fingerprint(""), 0x2d06_8005_38d3_94c2);
 /// ```
-#[inline]
+#[inline(always)]
 pub fn fingerprint(term: &str) -> u64 {
     let bytes = term.as_bytes();
     match bytes.len() {
@@ -26,7 +26,7 @@ const FLIP_4_TO_8: u64 = 0xc73a_b174_c5ec_d5a2;
 const FLIP_LOW: u64 = 0x6782_737b_ea42_39b9;
 const FLIP_HIGH: u64 = 0xaf56_bc3b_0996_523a;
 
-#[inline]
+#[inline(always)]
 fn of_1_to_3(bytes: &[u8]) -> u64 {
     let length = bytes.len();
     let [first, middle, last] = [0, length / 2, length - 1].map(|i| u64::from(bytes[i]));
@@ -36,7 +36,7 @@ fn of_1_to_3(bytes: &[u8]) -> u64 {
     hash ^ hash >> 32
 }
 
-#[inline]
+#[inline(always)]
 fn of_4_to_8(bytes: &[u8]) -> u64 {
     let Some((first, last)) = bytes.first_chunk().zip(bytes.last_chunk()) else { return xxh3_64(bytes) };
     let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
@@ -46,7 +46,7 @@ fn of_4_to_8(bytes: &[u8]) -> u64 {
     hash ^ hash >> 28
 }
 
-#[inline]
+#[inline(always)]
 fn of_9_to_16(bytes: &[u8]) -> u64 {
     let Some((low, high)) = bytes.first_chunk().zip(bytes.last_chunk()) else { return xxh3_64(bytes) };
     let (low, high) = (u64::from_le_bytes(*low) ^ FLIP_LOW, u64::from_le_bytes(*high) ^ FLIP_HIGH);

@@ -2,19 +2,24 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers by fingerprint: a hash table with open addressing, of which a look-up touches one place.
+/// Numbers by fingerprint: a hash table of buckets, each a cache line, so that a look-up touches one line of memory.
 ///
-/// Fingerprints are hashes already, but ones that anybody can compute. So a place is found by multiplying with an odd
+/// Fingerprints are hashes already, but ones that anybody can compute. So a bucket is found by multiplying with an odd
 /// number that nobody knows: words chosen to collide do not.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// A power of two of them, of which at least half are empty.
-    slots: Vec<Slot>,
-    /// What brings a product down to a place.
+    /// A power of two of them, of whose slots at least half are empty. The slots of a bucket fill in order; what finds
+    /// its bucket full is in the next.
+    buckets: Vec<Bucket>,
+    /// What brings a product down to a bucket.
     shift: u32,
     multiplier: u64,
     len: usize,
 }
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Bucket([Slot; 4]);
 
 /// What the table holds of a fingerprint.
 #[derive(Clone, Copy, Debug)]
@@ -32,66 +37,97 @@ impl Slot {
 }
 
 /// Enough for most documents, and 16 kB.
-const LEAST_SLOTS: usize = 1024;
+const LEAST_BUCKETS: usize = 256;
 
 impl Default for Table {
     fn default() -> Self {
-        let mut table =
-            Table { slots: Vec::new(), shift: 0, multiplier: RandomState::new().hash_one(0) | 1, len: 0 };
-        table.allocate(LEAST_SLOTS);
+        let multiplier = RandomState::new().hash_one(0) | 1;
+        let mut table = Table { buckets: Vec::new(), shift: 0, multiplier, len: 0 };
+        table.allocate(LEAST_BUCKETS);
         table
     }
 }
 
 impl Table {
-    fn allocate(&mut self, n_slots: usize) -> Vec<Slot> {
-        self.shift = u64::BITS - n_slots.trailing_zeros();
-        std::mem::replace(&mut self.slots, vec![Slot::NONE; n_slots])
+    fn allocate(&mut self, n_buckets: usize) -> Vec<Bucket> {
+        self.shift = u64::BITS - n_buckets.trailing_zeros();
+        std::mem::replace(&mut self.buckets, vec![Bucket([Slot::NONE; 4]); n_buckets])
     }
 
     /// The number of a fingerprint.
     pub(crate) fn get(&self, fingerprint: u64) -> Option<u32> {
-        let number = self.slots[self.place(fingerprint)].number;
-        (number != Slot::EMPTY).then_some(number)
+        self.place(fingerprint).map(|(bucket, slot)| self.buckets[bucket].0[slot].number)
     }
 
-    /// The slot of a fingerprint, or the empty one where it belongs.
-    #[inline]
-    pub(crate) fn slot(&mut self, fingerprint: u64) -> &mut Slot {
-        let place = self.place(fingerprint);
-        &mut self.slots[place]
+    /// The slot of a fingerprint.
+    #[inline(always)]
+    pub(crate) fn slot(&mut self, fingerprint: u64) -> Option<&mut Slot> {
+        let (bucket, slot) = self.place(fingerprint)?;
+        Some(&mut self.buckets[bucket].0[slot])
+    }
+
+    /// Something of the bucket of a fingerprint: reading it brings the bucket near.
+    #[inline(always)]
+    pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
+        self.buckets[self.first(fingerprint)].0[0].number
     }
 
     /// Puts in a slot whose fingerprint is not here.
-    #[cold]
     pub(crate) fn insert(&mut self, slot: Slot) {
         self.len += 1;
-        if 2 * self.len > self.slots.len() {
-            let known = self.allocate(2 * self.slots.len());
-            for slot in known.into_iter().filter(|slot| slot.number != Slot::EMPTY) {
-                *self.slot(slot.fingerprint) = slot;
-            }
+        if self.len > 2 * self.buckets.len() {
+            let known = self.allocate(2 * self.buckets.len());
+            let known = known.into_iter().flat_map(|bucket| bucket.0);
+            known.filter(|slot| slot.number != Slot::EMPTY).for_each(|slot| self.put(slot));
         }
-        *self.slot(slot.fingerprint) = slot;
+        self.put(slot);
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let mut bucket = self.first(slot.fingerprint);
+        loop {
+            if let Some(empty) = self.buckets[bucket].0.iter_mut().find(|slot| slot.number == Slot::EMPTY) {
+                *empty = slot;
+                return;
+            }
+            bucket = (bucket + 1) & (self.buckets.len() - 1);
+        }
     }
 
     /// Nothing was seen yet.
     pub(crate) fn forget_seen(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.seen = 0);
+        self.buckets.iter_mut().flat_map(|bucket| &mut bucket.0).for_each(|slot| slot.seen = 0);
     }
 
-    #[inline]
-    fn place(&self, fingerprint: u64) -> usize {
-        let last = self.slots.len() - 1;
-        let mut place = (fingerprint.wrapping_mul(self.multiplier) >> self.shift) as usize & last;
+    #[inline(always)]
+    fn first(&self, fingerprint: u64) -> usize {
+        (fingerprint.wrapping_mul(self.multiplier) >> self.shift) as usize & (self.buckets.len() - 1)
+    }
+
+    #[inline(always)]
+    fn place(&self, fingerprint: u64) -> Option<(usize, usize)> {
+        let mut bucket = self.first(fingerprint);
         loop {
-            let slot = &self.slots[place];
-            // one branch, not two: which of these it is, no processor foresees
-            if (slot.fingerprint == fingerprint) & (slot.number != Slot::EMPTY) | (slot.number == Slot::EMPTY)
-            {
-                return place;
+            let slots = &self.buckets[bucket].0;
+            // Comparing with all four takes no branch: which one it is, no processor foresees. Unused ones look like
+            // the fingerprint 0, but come last.
+            let [a, b, c, d] = [0, 1, 2, 3].map(|i| slots[i].fingerprint == fingerprint);
+            let slot = if a {
+                0
+            } else if b {
+                1
+            } else if c {
+                2
+            } else {
+                3
+            };
+            if a | b | c | d {
+                return (slots[slot].number != Slot::EMPTY).then_some((bucket, slot));
             }
-            place = (place + 1) & last;
+            if slots[3].number == Slot::EMPTY {
+                return None;
+            }
+            bucket = (bucket + 1) & (self.buckets.len() - 1);
         }
     }
 }
@@ -112,7 +148,7 @@ mod tests {
                 if number == next {
                     table.insert(Slot { fingerprint, number, seen: 7 });
                 }
-                prop_assert_eq!(table.slot(fingerprint).number, number);
+                prop_assert_eq!(table.slot(fingerprint).map(|slot| slot.number), Some(number));
             }
             table.forget_seen();
             for fingerprint in 0..3000 {
@@ -125,14 +161,15 @@ mod tests {
     fn fingerprints_that_share_their_bits_do_not_share_places() {
         for shift in [0, 20, 40] {
             let mut table = Table::default();
-            (0..100_000)
-                .for_each(|i| table.insert(Slot { fingerprint: u64::from(i) << shift, number: i, seen: 0 }));
-            let first =
-                |slot: &Slot| (slot.fingerprint.wrapping_mul(table.multiplier) >> table.shift) as usize;
-            let far = |&(place, slot): &(usize, &Slot)| {
-                slot.number != Slot::EMPTY && place.abs_diff(first(slot)) > 1_000
+            (0..100_000).for_each(|i| {
+                table.insert(Slot { fingerprint: u64::from(i) << shift, number: i, seen: 0 });
+            });
+            let is_far = |(bucket, slot): (usize, &Slot)| {
+                slot.number != Slot::EMPTY && bucket.abs_diff(table.first(slot.fingerprint)) > 1_000
             };
-            assert!(table.slots.iter().enumerate().filter(far).count() < 1_000);
+            let slots =
+                table.buckets.iter().enumerate().flat_map(|(i, bucket)| bucket.0.iter().map(move |s| (i, s)));
+            assert!(slots.filter(|slot| is_far(*slot)).count() < 1_000);
         }
     }
 }

@@ -43,10 +43,10 @@ impl Tally {
     }
 
     /// Counts an occurrence of the term of a slot, and returns its place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&mut self, slot: &mut Slot) -> u32 {
         if self.len == self.terms.len() {
-            self.terms.resize(2 * self.len.max(128), TermCount::default());
+            self.grow();
         }
         let seen = slot.seen.wrapping_sub(self.first) as usize;
         // no branch: whether a word was seen before, no processor foresees
@@ -58,6 +58,11 @@ impl Tally {
         self.terms[place] = TermCount { fingerprint: slot.fingerprint, id: slot.number, count };
         self.len += usize::from(is_new);
         place as u32
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.terms.resize(2 * self.len.max(128), TermCount::default());
     }
 
     pub(crate) fn terms(&self) -> &[TermCount] {

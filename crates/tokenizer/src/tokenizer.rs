@@ -71,12 +71,18 @@ impl Tokenizer {
     ///
     /// Words are cut from the normalized text. A word passes, in this order: its length in characters, case folding, stop words, stemming, n-grams.
     pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
+        self.for_each_batch(text, scratch, |terms| terms.iter().for_each(|term| emit(term)));
+    }
+
+    /// [`for_each_term`](Self::for_each_term) with several terms at a time, so that what is done with them can be done
+    /// for all of them step by step.
+    pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&[&str])) {
         let Scratch { normal, text: lower, window, words, .. } = scratch;
         let text = if self.options.normalize { normalize(text, normal) } else { text };
         let fold_case = self.options.fold_case;
         if let Terms::Characters { min, max } = self.options.terms {
             collapse_into(text, fold_case, lower);
-            return for_each_char_ngram(lower, min.into(), max.into(), emit);
+            return for_each_char_ngram(lower, min.into(), max.into(), |term| emit(&[term]));
         }
         let text = if fold_case {
             // All ASCII at once, which is faster than word by word and moves no word boundary.
@@ -90,7 +96,10 @@ impl Tokenizer {
         match self.options.terms {
             Terms::Words { min, max } if max > 1 => {
                 window.clear();
-                self.for_each_word(text, words, |word| window.push(word, min.into(), max.into(), &mut emit));
+                let mut emit = |term: &str| emit(&[term]);
+                self.for_each_word(text, words, |batch| {
+                    batch.iter().for_each(|word| window.push(word, min.into(), max.into(), &mut emit));
+                });
             }
             _ => self.for_each_word(text, words, emit),
         }
@@ -148,10 +157,11 @@ impl Tokenizer {
     }
 
     /// Calls `emit` with every word that is left of `text`, whose ASCII letters are folded already.
-    fn for_each_word(&self, text: &str, scratch: &mut WordScratch, emit: impl FnMut(&str)) {
-        let mut words = Words { tokenizer: self, scratch, emit };
+    fn for_each_word(&self, text: &str, scratch: &mut WordScratch, emit: impl FnMut(&[&str])) {
+        let mut words = Words { tokenizer: self, scratch, emit, batch: [""; BATCH], n: 0 };
         if !self.options.unspaced_bigrams {
-            return self.options.word_rule.for_each_span(text, |span| words.word(span.text, span.is_ascii));
+            self.options.word_rule.for_each_span(text, |span| words.word(span.text, span.is_ascii));
+            return words.flush();
         }
         let mut runs = Runs::new(text);
         self.options.word_rule.for_each_span(text, |span| {
@@ -163,65 +173,99 @@ impl Tokenizer {
             }
         });
         runs.finish(&mut |piece| words.piece(piece));
+        words.flush();
     }
 }
 
+/// Words emitted at a time.
+const BATCH: usize = 32;
+
 /// What happens to each word of a text.
-struct Words<'a, F> {
+struct Words<'a, 't, F> {
     tokenizer: &'a Tokenizer,
     scratch: &'a mut WordScratch,
     emit: F,
+    /// Words that stand in the text as they are, waiting to be emitted.
+    batch: [&'t str; BATCH],
+    n: usize,
 }
 
-impl<F: FnMut(&str)> Words<'_, F> {
+impl<'t, F: FnMut(&[&str])> Words<'_, 't, F> {
+    #[inline(never)]
     fn piece(&mut self, piece: Piece<'_>) {
         match piece {
-            Piece::Word(word) => self.word(word, false),
+            Piece::Word(word) => self.foreign_word(word),
             Piece::Pair(pair) if self.is_stop_word(pair) => {}
-            Piece::Pair(pair) => (self.emit)(pair),
+            Piece::Pair(pair) => self.emit_now(pair),
         }
     }
 
-    #[inline]
-    fn word(&mut self, word: &str, is_ascii: bool) {
-        if is_ascii {
-            if self.fits(word.len()) {
-                self.folded_word(word);
+    #[inline(always)]
+    fn word(&mut self, word: &'t str, is_ascii: bool) {
+        if !is_ascii {
+            return self.foreign_word(word);
+        }
+        match self.kept(word, word.len()) {
+            Some(word) if self.tokenizer.options.stemmer.is_none() => {
+                self.batch[self.n] = word;
+                self.n += 1;
+                if self.n == BATCH {
+                    self.flush();
+                }
             }
-        } else if self.fits(word.chars().count()) {
-            self.foreign_word(word);
+            Some(word) => self.stemmed(word),
+            None => (),
         }
     }
 
+    #[inline(never)]
     fn foreign_word(&mut self, word: &str) {
-        if !self.tokenizer.options.fold_case {
-            return self.folded_word(word);
-        }
+        let chars = word.chars().count();
         let mut folded = mem::take(&mut self.scratch.folded);
-        fold_into(word, &mut folded);
-        self.folded_word(&folded);
+        let word = if self.tokenizer.options.fold_case {
+            fold_into(word, &mut folded);
+            &folded
+        } else {
+            word
+        };
+        self.kept(word, chars).into_iter().for_each(|word| self.stemmed(word));
         self.scratch.folded = folded;
     }
 
-    /// Whether a word of so many characters is kept; a longer one leaves its length behind.
-    #[inline]
-    fn fits(&mut self, chars: usize) -> bool {
+    /// What is left of a folded word of so many characters: of one that is too long its length, of others nothing or
+    /// all.
+    #[inline(always)]
+    fn kept<'w>(&self, word: &'w str, chars: usize) -> Option<&'w str> {
         let options = &self.tokenizer.options;
         if chars > usize::from(options.max_chars) {
-            (self.emit)(LONG[(chars / 10).min(LONG.len() - 1)]);
-            return false;
+            return Some(LONG[(chars / 10).min(LONG.len() - 1)]);
         }
-        chars >= usize::from(options.min_chars)
+        (chars >= usize::from(options.min_chars) && !self.is_stop_word(word)).then_some(word)
     }
 
-    #[inline]
-    fn folded_word(&mut self, word: &str) {
-        if self.is_stop_word(word) {
-            return;
-        }
+    #[inline(never)]
+    fn stemmed(&mut self, word: &str) {
         match self.tokenizer.options.stemmer {
-            None => (self.emit)(word),
-            Some(language) => (self.emit)(self.scratch.stems.stem(language, word)),
+            None => self.emit_now(word),
+            Some(_) if word.starts_with('~') => self.emit_now(word),
+            Some(language) => {
+                self.flush();
+                (self.emit)(&[self.scratch.stems.stem(language, word)]);
+            }
+        }
+    }
+
+    /// Emits a word that does not live as long as the text.
+    fn emit_now(&mut self, word: &str) {
+        self.flush();
+        (self.emit)(&[word]);
+    }
+
+    #[inline(never)]
+    fn flush(&mut self) {
+        if self.n > 0 {
+            (self.emit)(&self.batch[..self.n]);
+            self.n = 0;
         }
     }
 

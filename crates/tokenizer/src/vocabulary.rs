@@ -1,5 +1,7 @@
 //! Terms and their ids.
 
+use std::hint::black_box;
+
 use crate::error::VocabularyFull;
 use crate::fingerprint::fingerprint;
 use crate::table::{Slot, Table};
@@ -111,7 +113,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// The term is new and the vocabulary holds 2^32 - 1 terms.
-    #[inline]
+    #[inline(always)]
     pub fn count(&mut self, term: &str) -> Result<u32, VocabularyFull> {
         self.count_fingerprinted(fingerprint(term), term)
     }
@@ -120,20 +122,47 @@ impl Vocabulary {
     ///
     /// # Errors
     /// As [`count`](Self::count).
-    #[inline]
+    #[inline(always)]
     pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
-        let slot = self.ids.slot(fingerprint);
-        if slot.number == Slot::EMPTY {
-            self.push_cold(fingerprint, term)?;
-            let slot = self.ids.slot(fingerprint);
+        if let Some(slot) = self.ids.slot(fingerprint) {
             return Ok(self.document.count(slot));
         }
-        Ok(self.document.count(slot))
+        self.push_and_count(fingerprint, term)
+    }
+
+    /// Counts terms one after another; `each` is given the fingerprint and the place of each.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count); those before it are counted.
+    #[inline]
+    pub fn count_all(
+        &mut self,
+        terms: &[&str],
+        mut each: impl FnMut(u64, u32),
+    ) -> Result<(), VocabularyFull> {
+        for terms in terms.chunks(32) {
+            let mut fingerprints = [0; 32];
+            for (fingerprint, term) in fingerprints.iter_mut().zip(terms) {
+                *fingerprint = crate::fingerprint(term);
+            }
+            // all places on their way from memory before the first is needed
+            let places = fingerprints[..terms.len()].iter().map(|it| self.ids.touch(*it));
+            black_box(places.fold(0, |all, place| all ^ place));
+            for (fingerprint, term) in fingerprints.iter().zip(terms) {
+                each(*fingerprint, self.count_fingerprinted(*fingerprint, term)?);
+            }
+        }
+        Ok(())
     }
 
     #[cold]
-    fn push_cold(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
-        self.push(fingerprint, term)
+    #[inline(never)]
+    fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
+        let number = self.push(fingerprint, term)?;
+        let mut slot = Slot { fingerprint, number, seen: Tally::NEVER };
+        let place = self.document.count(&mut slot);
+        self.ids.slot(fingerprint).into_iter().for_each(|known| *known = slot);
+        Ok(place)
     }
 
     /// The different terms of the document, as they first came.
