@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 # GNU time, a small parent for what is measured: the kernel hands a parent's own peak down to its child.
 TIME = shutil.which("time")
-# One thread each, unless a command asks for more.
-ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+# What the libraries that programs are made of ask for how many threads to start.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
 @dataclass
@@ -25,11 +25,12 @@ class Usage:
 
 @dataclass
 class Command:
-    """Arguments, the file on standard input, and the exit codes that are no failure."""
+    """Arguments, the file on standard input, the exit codes that are no failure, and the threads it may use."""
 
     arguments: list
     stdin: str = "/dev/null"
     ok: tuple = (0,)
+    threads: int = 1
 
     def run(self):
         arguments = [str(a) for a in self.arguments]
@@ -38,9 +39,10 @@ class Command:
             (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
             (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0),
         ]
+        environment = os.environ | dict.fromkeys(THREADS, str(self.threads))
         start = time.perf_counter()
         # No fork: what the parent takes to start a child does not depend on its own size.
-        child = os.posix_spawnp(arguments[0], arguments, ENVIRONMENT, file_actions=files)
+        child = os.posix_spawnp(arguments[0], arguments, environment, file_actions=files)
         _, status, usage = os.wait4(child, 0)
         wall = time.perf_counter() - start
         code = os.waitstatus_to_exitcode(status)
@@ -54,7 +56,7 @@ class Command:
             return self.run()
         with tempfile.NamedTemporaryFile("r") as peak:
             under_time = [TIME, "-f", "%M", "-o", peak.name, *self.arguments]
-            usage = Command(under_time, self.stdin, self.ok).run()
+            usage = replace(self, arguments=under_time).run()
             return replace(usage, peak=int(peak.read().split()[-1]) / 1024)
 
 

@@ -214,7 +214,8 @@ def threads(bench):
         "label SpamAssassin": bench.label_command(bench.spam_model(), [bench.test]),
     }
     pairs = [
-        [Program(name, [Command([*job.arguments, "--threads", n])]) for n in (1, 2)] for name, job in jobs.items()
+        [Program(name, [Command([*job.arguments, "--threads", n], threads=n)]) for n in (1, 2)]
+        for name, job in jobs.items()
     ]
     alternate([program for pair in pairs for program in pair], bench.options.repeat)
     rows = []
