@@ -231,13 +231,16 @@ impl Extractor {
             }
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
-        self.tokenizer.for_each_batch(text, scratch, |terms| {
+        self.tokenizer.for_each_batch(text, scratch, |batch| {
             let outcome = if as_they_are {
-                vocabulary.count_all(terms, &mut counted)
+                vocabulary.count_batch(batch, &mut counted)
             } else {
-                let prefixed =
-                    |term| vocabulary.count_all(&[self.prefixed(prefix, term, buffer)], &mut counted);
-                terms.iter().copied().try_for_each(prefixed)
+                batch.iter().try_for_each(|term| {
+                    let term = self.prefixed(prefix, term, buffer);
+                    let fingerprint = fingerprint(term);
+                    counted(fingerprint, vocabulary.count_fingerprinted(fingerprint, term)?);
+                    Ok(())
+                })
             };
             outcome.err().into_iter().for_each(|error| *full = Some(error));
         });

@@ -9,9 +9,13 @@ use xxhash_rust::xxh3::xxh3_64;
 /// ```
 /// assert_eq!(tamis_tokenizer::fingerprint(""), 0x2d06_8005_38d3_94c2);
 /// ```
-#[inline(always)]
+#[inline]
 pub fn fingerprint(term: &str) -> u64 {
-    let bytes = term.as_bytes();
+    of_bytes(term.as_bytes())
+}
+
+#[inline(always)]
+pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
     match bytes.len() {
         4..=8 => of_4_to_8(bytes),
         1..=3 => of_1_to_3(bytes),

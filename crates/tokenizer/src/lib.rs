@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod batch;
 mod counts;
 mod error;
 mod fingerprint;
@@ -58,6 +59,7 @@ mod unspaced;
 mod vocabulary;
 mod words;
 
+pub use batch::Batch;
 pub use counts::{CountRow, CountVector};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
 pub use fingerprint::fingerprint;

@@ -7,20 +7,30 @@ use crate::words::Span;
 pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
     let bytes = text.as_bytes();
     let mut foreign = next_foreign(bytes, 0);
-    for_each_run(bytes, is_in_run, |mut start, mut end| {
+    for_each_trimmed_run(bytes, |start, end| {
         if foreign < start {
             foreign = next_foreign(bytes, start);
         }
+        if foreign < end {
+            Span::for_each_unicode_word(text, start..end, &mut emit);
+        } else {
+            emit(Span { start, text: &text[start..end], is_ascii: true });
+        }
+    });
+}
+
+/// Calls `emit` with where every run begins and ends, without the signs at its edges; in ASCII these are the words.
+#[inline(always)]
+pub(crate) fn for_each_trimmed_run(bytes: &[u8], mut emit: impl FnMut(usize, usize)) {
+    for_each_run(bytes, is_in_run, |mut start, mut end| {
         while start < end && is_edge(bytes[start]) {
             start += 1;
         }
         while start < end && is_edge(bytes[end - 1]) {
             end -= 1;
         }
-        if foreign < end {
-            Span::for_each_unicode_word(text, start..end, &mut emit);
-        } else if start < end {
-            emit(Span { start, text: &text[start..end], is_ascii: true });
+        if start < end {
+            emit(start, end);
         }
     });
 }

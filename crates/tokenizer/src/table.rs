@@ -56,20 +56,27 @@ impl Table {
 
     /// The number of a fingerprint.
     pub(crate) fn get(&self, fingerprint: u64) -> Option<u32> {
-        self.place(fingerprint).map(|(bucket, slot)| self.buckets[bucket].0[slot].number)
+        self.place(self.bucket(fingerprint), fingerprint)
+            .map(|(bucket, slot)| self.buckets[bucket].0[slot].number)
     }
 
-    /// The slot of a fingerprint.
+    /// The slot of a fingerprint, whose bucket is known.
     #[inline(always)]
-    pub(crate) fn slot(&mut self, fingerprint: u64) -> Option<&mut Slot> {
-        let (bucket, slot) = self.place(fingerprint)?;
+    pub(crate) fn slot(&mut self, bucket: usize, fingerprint: u64) -> Option<&mut Slot> {
+        let (bucket, slot) = self.place(bucket, fingerprint)?;
         Some(&mut self.buckets[bucket].0[slot])
     }
 
-    /// Something of the bucket of a fingerprint: reading it brings the bucket near.
+    /// The bucket where a fingerprint is looked for first.
     #[inline(always)]
-    pub(crate) fn touch(&self, fingerprint: u64) -> u32 {
-        self.buckets[self.first(fingerprint)].0[0].number
+    pub(crate) fn bucket(&self, fingerprint: u64) -> usize {
+        (fingerprint.wrapping_mul(self.multiplier) >> self.shift) as usize
+    }
+
+    /// Something of a bucket: reading it brings the bucket near.
+    #[inline(always)]
+    pub(crate) fn touch(&self, bucket: usize) -> u32 {
+        self.buckets[bucket & (self.buckets.len() - 1)].0[0].number
     }
 
     /// Puts in a slot whose fingerprint is not here.
@@ -84,7 +91,7 @@ impl Table {
     }
 
     fn put(&mut self, slot: Slot) {
-        let mut bucket = self.first(slot.fingerprint);
+        let mut bucket = self.bucket(slot.fingerprint);
         loop {
             if let Some(empty) = self.buckets[bucket].0.iter_mut().find(|slot| slot.number == Slot::EMPTY) {
                 *empty = slot;
@@ -100,34 +107,30 @@ impl Table {
     }
 
     #[inline(always)]
-    fn first(&self, fingerprint: u64) -> usize {
-        (fingerprint.wrapping_mul(self.multiplier) >> self.shift) as usize & (self.buckets.len() - 1)
-    }
-
-    #[inline(always)]
-    fn place(&self, fingerprint: u64) -> Option<(usize, usize)> {
-        let mut bucket = self.first(fingerprint);
+    fn place(&self, mut bucket: usize, fingerprint: u64) -> Option<(usize, usize)> {
+        let last = self.buckets.len() - 1;
         loop {
+            bucket &= last;
             let slots = &self.buckets[bucket].0;
             // Comparing with all four takes no branch: which one it is, no processor foresees. Unused ones look like
             // the fingerprint 0, but come last.
             let [a, b, c, d] = [0, 1, 2, 3].map(|i| slots[i].fingerprint == fingerprint);
-            let slot = if a {
-                0
-            } else if b {
-                1
-            } else if c {
-                2
-            } else {
-                3
-            };
             if a | b | c | d {
+                let slot = if a {
+                    0
+                } else if b {
+                    1
+                } else if c {
+                    2
+                } else {
+                    3
+                };
                 return (slots[slot].number != Slot::EMPTY).then_some((bucket, slot));
             }
             if slots[3].number == Slot::EMPTY {
                 return None;
             }
-            bucket = (bucket + 1) & (self.buckets.len() - 1);
+            bucket += 1;
         }
     }
 }
@@ -148,7 +151,8 @@ mod tests {
                 if number == next {
                     table.insert(Slot { fingerprint, number, seen: 7 });
                 }
-                prop_assert_eq!(table.slot(fingerprint).map(|slot| slot.number), Some(number));
+                let bucket = table.bucket(fingerprint);
+                prop_assert_eq!(table.slot(bucket, fingerprint).map(|slot| slot.number), Some(number));
             }
             table.forget_seen();
             for fingerprint in 0..3000 {
@@ -165,7 +169,7 @@ mod tests {
                 table.insert(Slot { fingerprint: u64::from(i) << shift, number: i, seen: 0 });
             });
             let is_far = |(bucket, slot): (usize, &Slot)| {
-                slot.number != Slot::EMPTY && bucket.abs_diff(table.first(slot.fingerprint)) > 1_000
+                slot.number != Slot::EMPTY && bucket.abs_diff(table.bucket(slot.fingerprint)) > 1_000
             };
             let slots =
                 table.buckets.iter().enumerate().flat_map(|(i, bucket)| bucket.0.iter().map(move |s| (i, s)));

@@ -4,6 +4,7 @@ use std::mem;
 
 use hashbrown::HashSet;
 
+use crate::batch::{Batch, Batches};
 use crate::counts::CountVector;
 use crate::error::{OptionsError, VocabularyFull};
 use crate::fold::fold_into;
@@ -13,6 +14,7 @@ use crate::options::{Terms, TokenizerOptions};
 use crate::stems::StemCache;
 use crate::unspaced::{Piece, Runs};
 use crate::vocabulary::{TermId, Vocabulary};
+use crate::words::Span;
 
 /// Turns text into terms, by checked options.
 ///
@@ -71,18 +73,19 @@ impl Tokenizer {
     ///
     /// Words are cut from the normalized text. A word passes, in this order: its length in characters, case folding, stop words, stemming, n-grams.
     pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
-        self.for_each_batch(text, scratch, |terms| terms.iter().for_each(|term| emit(term)));
+        self.for_each_batch(text, scratch, |batch| batch.iter().for_each(&mut emit));
     }
 
     /// [`for_each_term`](Self::for_each_term) with several terms at a time, so that what is done with them can be done
     /// for all of them step by step.
-    pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&[&str])) {
+    pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
         let Scratch { normal, text: lower, window, words, .. } = scratch;
         let text = if self.options.normalize { normalize(text, normal) } else { text };
         let fold_case = self.options.fold_case;
         if let Terms::Characters { min, max } = self.options.terms {
             collapse_into(text, fold_case, lower);
-            return for_each_char_ngram(lower, min.into(), max.into(), |term| emit(&[term]));
+            let emit = |term: &str| Batch::of_one(term, &mut emit);
+            return for_each_char_ngram(lower, min.into(), max.into(), emit);
         }
         let text = if fold_case {
             // All ASCII at once, which is faster than word by word and moves no word boundary.
@@ -96,7 +99,7 @@ impl Tokenizer {
         match self.options.terms {
             Terms::Words { min, max } if max > 1 => {
                 window.clear();
-                let mut emit = |term: &str| emit(&[term]);
+                let mut emit = |term: &str| Batch::of_one(term, &mut emit);
                 self.for_each_word(text, words, |batch| {
                     batch.iter().for_each(|word| window.push(word, min.into(), max.into(), &mut emit));
                 });
@@ -157,115 +160,89 @@ impl Tokenizer {
     }
 
     /// Calls `emit` with every word that is left of `text`, whose ASCII letters are folded already.
-    fn for_each_word(&self, text: &str, scratch: &mut WordScratch, emit: impl FnMut(&[&str])) {
-        let mut words = Words { tokenizer: self, scratch, emit, batch: [""; BATCH], n: 0 };
-        if !self.options.unspaced_bigrams {
-            self.options.word_rule.for_each_span(text, |span| words.word(span.text, span.is_ascii));
-            return words.flush();
+    fn for_each_word(&self, text: &str, scratch: &mut WordScratch, emit: impl FnMut(Batch<'_>)) {
+        let mut words = Words { tokenizer: self, scratch, batches: Batches::new(text, emit) };
+        let rule = self.options.word_rule;
+        if text.is_ascii() {
+            rule.for_each_ascii_word(text.as_bytes(), |start, end| words.ascii_word(start, end));
+        } else if !self.options.unspaced_bigrams {
+            rule.for_each_span(text, |span| words.span(span));
+        } else {
+            let mut runs = Runs::new(text);
+            rule.for_each_span(text, |span| {
+                if span.is_ascii {
+                    runs.finish(&mut |piece| words.piece(piece));
+                    words.span(span);
+                } else {
+                    runs.word(span, &mut |piece| words.piece(piece));
+                }
+            });
+            runs.finish(&mut |piece| words.piece(piece));
         }
-        let mut runs = Runs::new(text);
-        self.options.word_rule.for_each_span(text, |span| {
-            if span.is_ascii {
-                runs.finish(&mut |piece| words.piece(piece));
-                words.word(span.text, true);
-            } else {
-                runs.word(span, &mut |piece| words.piece(piece));
-            }
-        });
-        runs.finish(&mut |piece| words.piece(piece));
-        words.flush();
+        words.batches.flush();
     }
 }
-
-/// Words emitted at a time.
-const BATCH: usize = 32;
 
 /// What happens to each word of a text.
 struct Words<'a, 't, F> {
     tokenizer: &'a Tokenizer,
     scratch: &'a mut WordScratch,
-    emit: F,
-    /// Words that stand in the text as they are, waiting to be emitted.
-    batch: [&'t str; BATCH],
-    n: usize,
+    batches: Batches<'t, F>,
 }
 
-impl<'t, F: FnMut(&[&str])> Words<'_, 't, F> {
+impl<F: FnMut(Batch<'_>)> Words<'_, '_, F> {
     #[inline(never)]
     fn piece(&mut self, piece: Piece<'_>) {
         match piece {
             Piece::Word(word) => self.foreign_word(word),
             Piece::Pair(pair) if self.is_stop_word(pair) => {}
-            Piece::Pair(pair) => self.emit_now(pair),
+            Piece::Pair(pair) => self.batches.push_other(pair),
         }
     }
 
-    #[inline(always)]
-    fn word(&mut self, word: &'t str, is_ascii: bool) {
-        if !is_ascii {
-            return self.foreign_word(word);
+    fn span(&mut self, span: Span<'_>) {
+        match span.is_ascii {
+            true => self.ascii_word(span.start, span.start + span.text.len()),
+            false => self.foreign_word(span.text),
         }
-        match self.kept(word, word.len()) {
-            Some(word) if self.tokenizer.options.stemmer.is_none() => {
-                self.batch[self.n] = word;
-                self.n += 1;
-                if self.n == BATCH {
-                    self.flush();
-                }
-            }
-            Some(word) => self.stemmed(word),
-            None => (),
+    }
+
+    /// A word of the text that is all ASCII.
+    #[inline(always)]
+    fn ascii_word(&mut self, start: usize, end: usize) {
+        let options = &self.tokenizer.options;
+        let fits = options.min_chars.into()..=options.max_chars.into();
+        if fits.contains(&(end - start)) && options.stemmer.is_none() && self.tokenizer.stop_words.is_empty()
+        {
+            self.batches.push(start, end);
+        } else {
+            self.word(&self.batches.text[start..end], end - start);
         }
     }
 
     #[inline(never)]
     fn foreign_word(&mut self, word: &str) {
         let chars = word.chars().count();
+        if !self.tokenizer.options.fold_case {
+            return self.word(word, chars);
+        }
         let mut folded = mem::take(&mut self.scratch.folded);
-        let word = if self.tokenizer.options.fold_case {
-            fold_into(word, &mut folded);
-            &folded
-        } else {
-            word
-        };
-        self.kept(word, chars).into_iter().for_each(|word| self.stemmed(word));
+        fold_into(word, &mut folded);
+        self.word(&folded, chars);
         self.scratch.folded = folded;
     }
 
-    /// What is left of a folded word of so many characters: of one that is too long its length, of others nothing or
-    /// all.
-    #[inline(always)]
-    fn kept<'w>(&self, word: &'w str, chars: usize) -> Option<&'w str> {
+    /// A folded word of so many characters. Of one that is too long, what is left is its length.
+    #[inline(never)]
+    fn word(&mut self, word: &str, chars: usize) {
         let options = &self.tokenizer.options;
         if chars > usize::from(options.max_chars) {
-            return Some(LONG[(chars / 10).min(LONG.len() - 1)]);
-        }
-        (chars >= usize::from(options.min_chars) && !self.is_stop_word(word)).then_some(word)
-    }
-
-    #[inline(never)]
-    fn stemmed(&mut self, word: &str) {
-        match self.tokenizer.options.stemmer {
-            None => self.emit_now(word),
-            Some(_) if word.starts_with('~') => self.emit_now(word),
-            Some(language) => {
-                self.flush();
-                (self.emit)(&[self.scratch.stems.stem(language, word)]);
+            self.batches.push_other(LONG[(chars / 10).min(LONG.len() - 1)]);
+        } else if chars >= usize::from(options.min_chars) && !self.is_stop_word(word) {
+            match options.stemmer {
+                None => self.batches.push_other(word),
+                Some(language) => self.batches.push_other(self.scratch.stems.stem(language, word)),
             }
-        }
-    }
-
-    /// Emits a word that does not live as long as the text.
-    fn emit_now(&mut self, word: &str) {
-        self.flush();
-        (self.emit)(&[word]);
-    }
-
-    #[inline(never)]
-    fn flush(&mut self) {
-        if self.n > 0 {
-            (self.emit)(&self.batch[..self.n]);
-            self.n = 0;
         }
     }
 

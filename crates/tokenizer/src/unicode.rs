@@ -60,29 +60,34 @@ fn next_cut(bytes: &[u8], from: usize) -> usize {
 
 /// Calls `emit` with the words of an ASCII stretch.
 fn ascii_words<'t>(text: &'t str, stretch: Range<usize>, emit: &mut impl FnMut(Span<'t>)) {
-    let start = stretch.start;
+    let offset = stretch.start;
     let stretch = &text[stretch];
-    let bytes = stretch.as_bytes();
-    let mut give = |word: Range<usize>| {
-        let span = Span { start: start + word.start, text: &stretch[word], is_ascii: true };
+    for_each_ascii_word(stretch.as_bytes(), |start, end| {
+        emit(Span { start: offset + start, text: &stretch[start..end], is_ascii: true });
+    });
+}
+
+/// Calls `emit` with where every word of an ASCII text begins and ends.
+#[inline(always)]
+pub(crate) fn for_each_ascii_word(bytes: &[u8], mut emit: impl FnMut(usize, usize)) {
+    let mut give = |start: usize, end: usize| {
         // A core byte that is not `_` is a letter or a digit; words of `_` alone do not count.
-        if !span.text.starts_with('_') || span.text.contains(|c| c != '_') {
-            emit(span);
+        if bytes[start] != b'_' || bytes[start..end].iter().any(|byte| *byte != b'_') {
+            emit(start, end);
         }
     };
-    let mut word = 0..0;
+    let (mut start, mut end) = (0, 0);
     for_each_run(bytes, is_core, |from, to| {
-        if word.end + 1 == from && joins(bytes, word.end) {
-            word.end = to;
-            return;
+        if end + 1 != from || !joins(bytes, end) {
+            if start < end {
+                give(start, end);
+            }
+            start = from;
         }
-        if !word.is_empty() {
-            give(word.clone());
-        }
-        word = from..to;
+        end = to;
     });
-    if !word.is_empty() {
-        give(word);
+    if start < end {
+        give(start, end);
     }
 }
 

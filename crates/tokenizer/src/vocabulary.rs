@@ -2,8 +2,9 @@
 
 use std::hint::black_box;
 
+use crate::batch::Batch;
 use crate::error::VocabularyFull;
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{fingerprint, of_bytes};
 use crate::table::{Slot, Table};
 use crate::tally::{Tally, TermCount};
 
@@ -113,7 +114,7 @@ impl Vocabulary {
     ///
     /// # Errors
     /// The term is new and the vocabulary holds 2^32 - 1 terms.
-    #[inline(always)]
+    #[inline]
     pub fn count(&mut self, term: &str) -> Result<u32, VocabularyFull> {
         self.count_fingerprinted(fingerprint(term), term)
     }
@@ -122,34 +123,42 @@ impl Vocabulary {
     ///
     /// # Errors
     /// As [`count`](Self::count).
-    #[inline(always)]
+    #[inline]
     pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
-        if let Some(slot) = self.ids.slot(fingerprint) {
-            return Ok(self.document.count(slot));
+        match self.ids.slot(self.ids.bucket(fingerprint), fingerprint) {
+            Some(slot) => Ok(self.document.count(slot)),
+            None => self.push_and_count(fingerprint, term),
         }
-        self.push_and_count(fingerprint, term)
     }
 
-    /// Counts terms one after another; `each` is given the fingerprint and the place of each.
+    /// Counts the terms of a batch; `each` is given the fingerprint and the place of each.
     ///
     /// # Errors
     /// As [`count`](Self::count); those before it are counted.
     #[inline]
-    pub fn count_all(
+    pub fn count_batch(
         &mut self,
-        terms: &[&str],
+        batch: Batch<'_>,
         mut each: impl FnMut(u64, u32),
     ) -> Result<(), VocabularyFull> {
-        for terms in terms.chunks(32) {
-            let mut fingerprints = [0; 32];
-            for (fingerprint, term) in fingerprints.iter_mut().zip(terms) {
-                *fingerprint = crate::fingerprint(term);
+        for spans in batch.spans.chunks(Batch::MOST) {
+            let mut found = [(0, 0); Batch::MOST];
+            let mut touched = 0;
+            for (found, (start, end)) in found.iter_mut().zip(spans) {
+                let fingerprint = of_bytes(&batch.text.as_bytes()[*start..*end]);
+                let bucket = self.ids.bucket(fingerprint);
+                *found = (fingerprint, bucket);
+                // all buckets on their way from memory before the first is needed
+                touched ^= self.ids.touch(bucket);
             }
-            // all places on their way from memory before the first is needed
-            let places = fingerprints[..terms.len()].iter().map(|it| self.ids.touch(*it));
-            black_box(places.fold(0, |all, place| all ^ place));
-            for (fingerprint, term) in fingerprints.iter().zip(terms) {
-                each(*fingerprint, self.count_fingerprinted(*fingerprint, term)?);
+            black_box(touched);
+            for ((fingerprint, bucket), (start, end)) in found.iter().zip(spans) {
+                let place = match self.ids.slot(*bucket, *fingerprint) {
+                    Some(slot) => self.document.count(slot),
+                    // a new term can move all buckets: it is looked for anew
+                    None => self.count_fingerprinted(*fingerprint, &batch.text[*start..*end])?,
+                };
+                each(*fingerprint, place);
             }
         }
         Ok(())
@@ -161,7 +170,8 @@ impl Vocabulary {
         let number = self.push(fingerprint, term)?;
         let mut slot = Slot { fingerprint, number, seen: Tally::NEVER };
         let place = self.document.count(&mut slot);
-        self.ids.slot(fingerprint).into_iter().for_each(|known| *known = slot);
+        let bucket = self.ids.bucket(fingerprint);
+        self.ids.slot(bucket, fingerprint).into_iter().for_each(|known| *known = slot);
         Ok(place)
     }
 

@@ -50,6 +50,15 @@ impl WordRule {
         }
     }
 
+    /// Calls `emit` with where every word of an ASCII text begins and ends.
+    #[inline(always)]
+    pub(crate) fn for_each_ascii_word(self, bytes: &[u8], mut emit: impl FnMut(usize, usize)) {
+        match self {
+            WordRule::Unicode => unicode::for_each_ascii_word(bytes, &mut emit),
+            WordRule::Mail => mail::for_each_trimmed_run(bytes, &mut emit),
+        }
+    }
+
     /// The rule's name.
     pub fn name(self) -> &'static str {
         match self {
