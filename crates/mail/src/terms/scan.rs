@@ -1,6 +1,6 @@
 //! Finding hosts, addresses and shapes in text, each in one pass.
 use memchr::memchr_iter;
-use std::iter;
+use std::{iter, mem};
 
 /// Characters of the longest shape.
 const LONGEST_SHAPE: usize = 40;
@@ -40,37 +40,55 @@ pub(super) fn cut(text: &str, length: usize) -> &str {
 
 /// The ends of a host name of `least` to `most` labels, the shortest first.
 pub(super) fn suffixes(host: &str, least: usize, most: usize) -> impl Iterator<Item = &str> {
-    let starts = host.rmatch_indices('.').map(|(dot, _)| dot + 1).chain([0]);
+    let starts = dots(host).rev().map(|dot| dot + 1).chain([0]);
     starts.take(most).skip(least - 1).map(move |start| &host[start..])
 }
 
 /// The networks an address in version 4 lies in, by its first two and three numbers, and the address itself.
 pub(super) fn networks(ip: &str) -> impl Iterator<Item = &str> {
-    ip.match_indices('.').skip(1).map(|(dot, _)| &ip[..dot]).chain([ip])
+    dots(ip).skip(1).map(|dot| &ip[..dot]).chain([ip])
+}
+
+fn dots(text: &str) -> impl DoubleEndedIterator<Item = usize> {
+    text.bytes().enumerate().filter(|(_, byte)| *byte == b'.').map(|(at, _)| at)
+}
+
+/// The maximal runs of such characters that have dots, which are such characters too.
+fn dotted_runs(text: &str, is_member: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
+    let mut done = 0;
+    memchr_iter(b'.', text.as_bytes()).filter_map(move |dot| {
+        let start = done + text.get(done..dot)?.trim_end_matches(&is_member).len();
+        done = text.len() - text[dot..].trim_start_matches(&is_member).len();
+        Some(&text[start..done])
+    })
 }
 
 /// Host names: two labels or more, the last one of letters.
 pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
-    runs(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
-        .flat_map(|run| run.split(".."))
+    dotted_runs(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+        .flat_map(|run| {
+            let mut last = ' ';
+            run.split(move |c| mem::replace(&mut last, c) == '.' && c == '.')
+        })
         .filter_map(|run| host(run.trim_matches(['.', '-'])))
 }
 
 /// The longest host name that a run begins with.
 fn host(run: &str) -> Option<&str> {
-    let mut host = run;
-    while let Some((rest, last)) = host.rsplit_once('.') {
-        if last.len() >= 2 && last.bytes().all(|c| c.is_ascii_alphabetic()) {
-            return Some(host);
+    let mut end = run.len();
+    for dot in dots(run).rev() {
+        let last = &run.as_bytes()[dot + 1..end];
+        if last.len() >= 2 && last.iter().all(u8::is_ascii_alphabetic) {
+            return Some(&run[..end]);
         }
-        host = rest;
+        end = dot;
     }
     None
 }
 
 /// Internet addresses in version 4.
 pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
-    runs(text, |c| c.is_alphanumeric() || matches!(c, '.' | '_')).flat_map(|run| {
+    dotted_runs(text, |c| c.is_alphanumeric() || matches!(c, '.' | '_')).flat_map(|run| {
         let mut rest = run;
         iter::from_fn(move || {
             loop {
@@ -79,7 +97,7 @@ pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
                     rest = after;
                     return Some(ip);
                 }
-                rest = rest.split_once('.')?.1;
+                rest = &rest[dots(rest).next()? + 1..];
             }
         })
     })
@@ -92,11 +110,11 @@ pub(super) fn is_ip(host: &str) -> bool {
 
 /// The length of the four numbers of up to three digits that a run begins with.
 fn ip_length(run: &str) -> Option<usize> {
-    let mut labels = run.split('.');
+    let mut labels = run.as_bytes().split(|byte| *byte == b'.');
     let mut length = 3;
     for _ in 0..4 {
         let label = labels.next()?;
-        if !(1..=3).contains(&label.len()) || !label.bytes().all(|c| c.is_ascii_digit()) {
+        if !(1..=3).contains(&label.len()) || !label.iter().all(u8::is_ascii_digit) {
             return None;
         }
         length += label.len();
