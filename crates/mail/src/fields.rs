@@ -1,6 +1,7 @@
 //! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
 use crate::charset::decode_text;
-use memchr::memchr;
+use memchr::{memchr, memchr2, memchr2_iter};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// One field as it stands in the message, folded and undecoded.
@@ -14,17 +15,32 @@ pub(crate) struct Field<'a> {
     pub(crate) range: Range<usize>,
 }
 
-impl Field<'_> {
+impl<'a> Field<'a> {
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
     /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
-    pub(crate) fn unfolded(&self) -> String {
-        let mut text = decode_text(self.value, None).into_owned();
-        text.retain(|c| c != '\r' && c != '\n');
-        text.trim().to_owned()
+    pub(crate) fn unfolded(&self) -> Cow<'a, str> {
+        match decode_text(self.value, None) {
+            Cow::Borrowed(text) => on_one_line(text),
+            Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
+        }
     }
+}
+
+/// The text without line ends, and without white space around it.
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    if memchr2(b'\r', b'\n', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (mut line, mut done) = (String::with_capacity(text.len()), 0);
+    for end in memchr2_iter(b'\r', b'\n', text.as_bytes()).chain([text.len()]) {
+        line.push_str(&text[done..end]);
+        done = end + 1;
+    }
+    Cow::Owned(line)
 }
 
 /// The fields of a header block, which ends at the first line that belongs to no field.
@@ -101,7 +117,7 @@ mod tests {
     use super::*;
 
     fn read(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
-        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded())).collect();
+        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded().into_owned())).collect();
         (fields, Fields::new(raw).into_body())
     }
 

@@ -26,7 +26,7 @@ const NAMES: &[&str] = &[
     "x-uidl",
 ];
 
-/// What names removed begin with, in lower case.
+/// What names removed begin with, in lower case; all behind the same two characters.
 const PREFIXES: &[&str] = &[
     "x-amavis",
     "x-antispam",
@@ -61,7 +61,10 @@ const PREFIXES: &[&str] = &[
 /// ```
 pub fn is_ignored(name: &str) -> bool {
     NAMES.iter().any(|ignored| name.eq_ignore_ascii_case(ignored))
-        || PREFIXES.iter().any(|prefix| begins_with(name, prefix))
+        || name.as_bytes().get(2).is_some_and(|third| {
+            let is_alike = |prefix: &&&str| prefix.as_bytes()[2] == third.to_ascii_lowercase();
+            PREFIXES.iter().filter(is_alike).any(|prefix| begins_with(name, prefix))
+        })
 }
 
 /// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.
