@@ -47,33 +47,37 @@ fn content_type(value: &str, out: &mut Terms<'_>) {
 
 /// The names of the header fields, which one follows which, and how odd ones are written.
 fn header_names(names: &[&str], out: &mut Terms<'_>) {
-    let mut unique: Vec<_> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let lower = names.join("\n").to_ascii_lowercase();
+    let lower: Vec<_> = lower.lines().collect();
+    let mut unique = lower.clone();
     unique.sort_unstable();
     unique.dedup();
     unique.iter().for_each(|name| out.term(&["hn:", name]));
-    for pair in names.windows(2) {
-        out.lower(&["hseq:", pair[0], ">", pair[1]]);
+    for pair in lower.windows(2) {
+        out.term(&["hseq:", pair[0], ">", pair[1]]);
     }
-    for name in names.iter().filter(|name| is_standard(name) && !is_capitalised(name)) {
-        out.term(&["hcase:", name]);
+    for (name, lower) in names.iter().zip(lower) {
+        if is_standard(lower) && !is_capitalised(name) {
+            out.term(&["hcase:", name]);
+        }
     }
 }
 
 /// Whether nearly all mail has this field, so that its case tells the program that wrote it.
-fn is_standard(name: &str) -> bool {
-    const STANDARD: [&str; 10] = [
-        "from",
-        "to",
-        "cc",
-        "subject",
-        "date",
-        "received",
-        "message-id",
-        "content-type",
-        "content-transfer-encoding",
-        "mime-version",
-    ];
-    STANDARD.iter().any(|standard| name.eq_ignore_ascii_case(standard))
+fn is_standard(lower: &str) -> bool {
+    matches!(
+        lower,
+        "from"
+            | "to"
+            | "cc"
+            | "subject"
+            | "date"
+            | "received"
+            | "message-id"
+            | "content-type"
+            | "content-transfer-encoding"
+            | "mime-version"
+    )
 }
 
 /// Whether every word of the name has a capital letter first and no other.

@@ -29,7 +29,12 @@ pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
 /// text, and whether it is `mailto:`.
 fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let mut done = 0;
-    memchr2_iter(b':', b'.', text.as_bytes()).filter_map(move |at| {
+    let bytes = text.as_bytes();
+    let is_likely = |at: &usize| match (bytes[*at], at.checked_sub(1).map(|last| bytes[last] | 0x20)) {
+        (b'.', last) => last == Some(b'w'),
+        (_, last) => matches!(last, Some(b'p' | b's' | b'o')),
+    };
+    memchr2_iter(b':', b'.', bytes).filter(is_likely).filter_map(move |at| {
         let before = text.get(done..at)?;
         let after = &text[at + 1..];
         let (is_mail, start) = if text.as_bytes()[at] == b'.' {
