@@ -102,7 +102,7 @@ impl Message {
                 (out.emit)(Piece::EndOfStretch);
             });
         }
-        let names = self.headers().iter().map(|header| header.name.as_str());
+        let names = self.headers().map(|header| header.name);
         if content_only || !are_of_mail(names) {
             return;
         }

@@ -15,7 +15,7 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
     if let Some(value) = message.header("content-type") {
         content_type(value, out);
     }
-    let names = message.headers().iter().map(|header| header.name.as_str());
+    let names = message.headers().map(|header| header.name);
     header_names(&names.take(MOST_NAMES).collect::<Vec<_>>(), out);
 }
 

@@ -2,7 +2,7 @@
 use super::Terms;
 use super::scan::{cut, is_ip, networks, suffixes, words};
 use crate::parameters::percent_decode;
-use memchr::memchr2_iter;
+use memchr::{memchr, memchr2_iter};
 use std::borrow::Cow;
 use tamis_tokenizer::normalize;
 
@@ -16,11 +16,13 @@ const LONGEST_WORD: usize = 24;
 /// The links of a text, be it plain or the source of HTML, in attributes or not.
 pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
     let mut buffer = String::new();
-    for (is_mail, link) in links(text).take(MOST) {
-        let link = unescape(link);
-        let link = normalize(&link, &mut buffer);
-        let end = link.find(ends_link).unwrap_or(link.len());
-        let link = link[..end].trim_matches(['.', ',', ';', ':']);
+    for (is_mail, mut link) in links(text).take(MOST) {
+        let unescaped = unescape(link);
+        if !unescaped.is_ascii() || matches!(unescaped, Cow::Owned(_)) {
+            link = normalize(&unescaped, &mut buffer);
+            link = &link[..end_of_link(link)];
+        }
+        let link = link.trim_matches(['.', ',', ';', ':']);
         if is_mail { mail(link, out) } else { url(link, out) }
     }
 }
@@ -47,7 +49,7 @@ fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
             (true, at + 1)
         };
         let link = &text[start..];
-        let link = &link[..link.find(ends_link).unwrap_or(link.len())];
+        let link = &link[..end_of_link(link)];
         done = start + link.len();
         (!link.is_empty()).then_some((is_mail, link))
     })
@@ -60,6 +62,12 @@ fn word_before(text: &str, words: &[&str]) -> Option<usize> {
         end.eq_ignore_ascii_case(word.as_bytes()) && !start.last().is_some_and(u8::is_ascii_alphanumeric)
     };
     words.iter().find(is_before).map(|word| word.len())
+}
+
+fn end_of_link(text: &str) -> usize {
+    let ends = |byte: &u8| !byte.is_ascii() || ends_link(char::from(*byte));
+    let ascii = text.as_bytes().iter().position(ends).unwrap_or(text.len());
+    text[ascii..].find(ends_link).map_or(text.len(), |length| ascii + length)
 }
 
 fn ends_link(c: char) -> bool {
@@ -75,9 +83,11 @@ fn mail(link: &str, out: &mut Terms<'_>) {
 }
 
 fn url(link: &str, out: &mut Terms<'_>) {
-    let (authority, rest) = link.split_at(link.find(['/', '\\', '?', '#']).unwrap_or(link.len()));
-    let rest = rest.split('#').next().unwrap_or_default();
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let end_of =
+        |text: &str, is_end: fn(&u8) -> bool| text.as_bytes().iter().position(is_end).unwrap_or(text.len());
+    let (authority, rest) = link.split_at(end_of(link, |c| matches!(c, b'/' | b'\\' | b'?' | b'#')));
+    let rest = &rest[..end_of(rest, |c| *c == b'#')];
+    let (path, query) = rest.split_at(end_of(rest, |c| *c == b'?'));
     self::authority(authority, out);
     if link.contains('%') {
         out.term(&["url:pct"]);
@@ -138,11 +148,11 @@ fn keys(query: &str) -> impl Iterator<Item = &str> {
 ///
 /// Others stay: queries are full of names that look like one (`?a=1&copy=2`).
 fn unescape(text: &str) -> Cow<'_, str> {
-    let mut pieces = text.split('&');
-    let first = pieces.next().unwrap_or_default();
-    if first.len() == text.len() {
+    if memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
+    let mut pieces = text.split('&');
+    let first = pieces.next().unwrap_or_default();
     let mut plain = first.to_owned();
     for piece in pieces {
         match piece.split_once(';').and_then(|(name, rest)| Some((reference(name)?, rest))) {
