@@ -85,7 +85,7 @@ impl Message {
     /// assert!(terms.contains(&"url:h:example.org".to_owned()));
     /// ```
     pub fn for_each_piece(&self, content_only: bool, stretch: usize, mut emit: impl FnMut(Piece<'_>)) {
-        let mut out = Terms { emit: &mut emit, term: String::new(), scope: Scope::Message };
+        let mut out = Terms { emit: &mut emit, term: String::with_capacity(LONGEST), scope: Scope::Message };
         for subject in self.values("subject") {
             out.words("s:", subject);
         }

@@ -53,11 +53,19 @@ fn dots(text: &str) -> impl DoubleEndedIterator<Item = usize> {
     text.bytes().enumerate().filter(|(_, byte)| *byte == b'.').map(|(at, _)| at)
 }
 
-/// The maximal runs of such characters that have dots, which are such characters too.
-fn dotted_runs(text: &str, is_member: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
-    let mut done = 0;
-    memchr_iter(b'.', text.as_bytes()).filter_map(move |dot| {
-        let start = done + text.get(done..dot)?.trim_end_matches(&is_member).len();
+/// The maximal runs of such characters, which dots are, that have a dot between two such bytes.
+fn dotted_runs(
+    text: &str,
+    is_between: impl Fn(u8, u8) -> bool,
+    is_member: impl Fn(char) -> bool,
+) -> impl Iterator<Item = &str> {
+    let (bytes, mut done) = (text.as_bytes(), 0);
+    memchr_iter(b'.', bytes).filter_map(move |dot| {
+        let start = dot.checked_sub(1).filter(|before| *before >= done)?;
+        if !is_between(bytes[start], *bytes.get(dot + 1)?) {
+            return None;
+        }
+        let start = done + text[done..dot].trim_end_matches(&is_member).len();
         done = text.len() - text[dot..].trim_start_matches(&is_member).len();
         Some(&text[start..done])
     })
@@ -65,7 +73,8 @@ fn dotted_runs(text: &str, is_member: impl Fn(char) -> bool) -> impl Iterator<It
 
 /// Host names: two labels or more, the last one of letters.
 pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
-    dotted_runs(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
+    let in_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    dotted_runs(text, |_, after| after.is_ascii_alphabetic(), in_host)
         .flat_map(|run| {
             let mut last = ' ';
             run.split(move |c| mem::replace(&mut last, c) == '.' && c == '.')
@@ -88,7 +97,9 @@ fn host(run: &str) -> Option<&str> {
 
 /// Internet addresses in version 4.
 pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
-    dotted_runs(text, |c| c.is_alphanumeric() || matches!(c, '.' | '_')).flat_map(|run| {
+    let is_between = |before: u8, after: u8| before.is_ascii_digit() && after.is_ascii_digit();
+    let in_number = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
+    dotted_runs(text, is_between, in_number).flat_map(|run| {
         let mut rest = run;
         iter::from_fn(move || {
             loop {
