@@ -4,7 +4,7 @@
 //! they poison a filter: `Status` in one's own mailbox of ham says "ham" of every mail that has been read.
 //! They are removed before names, order and counts of fields are taken.
 
-/// Names removed, in lower case.
+/// Names removed, in lower case; all have a third character.
 const NAMES: &[&str] = &[
     "content-length",
     "delivered-to",
@@ -26,7 +26,7 @@ const NAMES: &[&str] = &[
     "x-uidl",
 ];
 
-/// What names removed begin with, in lower case; all behind the same two characters.
+/// What names removed begin with, in lower case; three characters or more.
 const PREFIXES: &[&str] = &[
     "x-amavis",
     "x-antispam",
@@ -60,11 +60,11 @@ const PREFIXES: &[&str] = &[
 /// assert!(!is_ignored("Received") && !is_ignored("Authentication-Results"));
 /// ```
 pub fn is_ignored(name: &str) -> bool {
-    NAMES.iter().any(|ignored| name.eq_ignore_ascii_case(ignored))
-        || name.as_bytes().get(2).is_some_and(|third| {
-            let is_alike = |prefix: &&&str| prefix.as_bytes()[2] == third.to_ascii_lowercase();
-            PREFIXES.iter().filter(is_alike).any(|prefix| begins_with(name, prefix))
-        })
+    name.as_bytes().get(2).is_some_and(|third| {
+        let is_alike = |ignored: &&&str| ignored.as_bytes()[2] == third.to_ascii_lowercase();
+        NAMES.iter().filter(is_alike).any(|ignored| name.eq_ignore_ascii_case(ignored))
+            || PREFIXES.iter().filter(is_alike).any(|prefix| begins_with(name, prefix))
+    })
 }
 
 /// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.

@@ -23,14 +23,26 @@ pub(super) fn push_shape(text: &str, out: &mut String) {
     out.extend(shape.take(LONGEST_SHAPE));
 }
 
-/// The maximal runs of such characters.
-pub(super) fn runs(text: &str, is_member: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
-    text.split(move |c| !is_member(c)).filter(|run| !run.is_empty())
+/// How many bytes of such characters a text begins with.
+pub(super) fn prefix(text: &str, is_member: impl Fn(char) -> bool) -> usize {
+    // ASCII is not decoded
+    let ends = |byte: u8| !byte.is_ascii() || !is_member(char::from(byte));
+    let ascii = text.bytes().position(ends).unwrap_or(text.len());
+    match text.as_bytes().get(ascii) {
+        Some(byte) if !byte.is_ascii() => text.len() - text[ascii..].trim_start_matches(&is_member).len(),
+        _ => ascii,
+    }
 }
 
 /// The maximal runs of letters and digits.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    runs(text, char::is_alphanumeric)
+    let mut rest = text;
+    iter::from_fn(move || {
+        rest = &rest[prefix(rest, |c| !c.is_alphanumeric())..];
+        let (word, after) = rest.split_at(prefix(rest, char::is_alphanumeric));
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 /// The first `length` characters.
@@ -66,7 +78,7 @@ fn dotted_runs(
             return None;
         }
         let start = done + text[done..dot].trim_end_matches(&is_member).len();
-        done = text.len() - text[dot..].trim_start_matches(&is_member).len();
+        done = dot + prefix(&text[dot..], &is_member);
         Some(&text[start..done])
     })
 }
@@ -141,7 +153,7 @@ pub(super) fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     memchr_iter(b'@', text.as_bytes()).filter_map(move |at| {
         let (before, after) = (&text[done..at], &text[at + 1..]);
         let start = done + before.trim_end_matches(in_local).len();
-        let end = at + 1 + after.find(|c| !in_domain(c)).unwrap_or(after.len());
+        let end = at + 1 + prefix(after, in_domain);
         let address = text[start..end].trim_end_matches(['.', '-']);
         let domain = address.get(at + 1 - start..)?.trim_start_matches(['.', '-']);
         if start == at || domain.is_empty() {

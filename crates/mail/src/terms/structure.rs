@@ -3,6 +3,7 @@ use super::Terms;
 use super::scan::cut;
 use crate::message::{Message, Part};
 use crate::parameters::Parameters;
+use std::mem;
 
 /// From so many parts on, more make no difference.
 const MANY_PARTS: usize = 8;
@@ -47,8 +48,12 @@ fn content_type(value: &str, out: &mut Terms<'_>) {
 
 /// The names of the header fields, which one follows which, and how odd ones are written.
 fn header_names(names: &[&str], out: &mut Terms<'_>) {
-    let lower = names.join("\n").to_ascii_lowercase();
-    let lower: Vec<_> = lower.lines().collect();
+    let (text, mut done) = (names.concat().to_ascii_lowercase(), 0);
+    let lower = names.iter().map(|name| {
+        done += name.len();
+        &text[done - name.len()..done]
+    });
+    let lower: Vec<_> = lower.collect();
     let mut unique = lower.clone();
     unique.sort_unstable();
     unique.dedup();
@@ -82,10 +87,10 @@ fn is_standard(lower: &str) -> bool {
 
 /// Whether every word of the name has a capital letter first and no other.
 fn is_capitalised(name: &str) -> bool {
-    name.split('-').all(|word| {
-        let mut letters = word.chars();
-        letters.next().is_none_or(|first| !first.is_ascii_lowercase())
-            && !letters.as_str().contains(|c: char| c.is_ascii_uppercase())
+    let mut last = b'-';
+    name.bytes().all(|c| match mem::replace(&mut last, c) {
+        b'-' => !c.is_ascii_lowercase(),
+        _ => !c.is_ascii_uppercase(),
     })
 }
 

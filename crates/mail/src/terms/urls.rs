@@ -1,6 +1,6 @@
 //! Where a text leads.
 use super::Terms;
-use super::scan::{cut, is_ip, networks, suffixes, words};
+use super::scan::{cut, is_ip, networks, prefix, suffixes, words};
 use crate::parameters::percent_decode;
 use memchr::{memchr, memchr2_iter};
 use std::borrow::Cow;
@@ -65,9 +65,7 @@ fn word_before(text: &str, words: &[&str]) -> Option<usize> {
 }
 
 fn end_of_link(text: &str) -> usize {
-    let ends = |byte: &u8| !byte.is_ascii() || ends_link(char::from(*byte));
-    let ascii = text.as_bytes().iter().position(ends).unwrap_or(text.len());
-    text[ascii..].find(ends_link).map_or(text.len(), |length| ascii + length)
+    prefix(text, |c| !ends_link(c))
 }
 
 fn ends_link(c: char) -> bool {
@@ -83,11 +81,9 @@ fn mail(link: &str, out: &mut Terms<'_>) {
 }
 
 fn url(link: &str, out: &mut Terms<'_>) {
-    let end_of =
-        |text: &str, is_end: fn(&u8) -> bool| text.as_bytes().iter().position(is_end).unwrap_or(text.len());
-    let (authority, rest) = link.split_at(end_of(link, |c| matches!(c, b'/' | b'\\' | b'?' | b'#')));
-    let rest = &rest[..end_of(rest, |c| *c == b'#')];
-    let (path, query) = rest.split_at(end_of(rest, |c| *c == b'?'));
+    let (authority, rest) = link.split_at(prefix(link, |c| !matches!(c, '/' | '\\' | '?' | '#')));
+    let rest = &rest[..prefix(rest, |c| c != '#')];
+    let (path, query) = rest.split_at(prefix(rest, |c| c != '?'));
     self::authority(authority, out);
     if link.contains('%') {
         out.term(&["url:pct"]);
