@@ -1,6 +1,6 @@
 //! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
 use crate::charset::decode_text;
-use memchr::{memchr, memchr2, memchr2_iter};
+use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -32,14 +32,15 @@ impl<'a> Field<'a> {
 /// The text without line ends, and without white space around it.
 fn on_one_line(text: &str) -> Cow<'_, str> {
     let text = text.trim();
-    if memchr2(b'\r', b'\n', text.as_bytes()).is_none() {
-        return Cow::Borrowed(text);
+    let Some(first) = memchr2(b'\r', b'\n', text.as_bytes()) else { return Cow::Borrowed(text) };
+    let (mut line, mut rest) = (String::with_capacity(text.len()), text);
+    let mut end = Some(first);
+    while let Some(at) = end {
+        line.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        end = memchr2(b'\r', b'\n', rest.as_bytes());
     }
-    let (mut line, mut done) = (String::with_capacity(text.len()), 0);
-    for end in memchr2_iter(b'\r', b'\n', text.as_bytes()).chain([text.len()]) {
-        line.push_str(&text[done..end]);
-        done = end + 1;
-    }
+    line.push_str(rest);
     Cow::Owned(line)
 }
 

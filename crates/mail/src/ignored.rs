@@ -60,11 +60,10 @@ const PREFIXES: &[&str] = &[
 /// assert!(!is_ignored("Received") && !is_ignored("Authentication-Results"));
 /// ```
 pub fn is_ignored(name: &str) -> bool {
-    name.as_bytes().get(2).is_some_and(|third| {
-        let is_alike = |ignored: &&&str| ignored.as_bytes()[2] == third.to_ascii_lowercase();
-        NAMES.iter().filter(is_alike).any(|ignored| name.eq_ignore_ascii_case(ignored))
-            || PREFIXES.iter().filter(is_alike).any(|prefix| begins_with(name, prefix))
-    })
+    let third = name.as_bytes().get(2).map(u8::to_ascii_lowercase);
+    let is_alike = |ignored: &&&str| ignored.as_bytes().get(2).copied() == third;
+    NAMES.iter().filter(is_alike).any(|ignored| name.eq_ignore_ascii_case(ignored))
+        || PREFIXES.iter().filter(is_alike).any(|prefix| begins_with(name, prefix))
 }
 
 /// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.

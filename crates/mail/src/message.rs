@@ -92,7 +92,7 @@ impl Message {
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
         let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
-        let (mut header_text, mut header_ends) = (String::new(), Vec::new());
+        let (mut header_text, mut header_ends) = (String::with_capacity(2_000), Vec::with_capacity(30));
         let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
                 header_text.push_str(field.name);

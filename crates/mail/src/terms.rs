@@ -205,7 +205,8 @@ impl Terms<'_> {
         self.term.clear();
         for string in strings {
             let room = LONGEST - self.term.len();
-            self.term.push_str(&string[..string.floor_char_boundary(room)]);
+            let fits = string.len() <= room;
+            self.term.push_str(if fits { string } else { &string[..string.floor_char_boundary(room)] });
         }
     }
 
