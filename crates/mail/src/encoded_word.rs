@@ -1,6 +1,7 @@
 //! Encoded words in header values (RFC 2047), wherever they stand.
 use crate::charset::decode_text;
 use crate::transfer::{base64, quoted_printable};
+use memchr::memchr_iter;
 use std::borrow::Cow;
 
 /// A value with its encoded words decoded, and white space between two of them removed (section 6.2).
@@ -8,7 +9,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut run: Option<Run<'_>> = None;
     let mut rest = value;
-    while let Some(at) = rest.find("=?") {
+    while let Some(at) = find(*b"=?", rest) {
         let (gap, candidate) = rest.split_at(at);
         let Some(start) = Start::read(candidate) else {
             end_run(&mut run, &mut out);
@@ -17,7 +18,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
             continue;
         };
         // no end after this start is no end after any later one: searching again would be quadratic
-        let Some(length) = candidate[start.length..].find("?=") else { break };
+        let Some(length) = find(*b"?=", &candidate[start.length..]) else { break };
         let (text, tail) = candidate[start.length..].split_at(length);
         if run.is_none() || !gap.trim().is_empty() {
             end_run(&mut run, &mut out);
@@ -35,6 +36,11 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
     end_run(&mut run, &mut out);
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// Where two characters stand, the first of which is rare.
+fn find([first, second]: [u8; 2], text: &str) -> Option<usize> {
+    memchr_iter(first, text.as_bytes()).find(|at| text.as_bytes().get(at + 1) == Some(&second))
 }
 
 /// Adjacent words of one charset: decoded together, for some mailers split characters between words.

@@ -1,6 +1,7 @@
 //! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
 use crate::charset::decode_text;
-use memchr::memchr;
+use memchr::{memchr, memchr2};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// One field as it stands in the message, folded and undecoded.
@@ -14,17 +15,33 @@ pub(crate) struct Field<'a> {
     pub(crate) range: Range<usize>,
 }
 
-impl Field<'_> {
+impl<'a> Field<'a> {
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
     /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
-    pub(crate) fn unfolded(&self) -> String {
-        let mut text = decode_text(self.value, None).into_owned();
-        text.retain(|c| c != '\r' && c != '\n');
-        text.trim().to_owned()
+    pub(crate) fn unfolded(&self) -> Cow<'a, str> {
+        match decode_text(self.value, None) {
+            Cow::Borrowed(text) => on_one_line(text),
+            Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
+        }
     }
+}
+
+/// The text without line ends, and without white space around it.
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    let Some(first) = memchr2(b'\r', b'\n', text.as_bytes()) else { return Cow::Borrowed(text) };
+    let (mut line, mut rest) = (String::with_capacity(text.len()), text);
+    let mut end = Some(first);
+    while let Some(at) = end {
+        line.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        end = memchr2(b'\r', b'\n', rest.as_bytes());
+    }
+    line.push_str(rest);
+    Cow::Owned(line)
 }
 
 /// The fields of a header block, which ends at the first line that belongs to no field.
@@ -101,7 +118,7 @@ mod tests {
     use super::*;
 
     fn read(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
-        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded())).collect();
+        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded().into_owned())).collect();
         (fields, Fields::new(raw).into_body())
     }
 

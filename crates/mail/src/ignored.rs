@@ -5,11 +5,10 @@
 //! They are removed before names, order and counts of fields are taken.
 
 /// Names removed, in lower case.
-const NAMES: &[&str] = &[
-    "content-length",
-    "delivered-to",
-    "lines",
-    "status",
+const NAMES: &[&str] = &["content-length", "delivered-to", "lines", "status"];
+
+/// Names removed that begin with `x-`, in lower case.
+const X_NAMES: &[&str] = &[
     "x-delivered-to",
     "x-envelope-to",
     "x-folder",
@@ -26,8 +25,8 @@ const NAMES: &[&str] = &[
     "x-uidl",
 ];
 
-/// What names removed begin with, in lower case.
-const PREFIXES: &[&str] = &[
+/// What names removed begin with, in lower case; all with `x-`.
+const X_PREFIXES: &[&str] = &[
     "x-amavis",
     "x-antispam",
     "x-barracuda-",
@@ -60,8 +59,11 @@ const PREFIXES: &[&str] = &[
 /// assert!(!is_ignored("Received") && !is_ignored("Authentication-Results"));
 /// ```
 pub fn is_ignored(name: &str) -> bool {
-    NAMES.iter().any(|ignored| name.eq_ignore_ascii_case(ignored))
-        || PREFIXES.iter().any(|prefix| begins_with(name, prefix))
+    let is_one_of = |names: &[&str]| names.iter().any(|ignored| name.eq_ignore_ascii_case(ignored));
+    if !begins_with(name, "x-") {
+        return is_one_of(NAMES);
+    }
+    is_one_of(X_NAMES) || X_PREFIXES.iter().any(|prefix| begins_with(name, prefix))
 }
 
 /// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.
@@ -73,7 +75,8 @@ pub(crate) fn matches_any(name: &str, patterns: &[String]) -> bool {
 }
 
 fn begins_with(name: &str, prefix: &str) -> bool {
-    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    let start = name.as_bytes().get(..prefix.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
 }
 
 #[cfg(test)]
@@ -94,6 +97,8 @@ mod tests {
 
     #[test]
     fn names_and_prefixes() {
+        assert!(X_NAMES.iter().chain(X_PREFIXES).all(|name| name.starts_with("x-") && is_ignored(name)));
+        assert!(NAMES.iter().all(|name| !name.starts_with("x-") && is_ignored(name)));
         for name in ["Status", "LINES", "X-SpamProbe", "X-Spamd-Bar", "x-mozilla-status2", "X-Bogosity"] {
             assert!(is_ignored(name), "{name}");
         }

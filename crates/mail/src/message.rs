@@ -1,6 +1,5 @@
 //! A message as the rest of tamis sees it.
 use crate::encoded_word::decode_words;
-use crate::fields::Fields;
 use crate::html::html_to_text;
 use crate::ignored::{is_ignored, matches_any};
 use crate::limits::{Limits, LimitsHit};
@@ -23,18 +22,21 @@ use std::borrow::Cow;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    headers: Vec<Header>,
+    /// The names and values of the header fields, one behind the other.
+    header_text: String,
+    /// Where in it each name and each value ends.
+    header_ends: Vec<(usize, usize)>,
     parts: Vec<Part>,
     limits_hit: LimitsHit,
 }
 
 /// A header field of a message.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Header {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header<'m> {
     /// The name as written, without the colon.
-    pub name: String,
+    pub name: &'m str,
     /// The value on one line, with encoded words decoded (RFC 2047), wherever they stand in it.
-    pub value: String,
+    pub value: &'m str,
 }
 
 /// A MIME part of a message. A message that is no multipart is one part.
@@ -90,21 +92,26 @@ impl Message {
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
         let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
-        let headers = Fields::new(raw)
-            .take(limits.headers)
-            .filter(|field| !is_ignored(field.name) && !matches_any(field.name, extra_ignored))
-            .map(|field| Header {
-                name: field.name.to_owned(),
-                value: decode_words(&field.unfolded()).into_owned(),
-            })
-            .collect();
-        let (parts, limits_hit) = mime::read_parts(raw, limits, hit);
-        Message { headers, parts, limits_hit }
+        let (mut header_text, mut header_ends) = (String::with_capacity(2_000), Vec::with_capacity(30));
+        let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {
+            if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
+                header_text.push_str(field.name);
+                let end_of_name = header_text.len();
+                header_text.push_str(&decode_words(&field.unfolded()));
+                header_ends.push((end_of_name, header_text.len()));
+            }
+        });
+        Message { header_text, header_ends, parts, limits_hit }
     }
 
     /// The header fields in order, without those that [`ignored`](crate::ignored) lists.
-    pub fn headers(&self) -> &[Header] {
-        &self.headers
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = Header<'_>> {
+        let mut start = 0;
+        self.header_ends.iter().map(move |&(end_of_name, end)| {
+            let (name, value) = self.header_text[start..end].split_at(end_of_name - start);
+            start = end;
+            Header { name, value }
+        })
     }
 
     /// The value of the first field of this name, in any case.
@@ -114,7 +121,7 @@ impl Message {
 
     /// The values of all fields of this name.
     pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.headers.iter().filter(move |h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value.as_str())
+        self.headers().filter(move |h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value)
     }
 
     /// The decoded subject, empty if there is none.
@@ -143,8 +150,8 @@ impl Message {
     /// Fields are the lower-cased names of the header fields, in their order, one call each; then the
     /// body, whose field is empty, one call a part.
     pub fn for_each_field(&self, mut emit: impl FnMut(&str, &str)) {
-        for header in &self.headers {
-            emit(&header.name.to_ascii_lowercase(), &header.value);
+        for header in self.headers() {
+            emit(&header.name.to_ascii_lowercase(), header.value);
         }
         for text in self.texts() {
             emit("", &text);

@@ -16,8 +16,13 @@ const DEEPEST: usize = 32;
 /// stack.
 const MOST_NESTED: usize = 256;
 
-/// The parts of a message and which limits cut something off it.
-pub(crate) fn read_parts(raw: &[u8], limits: &Limits, hit: LimitsHit) -> (Vec<Part>, LimitsHit) {
+/// The parts of a message and which limits cut something off it. Shows the fields of its header to `see`.
+pub(crate) fn read_parts(
+    raw: &[u8],
+    limits: &Limits,
+    hit: LimitsHit,
+    see: &mut dyn FnMut(&Field<'_>),
+) -> (Vec<Part>, LimitsHit) {
     let mut reader = Reader {
         limits,
         hit,
@@ -25,7 +30,7 @@ pub(crate) fn read_parts(raw: &[u8], limits: &Limits, hit: LimitsHit) -> (Vec<Pa
         text_left: limits.text,
         messages_left: limits.nested_messages.min(MOST_NESTED),
     };
-    reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 });
+    reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
     (reader.parts, reader.hit)
 }
 
@@ -47,13 +52,14 @@ struct Reader<'l> {
 impl Reader<'_> {
     /// Reads one part, header and body, and the parts within it. Invariant: every call that goes deeper
     /// uses up a multipart level or a nested message, so recursion is bounded by `DEEPEST` + the limit.
-    fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth) {
+    fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth, see: &mut dyn FnMut(&Field<'_>)) {
+        let mut fields = Fields::new(raw);
+        let (mut part, boundary) =
+            declared(fields.by_ref().take(self.limits.headers).inspect(see), default_type);
         if self.parts.len() >= self.limits.parts {
             self.hit.parts = true;
             return;
         }
-        let mut fields = Fields::new(raw);
-        let (mut part, boundary) = declared(fields.by_ref().take(self.limits.headers), default_type);
         part.depth = depth.parts;
         self.hit.headers |= fields.next().is_some();
         let body = fields.into_body();
@@ -79,6 +85,7 @@ impl Reader<'_> {
                 section,
                 default_type,
                 Depth { parts: depth.parts + 1, multiparts: depth.multiparts + 1 },
+                &mut |_| (),
             );
             if self.hit.parts {
                 break;
@@ -97,7 +104,7 @@ impl Reader<'_> {
         let subject = Fields::new(&body).take(self.limits.headers).find(|field| field.is("subject"));
         part.text = subject.map(|field| self.keep(&decode_words(&field.unfolded())));
         self.parts.push(part);
-        self.entity(&body, "text/plain", Depth { parts: depth.parts + 1, ..depth });
+        self.entity(&body, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
     }
 
     fn leaf(&mut self, mut part: Part, body: Option<&[u8]>) {

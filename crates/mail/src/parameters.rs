@@ -32,6 +32,9 @@ impl<'a> Parameters<'a> {
         if let Some(plain) = self.raw(name) {
             return Some(decode_words(plain).into_owned());
         }
+        if !self.parameters.iter().any(|(name, _)| name.contains('*')) {
+            return None;
+        }
         if let Some(extended) = self.raw(&format!("{name}*")) {
             let (charset, text) = split_charset(extended);
             return Some(decode_text(&percent_decode(text), charset).into_owned());

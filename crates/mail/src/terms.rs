@@ -85,7 +85,7 @@ impl Message {
     /// assert!(terms.contains(&"url:h:example.org".to_owned()));
     /// ```
     pub fn for_each_piece(&self, content_only: bool, stretch: usize, mut emit: impl FnMut(Piece<'_>)) {
-        let mut out = Terms { emit: &mut emit, term: String::new(), scope: Scope::Message };
+        let mut out = Terms { emit: &mut emit, term: String::with_capacity(LONGEST), scope: Scope::Message };
         for subject in self.values("subject") {
             out.words("s:", subject);
         }
@@ -102,7 +102,7 @@ impl Message {
                 (out.emit)(Piece::EndOfStretch);
             });
         }
-        let names = self.headers().iter().map(|header| header.name.as_str());
+        let names = self.headers().map(|header| header.name);
         if content_only || !are_of_mail(names) {
             return;
         }
@@ -205,7 +205,8 @@ impl Terms<'_> {
         self.term.clear();
         for string in strings {
             let room = LONGEST - self.term.len();
-            self.term.push_str(&string[..string.floor_char_boundary(room)]);
+            let fits = string.len() <= room;
+            self.term.push_str(if fits { string } else { &string[..string.floor_char_boundary(room)] });
         }
     }
 

@@ -7,13 +7,20 @@ use tamis_tokenizer::WordRule;
 pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(digits) = bytes[at..].iter().position(u8::is_ascii_digit) {
-        let start = at + digits;
+    while let Some(start) = next_digit(bytes, at) {
         let length = bytes[start..].iter().position(|c| !c.is_ascii_digit());
         at = length.map_or(bytes.len(), |length| start + length);
         Number { before: &text[..start], digits: &text[start..at], after: &text[at..] }.terms(out);
     }
     punctuation(text, out);
+}
+
+/// The first digit from `from` on.
+fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
+    // Few blocks have any: these are tested whole, which the compiler turns into vector code.
+    let has_digit = |block: &[u8]| block.iter().fold(false, |has, byte| has | byte.is_ascii_digit());
+    let (number, block) = bytes[from..].chunks(32).enumerate().find(|(_, block)| has_digit(block))?;
+    Some(from + 32 * number + block.iter().position(u8::is_ascii_digit)?)
 }
 
 /// Runs of two or more `!` and `?`, told by the first three.

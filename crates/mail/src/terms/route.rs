@@ -38,9 +38,9 @@ fn received(value: &str, out: &mut Terms<'_>) {
 fn word_after<'a>(keyword: &str, gap: fn(char) -> bool, text: &'a str) -> Option<&'a str> {
     let first = *keyword.as_bytes().first()?;
     memchr2_iter(first, first.to_ascii_uppercase(), text.as_bytes()).find_map(|at| {
-        let (word, rest) = text[at..].split_at_checked(keyword.len())?;
-        let rest = rest.strip_prefix(gap).filter(|_| word.eq_ignore_ascii_case(keyword))?;
-        rest.split_whitespace().next()
+        let end = at + keyword.len();
+        let word = text.as_bytes().get(at..end).filter(|word| word.eq_ignore_ascii_case(keyword.as_bytes()));
+        text[at + word?.len()..].strip_prefix(gap)?.split_whitespace().next()
     })
 }
 

@@ -23,14 +23,35 @@ pub(super) fn push_shape(text: &str, out: &mut String) {
     out.extend(shape.take(LONGEST_SHAPE));
 }
 
-/// The maximal runs of such characters.
-pub(super) fn runs(text: &str, is_member: impl Fn(char) -> bool) -> impl Iterator<Item = &str> {
-    text.split(move |c| !is_member(c)).filter(|run| !run.is_empty())
+/// How many bytes of such characters a text begins with.
+pub(super) fn prefix(text: &str, is_member: impl Fn(char) -> bool) -> usize {
+    // ASCII is not decoded
+    let ends = |byte: u8| !byte.is_ascii() || !is_member(char::from(byte));
+    let ascii = text.bytes().position(ends).unwrap_or(text.len());
+    match text.as_bytes().get(ascii) {
+        Some(byte) if !byte.is_ascii() => text.len() - text[ascii..].trim_start_matches(&is_member).len(),
+        _ => ascii,
+    }
+}
+
+/// Where the characters begin that are such ones and end a text.
+fn suffix(text: &str, is_member: impl Fn(char) -> bool) -> usize {
+    let ends = |byte: &u8| !byte.is_ascii() || !is_member(char::from(*byte));
+    match text.as_bytes().iter().rposition(ends) {
+        Some(last) if !text.as_bytes()[last].is_ascii() => text[..=last].trim_end_matches(&is_member).len(),
+        last => last.map_or(0, |last| last + 1),
+    }
 }
 
 /// The maximal runs of letters and digits.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    runs(text, char::is_alphanumeric)
+    let mut rest = text;
+    iter::from_fn(move || {
+        rest = &rest[prefix(rest, |c| !c.is_alphanumeric())..];
+        let (word, after) = rest.split_at(prefix(rest, char::is_alphanumeric));
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 /// The first `length` characters.
@@ -40,37 +61,74 @@ pub(super) fn cut(text: &str, length: usize) -> &str {
 
 /// The ends of a host name of `least` to `most` labels, the shortest first.
 pub(super) fn suffixes(host: &str, least: usize, most: usize) -> impl Iterator<Item = &str> {
-    let starts = host.rmatch_indices('.').map(|(dot, _)| dot + 1).chain([0]);
+    let starts = dots(host).rev().map(|dot| dot + 1).chain([0]);
     starts.take(most).skip(least - 1).map(move |start| &host[start..])
 }
 
 /// The networks an address in version 4 lies in, by its first two and three numbers, and the address itself.
 pub(super) fn networks(ip: &str) -> impl Iterator<Item = &str> {
-    ip.match_indices('.').skip(1).map(|(dot, _)| &ip[..dot]).chain([ip])
+    dots(ip).skip(1).map(|dot| &ip[..dot]).chain([ip])
+}
+
+fn dots(text: &str) -> impl DoubleEndedIterator<Item = usize> {
+    text.bytes().enumerate().filter(|(_, byte)| *byte == b'.').map(|(at, _)| at)
+}
+
+/// The maximal runs of such characters, which dots are, that have a dot between two such bytes.
+fn dotted_runs(
+    text: &str,
+    is_between: impl Fn(u8, u8) -> bool,
+    is_member: impl Fn(char) -> bool,
+) -> impl Iterator<Item = &str> {
+    let (bytes, mut done) = (text.as_bytes(), 0);
+    memchr_iter(b'.', bytes).filter_map(move |dot| {
+        let start = dot.checked_sub(1).filter(|before| *before >= done)?;
+        if !is_between(bytes[start], *bytes.get(dot + 1)?) {
+            return None;
+        }
+        let start = done + suffix(&text[done..dot], &is_member);
+        done = dot + prefix(&text[dot..], &is_member);
+        Some(&text[start..done])
+    })
 }
 
 /// Host names: two labels or more, the last one of letters.
 pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
-    runs(text, |c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))
-        .flat_map(|run| run.split(".."))
+    let in_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    dotted_runs(text, |_, after| after.is_ascii_alphabetic(), in_host)
+        .flat_map(split_at_two_dots)
         .filter_map(|run| host(run.trim_matches(['.', '-'])))
+}
+
+/// As `split("..")`, which prepares a search that takes longer than a short run.
+fn split_at_two_dots(run: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(run);
+    iter::from_fn(move || {
+        let run = rest.take()?;
+        let Some(gap) = run.as_bytes().windows(2).position(|pair| pair == b"..") else { return Some(run) };
+        rest = Some(&run[gap + 2..]);
+        Some(&run[..gap])
+    })
 }
 
 /// The longest host name that a run begins with.
 fn host(run: &str) -> Option<&str> {
-    let mut host = run;
-    while let Some((rest, last)) = host.rsplit_once('.') {
-        if last.len() >= 2 && last.bytes().all(|c| c.is_ascii_alphabetic()) {
-            return Some(host);
+    let mut end = run.len();
+    for dot in dots(run).rev() {
+        let last = &run.as_bytes()[dot + 1..end];
+        if last.len() >= 2 && last.iter().all(u8::is_ascii_alphabetic) {
+            return Some(&run[..end]);
         }
-        host = rest;
+        end = dot;
     }
     None
 }
 
 /// Internet addresses in version 4.
 pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
-    runs(text, |c| c.is_alphanumeric() || matches!(c, '.' | '_')).flat_map(|run| {
+    let is_between = |before: u8, after: u8| before.is_ascii_digit() && after.is_ascii_digit();
+    let in_number = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
+    dotted_runs(text, is_between, in_number).flat_map(|run| {
         let mut rest = run;
         iter::from_fn(move || {
             loop {
@@ -79,7 +137,7 @@ pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
                     rest = after;
                     return Some(ip);
                 }
-                rest = rest.split_once('.')?.1;
+                rest = &rest[dots(rest).next()? + 1..];
             }
         })
     })
@@ -92,11 +150,11 @@ pub(super) fn is_ip(host: &str) -> bool {
 
 /// The length of the four numbers of up to three digits that a run begins with.
 fn ip_length(run: &str) -> Option<usize> {
-    let mut labels = run.split('.');
+    let mut labels = run.as_bytes().split(|byte| *byte == b'.');
     let mut length = 3;
     for _ in 0..4 {
         let label = labels.next()?;
-        if !(1..=3).contains(&label.len()) || !label.bytes().all(|c| c.is_ascii_digit()) {
+        if !(1..=3).contains(&label.len()) || !label.iter().all(u8::is_ascii_digit) {
             return None;
         }
         length += label.len();
@@ -111,8 +169,8 @@ pub(super) fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut done = 0;
     memchr_iter(b'@', text.as_bytes()).filter_map(move |at| {
         let (before, after) = (&text[done..at], &text[at + 1..]);
-        let start = done + before.trim_end_matches(in_local).len();
-        let end = at + 1 + after.find(|c| !in_domain(c)).unwrap_or(after.len());
+        let start = done + suffix(before, in_local);
+        let end = at + 1 + prefix(after, in_domain);
         let address = text[start..end].trim_end_matches(['.', '-']);
         let domain = address.get(at + 1 - start..)?.trim_start_matches(['.', '-']);
         if start == at || domain.is_empty() {

@@ -3,6 +3,7 @@ use super::Terms;
 use super::scan::cut;
 use crate::message::{Message, Part};
 use crate::parameters::Parameters;
+use std::mem;
 
 /// From so many parts on, more make no difference.
 const MANY_PARTS: usize = 8;
@@ -15,7 +16,7 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
     if let Some(value) = message.header("content-type") {
         content_type(value, out);
     }
-    let names = message.headers().iter().map(|header| header.name.as_str());
+    let names = message.headers().map(|header| header.name);
     header_names(&names.take(MOST_NAMES).collect::<Vec<_>>(), out);
 }
 
@@ -47,41 +48,49 @@ fn content_type(value: &str, out: &mut Terms<'_>) {
 
 /// The names of the header fields, which one follows which, and how odd ones are written.
 fn header_names(names: &[&str], out: &mut Terms<'_>) {
-    let mut unique: Vec<_> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let (text, mut done) = (names.concat().to_ascii_lowercase(), 0);
+    let lower = names.iter().map(|name| {
+        done += name.len();
+        &text[done - name.len()..done]
+    });
+    let lower: Vec<_> = lower.collect();
+    let mut unique = lower.clone();
     unique.sort_unstable();
     unique.dedup();
     unique.iter().for_each(|name| out.term(&["hn:", name]));
-    for pair in names.windows(2) {
-        out.lower(&["hseq:", pair[0], ">", pair[1]]);
+    for pair in lower.windows(2) {
+        out.term(&["hseq:", pair[0], ">", pair[1]]);
     }
-    for name in names.iter().filter(|name| is_standard(name) && !is_capitalised(name)) {
-        out.term(&["hcase:", name]);
+    for (name, lower) in names.iter().zip(lower) {
+        if is_standard(lower) && !is_capitalised(name) {
+            out.term(&["hcase:", name]);
+        }
     }
 }
 
 /// Whether nearly all mail has this field, so that its case tells the program that wrote it.
-fn is_standard(name: &str) -> bool {
-    const STANDARD: [&str; 10] = [
-        "from",
-        "to",
-        "cc",
-        "subject",
-        "date",
-        "received",
-        "message-id",
-        "content-type",
-        "content-transfer-encoding",
-        "mime-version",
-    ];
-    STANDARD.iter().any(|standard| name.eq_ignore_ascii_case(standard))
+fn is_standard(lower: &str) -> bool {
+    matches!(
+        lower,
+        "from"
+            | "to"
+            | "cc"
+            | "subject"
+            | "date"
+            | "received"
+            | "message-id"
+            | "content-type"
+            | "content-transfer-encoding"
+            | "mime-version"
+    )
 }
 
 /// Whether every word of the name has a capital letter first and no other.
 fn is_capitalised(name: &str) -> bool {
-    name.split('-').all(|word| {
-        let mut letters = word.chars();
-        letters.next().is_none_or(|first| !first.is_ascii_lowercase())
-            && !letters.as_str().contains(|c: char| c.is_ascii_uppercase())
+    let mut last = b'-';
+    name.bytes().all(|c| match mem::replace(&mut last, c) {
+        b'-' => !c.is_ascii_lowercase(),
+        _ => !c.is_ascii_uppercase(),
     })
 }
 

@@ -1,8 +1,8 @@
 //! Where a text leads.
 use super::Terms;
-use super::scan::{cut, is_ip, networks, suffixes, words};
+use super::scan::{cut, is_ip, networks, prefix, suffixes, words};
 use crate::parameters::percent_decode;
-use memchr::memchr2_iter;
+use memchr::{memchr, memchr2_iter};
 use std::borrow::Cow;
 use tamis_tokenizer::normalize;
 
@@ -16,11 +16,13 @@ const LONGEST_WORD: usize = 24;
 /// The links of a text, be it plain or the source of HTML, in attributes or not.
 pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
     let mut buffer = String::new();
-    for (is_mail, link) in links(text).take(MOST) {
-        let link = unescape(link);
-        let link = normalize(&link, &mut buffer);
-        let end = link.find(ends_link).unwrap_or(link.len());
-        let link = link[..end].trim_matches(['.', ',', ';', ':']);
+    for (is_mail, mut link) in links(text).take(MOST) {
+        let unescaped = unescape(link);
+        if !unescaped.is_ascii() || matches!(unescaped, Cow::Owned(_)) {
+            link = normalize(&unescaped, &mut buffer);
+            link = &link[..end_of_link(link)];
+        }
+        let link = link.trim_matches(['.', ',', ';', ':']);
         if is_mail { mail(link, out) } else { url(link, out) }
     }
 }
@@ -29,7 +31,12 @@ pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
 /// text, and whether it is `mailto:`.
 fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let mut done = 0;
-    memchr2_iter(b':', b'.', text.as_bytes()).filter_map(move |at| {
+    let bytes = text.as_bytes();
+    let is_likely = |at: &usize| match (bytes[*at], at.checked_sub(1).map(|last| bytes[last] | 0x20)) {
+        (b'.', last) => last == Some(b'w'),
+        (_, last) => matches!(last, Some(b'p' | b's' | b'o')),
+    };
+    memchr2_iter(b':', b'.', bytes).filter(is_likely).filter_map(move |at| {
         let before = text.get(done..at)?;
         let after = &text[at + 1..];
         let (is_mail, start) = if text.as_bytes()[at] == b'.' {
@@ -42,7 +49,7 @@ fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
             (true, at + 1)
         };
         let link = &text[start..];
-        let link = &link[..link.find(ends_link).unwrap_or(link.len())];
+        let link = &link[..end_of_link(link)];
         done = start + link.len();
         (!link.is_empty()).then_some((is_mail, link))
     })
@@ -55,6 +62,10 @@ fn word_before(text: &str, words: &[&str]) -> Option<usize> {
         end.eq_ignore_ascii_case(word.as_bytes()) && !start.last().is_some_and(u8::is_ascii_alphanumeric)
     };
     words.iter().find(is_before).map(|word| word.len())
+}
+
+fn end_of_link(text: &str) -> usize {
+    prefix(text, |c| !ends_link(c))
 }
 
 fn ends_link(c: char) -> bool {
@@ -70,9 +81,9 @@ fn mail(link: &str, out: &mut Terms<'_>) {
 }
 
 fn url(link: &str, out: &mut Terms<'_>) {
-    let (authority, rest) = link.split_at(link.find(['/', '\\', '?', '#']).unwrap_or(link.len()));
-    let rest = rest.split('#').next().unwrap_or_default();
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, rest) = link.split_at(prefix(link, |c| !matches!(c, '/' | '\\' | '?' | '#')));
+    let rest = &rest[..prefix(rest, |c| c != '#')];
+    let (path, query) = rest.split_at(prefix(rest, |c| c != '?'));
     self::authority(authority, out);
     if link.contains('%') {
         out.term(&["url:pct"]);
@@ -133,11 +144,11 @@ fn keys(query: &str) -> impl Iterator<Item = &str> {
 ///
 /// Others stay: queries are full of names that look like one (`?a=1&copy=2`).
 fn unescape(text: &str) -> Cow<'_, str> {
-    let mut pieces = text.split('&');
-    let first = pieces.next().unwrap_or_default();
-    if first.len() == text.len() {
+    if memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
+    let mut pieces = text.split('&');
+    let first = pieces.next().unwrap_or_default();
     let mut plain = first.to_owned();
     for piece in pieces {
         match piece.split_once(';').and_then(|(name, rest)| Some((reference(name)?, rest))) {

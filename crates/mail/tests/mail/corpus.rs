@@ -21,7 +21,7 @@ fn real_mail_is_read_whole() {
     let (mut mail, mut read, mut empty) = (0, 0, 0);
     for (path, raw) in messages() {
         let message = Message::parse(&raw, &Limits::default());
-        let broken: Vec<_> = message.headers().iter().filter(|h| h.value.contains("=?iso-8859-1?")).collect();
+        let broken: Vec<_> = message.headers().filter(|h| h.value.contains("=?iso-8859-1?")).collect();
         assert!(broken.is_empty() || path.ends_with("spam"), "{}: {broken:?}", path.display());
         read += 1;
         mail += usize::from(looks_like_mail(&raw));

@@ -152,7 +152,7 @@ fn headers_are_decoded_ordered_and_cleaned() {
         "Received: from a\n\tby b\nX-Spam-Status: No\nfrom: \"=?koi8-r?B?8NLJ18XU?=\" <a@b.ru> (=?utf-8?q?=C3=A9?=)\n\
          Status: RO\nReceived: c\nX-UIDL: 1\nContent-Type: text/plain\n\n",
     );
-    let headers: Vec<_> = message.headers().iter().map(|h| (h.name.as_str(), h.value.as_str())).collect();
+    let headers: Vec<_> = message.headers().map(|h| (h.name, h.value)).collect();
     assert_eq!(
         headers,
         [

@@ -1,0 +1,273 @@
+//! One pass over a document, by the rules of the HTML standard's tokenizer (section 13.2.5 of it).
+use super::HtmlText;
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
+use memchr::{memchr, memchr_iter, memchr2_iter};
+use std::borrow::Cow;
+
+/// What has been found of a document, whose line ends are `\n` and whose comments end.
+pub(super) struct Reader<'h> {
+    html: &'h str,
+    bytes: &'h [u8],
+    most_links: usize,
+    found: HtmlText,
+}
+
+/// The part of an attribute behind the `=`.
+struct Value<'h> {
+    /// As it stands in the document, with its quotes.
+    raw: &'h str,
+    /// Without them.
+    inner: &'h str,
+}
+
+impl<'h> Reader<'h> {
+    /// Text and links of a document, no more links than so many.
+    pub(super) fn read(html: &'h str, most_links: usize) -> HtmlText {
+        let found = HtmlText { text: String::with_capacity(html.len()), links: Vec::new() };
+        let mut reader = Reader { html, bytes: html.as_bytes(), most_links, found };
+        let mut position = Some(0);
+        while let Some(start) = position {
+            let end = reader.find(b'<', start).unwrap_or(html.len());
+            push_text(&html[start..end], &mut reader.found.text);
+            position = if end < html.len() { reader.markup(end) } else { None };
+        }
+        reader.found
+    }
+
+    fn find(&self, byte: u8, from: usize) -> Option<usize> {
+        memchr(byte, &self.bytes[from..]).map(|length| from + length)
+    }
+
+    /// The first byte from `from` on that is such a one.
+    fn find_any(&self, from: usize, is_such: impl Fn(u8) -> bool) -> Option<usize> {
+        self.bytes[from..].iter().position(|byte| is_such(*byte)).map(|length| from + length)
+    }
+
+    /// Takes in what the `<` at `start` begins, and tells where text goes on; nowhere if it does not end.
+    fn markup(&mut self, start: usize) -> Option<usize> {
+        match &self.bytes[start + 1..] {
+            [b'!', b'-', b'-', ..] => self.end_of_comment(start + 4),
+            [b'!' | b'?', ..] => Some(self.find(b'>', start)? + 1),
+            [b'/', first, ..] if first.is_ascii_alphabetic() => self.tag(start + 2, true),
+            [b'/', _, ..] => Some(self.find(b'>', start)? + 1),
+            [first, ..] if first.is_ascii_alphabetic() => self.tag(start + 1, false),
+            _ => {
+                self.found.text.push('<');
+                Some(start + 1)
+            }
+        }
+    }
+
+    /// Behind `-->` or `--!>`; the first of them may share its dashes with the `<!--` before `start`.
+    fn end_of_comment(&self, start: usize) -> Option<usize> {
+        let ends = |at: &usize| {
+            self.bytes[start - 2..*at].ends_with(b"--") || self.bytes[start..*at].ends_with(b"--!")
+        };
+        memchr_iter(b'>', &self.bytes[start..]).map(|length| start + length).find(ends).map(|at| at + 1)
+    }
+
+    /// Reads a tag from its name on, and passes over the script or style sheet that it begins.
+    fn tag(&mut self, start: usize, is_end: bool) -> Option<usize> {
+        let mut at = self.find_any(start, |c| is_space(c) || matches!(c, b'/' | b'>'))?;
+        let mut lower = [0; LONGEST_NAME];
+        let name = lower_case(&self.bytes[start..at], &mut lower);
+        let separates = is_separator(name) || is_end && name == b"a";
+        let (mut is_open, mut last) = (false, None);
+        loop {
+            at = self.find_any(at, |c| !is_space(c) && c != b'/')?;
+            // a tag counts from its first attribute on, an attribute once another one or the tag's end follows
+            if separates && !is_end && !is_open {
+                self.separate();
+            }
+            is_open = true;
+            if let Some((name, value)) = last.take() {
+                self.attribute(name, &value);
+            }
+            if self.bytes[at] == b'>' {
+                break;
+            }
+            let name = at;
+            at = self.find_any(at + 1, |c| is_space(c) || matches!(c, b'/' | b'>' | b'='))?;
+            let name = &self.bytes[name..at];
+            at = self.find_any(at, |c| !is_space(c))?;
+            if self.bytes[at] == b'=' {
+                at = self.find_any(at + 1, |c| !is_space(c))?;
+                let value = self.value(at)?;
+                at += value.raw.len();
+                last = Some((name, value));
+            }
+        }
+        match name {
+            _ if is_end && separates => self.separate(),
+            b"script" if !is_end => return self.end_of_script(at),
+            b"style" if !is_end => {
+                return memchr_iter(b'<', &self.bytes[at..])
+                    .map(|length| at + length)
+                    .find(|at| self.is_tag(*at, b"</style"));
+            }
+            _ => {}
+        }
+        Some(at + 1)
+    }
+
+    /// The value that begins at `start`: in quotes, or as far as the next white space or end of the tag.
+    fn value(&self, start: usize) -> Option<Value<'h>> {
+        let (inner, end, past) = match self.bytes[start] {
+            quote @ (b'"' | b'\'') => {
+                let end = self.find(quote, start + 1)?;
+                (start + 1, end, end + 1)
+            }
+            _ => {
+                let end = self.find_any(start, |c| is_space(c) || c == b'>')?;
+                (start, end, end)
+            }
+        };
+        Some(Value { raw: &self.html[start..past], inner: &self.html[inner..end] })
+    }
+
+    fn attribute(&mut self, name: &[u8], value: &Value<'_>) {
+        if value.inner.is_empty() {
+            return;
+        }
+        if name.eq_ignore_ascii_case(b"alt") {
+            self.separate();
+            self.found.text.push_str(&value.text());
+            self.separate();
+        } else if self.found.links.len() < self.most_links
+            && (name.eq_ignore_ascii_case(b"href") || name.eq_ignore_ascii_case(b"src"))
+        {
+            let link = value.text();
+            let link = link.trim();
+            if leads_elsewhere(link) {
+                self.found.links.push(link.to_owned());
+            }
+        }
+    }
+
+    fn separate(&mut self) {
+        if self.found.text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
+            self.found.text.push('\n');
+        }
+    }
+
+    /// Where the end tag of a script begins. Within a comment, one that ends a script begun there does not count.
+    fn end_of_script(&self, start: usize) -> Option<usize> {
+        let (mut in_comment, mut in_inner) = (false, false);
+        for at in memchr2_iter(b'<', b'-', &self.bytes[start..]).map(|length| start + length) {
+            let rest = &self.bytes[at..];
+            if rest.starts_with(b"<!--") {
+                in_comment = true;
+            } else if rest.starts_with(b"-->") {
+                (in_comment, in_inner) = (false, false);
+            } else if self.is_tag(at, b"</script") {
+                if !in_inner {
+                    return Some(at);
+                }
+                in_inner = false;
+            } else if in_comment && self.is_tag(at, b"<script") {
+                in_inner = true;
+            }
+        }
+        None
+    }
+
+    /// Whether a tag that is written so, in any case, stands at `at`.
+    fn is_tag(&self, at: usize, tag: &[u8]) -> bool {
+        let rest = &self.bytes[at..];
+        rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
+            && rest.get(tag.len()).is_some_and(|c| is_space(*c) || matches!(c, b'/' | b'>'))
+    }
+}
+
+impl Value<'_> {
+    /// With character references decoded.
+    fn text(&self) -> Cow<'_, str> {
+        if !self.inner.contains(['&', '\0']) {
+            return Cow::Borrowed(self.inner);
+        }
+        let mut text = String::new();
+        by_the_standard(&["<a b=", self.raw, ">"].concat(), &mut text);
+        Cow::Owned(text)
+    }
+}
+
+/// Appends text with its character references decoded.
+fn push_text(text: &str, out: &mut String) {
+    let mut rest = text;
+    while let Some(at) = memchr(b'&', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let common = COMMON.iter().find(|(reference, _)| rest.starts_with(reference));
+        if let Some((reference, character)) = common {
+            out.push(*character);
+            rest = &rest[reference.len()..];
+            continue;
+        }
+        let length = rest[1..].bytes().position(|c| !c.is_ascii_alphanumeric() && !matches!(c, b'#' | b';'));
+        let (reference, after) = rest.split_at(length.map_or(rest.len(), |length| 1 + length));
+        if reference == "&" {
+            out.push('&')
+        } else {
+            by_the_standard(reference, out)
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+}
+
+/// The references that most documents have no others than.
+const COMMON: [(&str, char); 5] =
+    [("&nbsp;", '\u{a0}'), ("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"')];
+
+/// Appends the text and attribute values of a piece of HTML: the names of characters are many, and with or
+/// without a semicolon.
+fn by_the_standard(html: &str, out: &mut String) {
+    let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
+        if let CallbackEvent::String { value } | CallbackEvent::AttributeValue { value } = event {
+            out.push_str(&String::from_utf8_lossy(value));
+        }
+        None
+    });
+    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\x0c')
+}
+
+pub(super) fn leads_elsewhere(link: &str) -> bool {
+    let link = link.as_bytes();
+    [&b"http:"[..], b"https:", b"ftp:", b"mailto:"]
+        .iter()
+        .any(|scheme| link.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
+}
+
+/// Bytes of the longest name that [`is_separator`] knows.
+const LONGEST_NAME: usize = 10;
+
+/// A name in lower case; an empty one instead of one that is too long.
+fn lower_case<'b>(name: &[u8], buffer: &'b mut [u8; LONGEST_NAME]) -> &'b [u8] {
+    let Some(lower) = buffer.get_mut(..name.len()) else { return &[] };
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    lower
+}
+
+/// Whether a tag, begun or ended, keeps the words on its sides apart: all of HTML but what only formats.
+#[rustfmt::skip]
+pub(super) fn is_separator(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"address" | b"applet" | b"area" | b"article" | b"aside" | b"audio" | b"base" | b"blockquote" | b"body"
+            | b"br" | b"button" | b"canvas" | b"caption" | b"center" | b"col" | b"colgroup" | b"dd" | b"details"
+            | b"dialog" | b"dir" | b"div" | b"dl" | b"dt" | b"embed" | b"fieldset" | b"figcaption" | b"figure"
+            | b"footer" | b"form" | b"frame" | b"frameset" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6"
+            | b"head" | b"header" | b"hr" | b"html" | b"iframe" | b"img" | b"input" | b"legend" | b"li" | b"link"
+            | b"listing" | b"main" | b"map" | b"marquee" | b"menu" | b"meta" | b"nav" | b"noembed" | b"noframes"
+            | b"noscript" | b"object" | b"ol" | b"optgroup" | b"option" | b"p" | b"plaintext" | b"pre"
+            | b"script" | b"section" | b"select" | b"style" | b"summary" | b"svg" | b"table" | b"tbody" | b"td"
+            | b"template" | b"textarea" | b"tfoot" | b"th" | b"thead" | b"title" | b"tr" | b"ul" | b"video"
+            | b"xmp"
+    )
+}
