@@ -30,6 +30,11 @@ pub fn log_normalize(logs: &mut [f64]) {
 /// Turns log-likelihoods (nats, up to a constant) into probabilities that add up to 1. If none is finite
 /// they become equal.
 pub fn softmax(logs: &mut [f64]) {
+    softmax_and_sum(logs);
+}
+
+/// [`softmax`] and, from the same exponentials, [`log_sum_exp`].
+pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
     let max = max(logs);
     for x in logs.iter_mut() {
         *x = if max.is_finite() { (*x - max).exp() } else { 1.0 };
@@ -38,6 +43,7 @@ pub fn softmax(logs: &mut [f64]) {
     for x in logs {
         *x /= sum;
     }
+    if max.is_finite() { max + sum.ln() } else { max }
 }
 
 /// The class of the greatest value; of equal ones the lowest, of nothing 0.
@@ -73,6 +79,19 @@ pub(crate) fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
+/// ln(1 + tf), kept for the small tf that most are.
+pub(crate) struct LogCounts([f64; 64]);
+
+impl LogCounts {
+    pub(crate) fn new() -> LogCounts {
+        LogCounts(std::array::from_fn(|tf| (tf as f64).ln_1p()))
+    }
+
+    pub(crate) fn get(&self, tf: u32) -> f64 {
+        self.0.get(tf as usize).copied().unwrap_or_else(|| f64::from(tf).ln_1p())
+    }
+}
+
 fn max(logs: &[f64]) -> f64 {
     logs.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
@@ -89,6 +108,15 @@ mod tests {
         let mut x = [20_000.0, 20_000.0 + 9f64.ln()];
         log_normalize(&mut x);
         assert!((x[1] - 0.9f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_sum_beside_the_shares() {
+        for logs in [&[][..], &[-3.0], &[0.5, -700.0, 2.0], &[f64::NEG_INFINITY; 2], &[-1e4, -1e4]] {
+            assert_eq!(softmax_and_sum(&mut logs.to_vec()), log_sum_exp(logs));
+        }
+        let counts = LogCounts::new();
+        assert!([0, 1, 63, 64, u32::MAX].iter().all(|&tf| counts.get(tf) == f64::from(tf).ln_1p()));
     }
 
     #[test]

@@ -1,8 +1,12 @@
+use std::convert::Infallible;
+
+use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::logs::log_smoothed;
+use crate::counts::term_ids;
+use crate::logs::{LogCounts, log_smoothed};
 use crate::transform::{idf, log_documents};
-use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing};
+use crate::{ClassId, ClassTotals, Counts, Labelled, ParametersError, Smoothing, Statistics};
 
 /// The score of mail: two-class log-odds in which rare terms weigh more and long documents no more than
 /// short ones. Weighting happens only when scoring, so training stays counting.
@@ -70,6 +74,17 @@ struct Sums {
     own: u64,
 }
 
+/// A term to score.
+#[derive(Clone, Copy)]
+enum Term {
+    /// No document has it.
+    Unknown,
+    /// Only the document left out has it.
+    LeftOut,
+    /// Others have it: ln((N + 1) / (s + h)), and ln(s + a) - ln(h + a).
+    Known { idf: f64, log_ratio: f64 },
+}
+
 impl WeightedLogOdds {
     /// Takes what scoring needs from the totals of the two classes and `n_features`, the number of terms with
     /// counts ([`Statistics::n_features`](crate::Statistics::n_features)).
@@ -128,6 +143,31 @@ impl WeightedLogOdds {
         self.score(counts, row, if own == self.positive { [0, 1] } else { [1, 0] })
     }
 
+    /// [`log_odds_left_out`](Self::log_odds_left_out) of many documents, in parallel in the current rayon pool: what
+    /// depends on a term alone is settled once for all documents of a class.
+    pub(crate) fn all_left_out(&self, counts: &Statistics, documents: &[Labelled<'_>]) -> Vec<Option<f64>> {
+        let settled = [[1, 0], [0, 1]].map(|taken| {
+            let log_documents = self.log_documents(taken);
+            let settle = |term| {
+                let Ok(df) = self.document_frequencies(counts, term);
+                self.term(df, taken, log_documents)
+            };
+            (taken, term_ids(counts).map(settle).collect::<Vec<_>>())
+        });
+        let log_counts = LogCounts::new();
+        let score = |document: &Labelled<'_>| {
+            let (taken, terms) = &settled[usize::from(document.class == self.positive)];
+            let term = |(id, tf): (TermId, u32)| {
+                let term = terms.get(id as usize).copied().unwrap_or(Term::Unknown);
+                Ok((term, log_counts.get(tf)))
+            };
+            let row = document.row;
+            let Ok::<_, Infallible>(score) = self.score_terms(row.iter().map(term), row.len() as u64, *taken);
+            score
+        };
+        documents.par_iter().map(score).collect()
+    }
+
     /// Writes each known term of the document with what it adds to the score to `out`, in the order of the
     /// row; together they are [`log_odds`](Self::log_odds).
     ///
@@ -163,27 +203,57 @@ impl WeightedLogOdds {
         row: CountRow<'_>,
         taken: [u64; 2],
     ) -> Result<Option<f64>, C::Error> {
-        let documents = self.documents.saturating_sub(taken[0] + taken[1]);
-        let n_terms = row.len() as u64;
-        let df = [0, 1].map(|c| self.df[c].saturating_sub(taken[c] * n_terms));
-        let log_documents = log_documents(documents);
-        let mut sums = Sums::default();
-        for (term, tf) in row.iter() {
+        let log_documents = self.log_documents(taken);
+        let term = |(term, tf): (TermId, u32)| {
             let df = self.document_frequencies(counts, term)?;
-            let left = [0, 1].map(|c| df[c].saturating_sub(taken[c]));
-            if left != [0, 0] {
-                let v = weight(tf, left, log_documents);
-                sums.dot += v * self.log_ratio(left);
-                sums.weight += v;
-                sums.square += v * v;
-                sums.known = true;
-            } else if df != [0, 0] {
-                sums.own += 1;
+            Ok((self.term(df, taken, log_documents), f64::from(tf).ln_1p()))
+        };
+        self.score_terms(row.iter().map(term), row.len() as u64, taken)
+    }
+
+    /// The score of a document of so many terms, given each with ln(1 + tf).
+    fn score_terms<E>(
+        &self,
+        terms: impl Iterator<Item = Result<(Term, f64), E>>,
+        n_terms: u64,
+        taken: [u64; 2],
+    ) -> Result<Option<f64>, E> {
+        let mut sums = Sums::default();
+        for term in terms {
+            let (term, log_count) = term?;
+            match term {
+                Term::Known { idf, log_ratio } => {
+                    let v = log_count * idf;
+                    sums.dot += v * log_ratio;
+                    sums.weight += v;
+                    sums.square += v * v;
+                    sums.known = true;
+                }
+                Term::LeftOut => sums.own += 1,
+                Term::Unknown => (),
             }
         }
+        let df = [0, 1].map(|c| self.df[c].saturating_sub(taken[c] * n_terms));
         let log_totals = self.log_totals(df, self.n_features.saturating_sub(sums.own));
         let score = (sums.dot + log_totals * sums.weight) / norm(sums.square);
         Ok(sums.known.then_some(score))
+    }
+
+    /// A term of these document frequencies, with a document left out.
+    fn term(&self, df: [u64; 2], taken: [u64; 2], log_documents: f64) -> Term {
+        let left = [0, 1].map(|c| df[c].saturating_sub(taken[c]));
+        if left != [0, 0] {
+            Term::Known { idf: idf(left[0] + left[1], log_documents), log_ratio: self.log_ratio(left) }
+        } else if df != [0, 0] {
+            Term::LeftOut
+        } else {
+            Term::Unknown
+        }
+    }
+
+    /// ln(N + 1) with a document left out.
+    fn log_documents(&self, taken: [u64; 2]) -> f64 {
+        log_documents(self.documents.saturating_sub(taken[0] + taken[1]))
     }
 
     /// ln(H + aV) - ln(S + aV)
@@ -273,6 +343,26 @@ mod tests {
         }
         // term 0 is the document's own
         assert_eq!(scorer.log_odds_left_out(&statistics, row(&[(0, 1)]).row(), 0), Ok(None));
+    }
+
+    #[test]
+    fn many_left_out_as_one_by_one() {
+        let statistics = statistics();
+        // the last two were never learned
+        let rows = [&[(0, 1), (1, 4)][..], &[(2, 1)], &[], &[(0, 70), (2, 64), (9, 1)], &[(0, 63)]];
+        let rows = rows.map(row);
+        for positive in [0, 1] {
+            let scorer = scorer(0.1, &statistics, positive);
+            for class in [0, 1] {
+                let documents: Vec<_> = rows
+                    .iter()
+                    .map(|row| Labelled { row: row.row(), class, multiplicity: 1, group: 0 })
+                    .collect();
+                let one = |d: &Labelled<'_>| scorer.log_odds_left_out(&statistics, d.row, class);
+                let expected: Result<Vec<_>, _> = documents.iter().map(one).collect();
+                assert_eq!(Ok(scorer.all_left_out(&statistics, &documents)), expected);
+            }
+        }
     }
 
     #[test]
