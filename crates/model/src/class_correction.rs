@@ -7,6 +7,7 @@ use crate::class_rows::{Values, Weights};
 use crate::lessons::{Lesson, Lessons};
 use crate::logs::sigmoid;
 use crate::random::SplitMix64;
+use crate::ranks::Ranks;
 use crate::{
     ClassId, ClassWeights, CorrectionOptions, Labelled, OneAgainstRest, Statistics, StatisticsError,
 };
@@ -131,13 +132,14 @@ pub fn fit_class_correction(
     documents: &[Labelled<'_>],
     options: &CorrectionOptions,
 ) -> Result<(ClassCorrection, Vec<Vec<ClassWeight>>), StatisticsError> {
-    let lessons = Lessons::new(scorer, counts).of(documents);
+    let ranks = Ranks::new(counts, documents);
+    let lessons = Lessons::new(scorer, counts, &ranks).of(documents);
     let copies =
         |(i, d): (usize, &Labelled<'_>)| std::iter::repeat_n(i, d.multiplicity.min(MAX_COPIES) as usize);
     let mut order: Vec<usize> = documents.iter().enumerate().flat_map(copies).collect();
     let mut random = SplitMix64::new(options.seed);
     let values = Values::new(scorer.n_classes());
-    let weights = Weights::new(scorer.n_classes(), documents);
+    let weights = Weights::new(scorer.n_classes(), ranks.terms().len());
     // the log-odds of a class among equals: without them every rival seems to compete at first
     let bias = (scorer.n_classes().max(2) as f64 - 1.0).ln();
     let mut fit = Fit { options, weights, values, steps: Vec::new(), bias };
@@ -148,7 +150,7 @@ pub fn fit_class_correction(
             fit.learn(&documents[i], &lessons[i], &mut coefficients[i])?;
         }
     }
-    Ok((ClassCorrection { cells: fit.weights.into_cells()? }, coefficients))
+    Ok((ClassCorrection { cells: fit.weights.into_cells(ranks.terms())? }, coefficients))
 }
 
 struct Fit<'a> {
@@ -170,7 +172,7 @@ impl Fit<'_> {
         lesson: &Lesson,
         coefficients: &mut Vec<ClassWeight>,
     ) -> Result<(), StatisticsError> {
-        self.weights.read(document.row, &lesson.factors, &mut self.values);
+        self.weights.read(&lesson.ranks, &lesson.factors, &mut self.values);
         let values = self.values.as_slice();
         for &(class, score) in &lesson.scores {
             let z = self.options.mix * score + values[usize::from(class)] * lesson.scale - self.bias;
@@ -187,7 +189,7 @@ impl Fit<'_> {
                 Err(at) => coefficients.insert(at, step),
             }
         }
-        self.weights.add(document.row, &self.steps)?;
+        self.weights.add(&lesson.ranks, &self.steps)?;
         self.steps.clear();
         Ok(())
     }

@@ -1,16 +1,16 @@
 use std::hint::black_box;
 
-use tamis_tokenizer::CountRow;
+use tamis_tokenizer::TermId;
 
 use crate::cells::Cells;
-use crate::{ClassWeight, Labelled, StatisticsError};
+use crate::{ClassWeight, StatisticsError};
 
 /// The weights of a [`ClassCorrection`](crate::ClassCorrection) while they are learned.
 pub(crate) enum Weights {
     /// Of few classes: a row of all of them for each term, which is read and added to much faster.
     Rows(Rows),
     /// Of any number.
-    Cells(Cells<ClassWeight>),
+    Cells(Box<Cells<ClassWeight>>),
 }
 
 /// So many classes have a row a term: 128 bytes at most.
@@ -40,29 +40,26 @@ impl Values {
 }
 
 impl Weights {
-    /// Zeros for the terms of these documents.
-    pub(crate) fn new(n_classes: usize, documents: &[Labelled<'_>]) -> Weights {
+    /// Zeros.
+    pub(crate) fn new(n_classes: usize, n_terms: usize) -> Weights {
         if n_classes > MAX_ROW {
-            return Weights::Cells(Cells::default());
+            return Weights::Cells(Box::default());
         }
-        // ids increase: the last is the highest
-        let last = documents.iter().filter_map(|d| d.row.ids().last()).max();
-        let n_terms = last.map_or(0, |&id| id as usize + 1);
         let width = n_classes.div_ceil(BLOCK);
         Weights::Rows(Rows { blocks: vec![[0; BLOCK]; n_terms * width], width })
     }
 
-    /// Makes each value the sum of a class's weights of the document's terms, in units, each times the term's factor.
-    pub(crate) fn read(&self, row: CountRow<'_>, factors: &[f64], values: &mut Values) {
+    /// Makes each value the sum of a class's weights of these terms, in units, each times the term's factor.
+    pub(crate) fn read(&self, terms: &[TermId], factors: &[f64], values: &mut Values) {
         match self {
-            Weights::Rows(rows) => rows.read(row, factors, values),
+            Weights::Rows(rows) => rows.read(terms, factors, values),
             Weights::Cells(cells) => {
                 // every term's weights are somewhere else in memory: asked for all at once they come in half the time
-                let firsts = row.ids().iter().filter_map(|&term| cells.get(term).first());
+                let firsts = terms.iter().filter_map(|&term| cells.get(term).first());
                 black_box(firsts.fold(0, |all, weight| all ^ weight.units));
                 let values = values.0.as_flattened_mut();
                 values.fill(0.0);
-                for (&term, factor) in row.ids().iter().zip(factors) {
+                for (&term, factor) in terms.iter().zip(factors) {
                     for weight in cells.get(term) {
                         values[usize::from(weight.class)] += factor * f64::from(weight.units);
                     }
@@ -71,13 +68,13 @@ impl Weights {
         }
     }
 
-    /// Adds the steps, in increasing class order, to the weights of every term of the document.
-    pub(crate) fn add(&mut self, row: CountRow<'_>, steps: &[ClassWeight]) -> Result<(), StatisticsError> {
+    /// Adds the steps, in increasing class order, to the weights of each of these terms.
+    pub(crate) fn add(&mut self, terms: &[TermId], steps: &[ClassWeight]) -> Result<(), StatisticsError> {
         match self {
-            Weights::Rows(rows) => rows.add(row, steps),
+            Weights::Rows(rows) => rows.add(terms, steps),
             Weights::Cells(cells) => {
                 // term by term, because a term's weights lie together
-                for &term in row.ids() {
+                for &term in terms {
                     steps.iter().try_for_each(|step| cells.add(term, *step))?;
                 }
             }
@@ -85,25 +82,35 @@ impl Weights {
         Ok(())
     }
 
-    pub(crate) fn into_cells(self) -> Result<Cells<ClassWeight>, StatisticsError> {
-        match self {
-            Weights::Rows(rows) => rows.into_cells(),
-            Weights::Cells(cells) => Ok(cells),
+    /// The weights under other ids: `ids[i]` for the term `i`.
+    pub(crate) fn into_cells(self, ids: &[TermId]) -> Result<Cells<ClassWeight>, StatisticsError> {
+        let mut result = Cells::default();
+        let mut weights = Vec::new();
+        for (term, &id) in (0..).zip(ids) {
+            match &self {
+                Weights::Rows(rows) => {
+                    weights.clear();
+                    weights.extend(rows.weights(term));
+                    result.put(id, &weights)?;
+                }
+                Weights::Cells(cells) => result.put(id, cells.get(term))?,
+            }
         }
+        Ok(result)
     }
 }
 
 impl Rows {
-    fn read(&self, row: CountRow<'_>, factors: &[f64], values: &mut Values) {
+    fn read(&self, terms: &[TermId], factors: &[f64], values: &mut Values) {
         // as with cells; a row lies in two lines of the cache
-        let ends = row.ids().iter().map(|&term| {
+        let ends = terms.iter().map(|&term| {
             let first = term as usize * self.width;
             self.blocks[first][0] ^ self.blocks[first + self.width - 1][BLOCK - 1]
         });
         black_box(ends.fold(0, |all, units| all ^ units));
         for (at, values) in values.0.iter_mut().enumerate() {
             let mut sums = [0.0; BLOCK];
-            for (&term, factor) in row.ids().iter().zip(factors) {
+            for (&term, factor) in terms.iter().zip(factors) {
                 let units = &self.blocks[term as usize * self.width + at];
                 sums.iter_mut().zip(units).for_each(|(sum, units)| *sum += factor * f64::from(*units));
             }
@@ -111,68 +118,65 @@ impl Rows {
         }
     }
 
-    fn add(&mut self, row: CountRow<'_>, steps: &[ClassWeight]) {
+    fn add(&mut self, terms: &[TermId], steps: &[ClassWeight]) {
         for steps in steps.chunk_by(|a, b| usize::from(a.class) / BLOCK == usize::from(b.class) / BLOCK) {
             let at = usize::from(steps[0].class) / BLOCK;
             let mut step = [0; BLOCK];
             steps.iter().for_each(|weight| step[usize::from(weight.class) % BLOCK] = weight.units);
-            for &term in row.ids() {
+            for &term in terms {
                 let units = &mut self.blocks[term as usize * self.width + at];
                 units.iter_mut().zip(step).for_each(|(units, step)| *units = units.wrapping_add(step));
             }
         }
     }
 
-    fn into_cells(self) -> Result<Cells<ClassWeight>, StatisticsError> {
-        let (mut cells, mut weights) = (Cells::default(), Vec::new());
-        for (term, row) in (0..).zip(self.blocks.chunks(self.width)) {
-            let units = (0..).zip(row.as_flattened()).filter(|(_, units)| **units != 0);
-            weights.clear();
-            weights.extend(units.map(|(class, &units)| ClassWeight { class, units }));
-            cells.put(term, &weights)?;
-        }
-        Ok(cells)
+    /// The weights of a term that are not 0.
+    fn weights(&self, term: TermId) -> impl Iterator<Item = ClassWeight> {
+        let row = &self.blocks[term as usize * self.width..][..self.width];
+        let weights = (0..).zip(row.as_flattened()).map(|(class, &units)| ClassWeight { class, units });
+        weights.filter(|weight| weight.units != 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tamis_tokenizer::CountVector;
 
     use super::*;
 
+    /// Terms, and steps by class.
+    type Document = (Vec<TermId>, Vec<(u16, i32)>);
+
+    fn documents() -> impl Strategy<Value = Vec<Document>> {
+        let terms = proptest::collection::btree_set(0u32..20, 0..8);
+        let steps = proptest::collection::btree_map(0u16..32, any::<i32>(), 0..6);
+        let document = (terms, steps).prop_map(|(t, s)| (t.into_iter().collect(), s.into_iter().collect()));
+        proptest::collection::vec(document, 1..12)
+    }
+
     proptest! {
         #[test]
-        fn rows_and_cells_are_the_same(
-            n_classes in 1..=MAX_ROW,
-            documents in proptest::collection::vec(
-                (proptest::collection::btree_map(0u32..20, 1u32..3, 0..8), proptest::collection::btree_map(0u16..32, any::<i32>(), 0..6)),
-                1..12,
-            ),
-        ) {
-            let vectors: Vec<_> = documents.iter().map(|(row, _)| CountVector::from_pairs(row.clone()).unwrap()).collect();
-            let labelled: Vec<_> =
-                vectors.iter().map(|v| Labelled { row: v.row(), class: 0, multiplicity: 1, group: 0 }).collect();
-            let mut rows = Weights::new(n_classes, &labelled);
-            let mut cells = Weights::Cells(Cells::default());
+        fn rows_and_cells_are_the_same(n_classes in 1..=MAX_ROW, documents in documents()) {
+            let mut rows = Weights::new(n_classes, 20);
+            let mut cells = Weights::Cells(Box::default());
             prop_assert!(matches!(rows, Weights::Rows(_)));
             let [mut values, mut expected] = [Values::new(n_classes), Values::new(n_classes)];
-            for (document, (_, steps)) in labelled.iter().zip(&documents) {
-                let row = document.row;
-                let factors: Vec<_> = row.ids().iter().map(|id| 0.3 + f64::from(*id)).collect();
-                rows.read(row, &factors, &mut values);
-                cells.read(row, &factors, &mut expected);
+            for (terms, steps) in &documents {
+                let factors: Vec<_> = terms.iter().map(|term| 0.3 + f64::from(*term)).collect();
+                rows.read(terms, &factors, &mut values);
+                cells.read(terms, &factors, &mut expected);
                 prop_assert_eq!(values.as_slice(), expected.as_slice());
-                let steps = steps.iter().filter(|(class, _)| usize::from(**class) < n_classes);
-                let steps: Vec<_> = steps.map(|(&class, &units)| ClassWeight { class, units }).collect();
-                rows.add(row, &steps).unwrap();
-                cells.add(row, &steps).unwrap();
+                let steps = steps.iter().filter(|(class, _)| usize::from(*class) < n_classes);
+                let steps: Vec<_> = steps.map(|&(class, units)| ClassWeight { class, units }).collect();
+                rows.add(terms, &steps).unwrap();
+                cells.add(terms, &steps).unwrap();
             }
-            let [rows, cells] = [rows, cells].map(|weights| weights.into_cells().unwrap());
-            for term in 0..20 {
-                let weights = cells.get(term).iter().filter(|weight| weight.units != 0);
-                prop_assert!(rows.get(term).iter().eq(weights));
+            // under other ids
+            let ids: Vec<_> = (0..20).map(|term| (term * 7 + 3) % 20).collect();
+            let [rows, cells] = [rows, cells].map(|weights| weights.into_cells(&ids).unwrap());
+            for id in ids {
+                let weights = cells.get(id).iter().filter(|weight| weight.units != 0);
+                prop_assert!(rows.get(id).iter().eq(weights));
             }
         }
     }

@@ -1,22 +1,24 @@
 use rayon::prelude::*;
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::TermId;
 
-use crate::counts::term_ids;
+use crate::logs::LogCounts;
+use crate::ranks::Ranks;
 use crate::transform::{idf, log_documents};
 use crate::weighted::norm;
-use crate::{ClassId, ClassWeight, Labelled, OneAgainstRest, Statistics};
+use crate::{Cell, ClassId, ClassWeight, Labelled, OneAgainstRest, Statistics};
 
 /// What documents teach a [`ClassCorrection`](crate::ClassCorrection). What depends on a term alone is settled once
-/// for all documents that have it.
+/// for all documents that have it, and terms have ranks, the frequent ones first: what is read often lies together.
 pub(crate) struct Lessons<'a> {
     scorer: &'a OneAgainstRest,
+    ranks: &'a Ranks,
+    /// By rank, as are the cells.
     terms: Vec<Term>,
     /// The classes of the cells of all terms.
     classes: Vec<ClassId>,
-    /// What each cell adds to the score of its class, for a weight of 1 in a document of another class.
+    /// What each cell of a term adds to the score of its class, for a weight of 1 in a document of another class; then,
+    /// because they are read together, the same in a document of that class.
     parts: Vec<f64>,
-    /// The same in a document of that class.
-    own_parts: Vec<f64>,
     log_counts: LogCounts,
 }
 
@@ -37,6 +39,8 @@ struct Term {
 
 /// What stays the same of a document from pass to pass.
 pub(crate) struct Lesson {
+    /// The ranks of its terms, in the order of their ids.
+    pub(crate) ranks: Box<[u32]>,
     /// Leave-one-out scores of its own class and its rivals, by class.
     pub(crate) scores: Box<[(ClassId, f64)]>,
     /// What a unit of weight at each of its terms adds to its score, once multiplied with the scale.
@@ -49,17 +53,17 @@ pub(crate) struct Lesson {
 const RIVALS: usize = 32;
 
 impl<'a> Lessons<'a> {
-    pub(crate) fn new(scorer: &'a OneAgainstRest, counts: &Statistics) -> Lessons<'a> {
+    pub(crate) fn new(scorer: &'a OneAgainstRest, counts: &Statistics, ranks: &'a Ranks) -> Lessons<'a> {
         let mut lessons = Lessons {
             scorer,
+            ranks,
             terms: Vec::new(),
             classes: Vec::new(),
             parts: Vec::new(),
-            own_parts: Vec::new(),
             log_counts: LogCounts::new(),
         };
         let logs = [scorer.documents(), scorer.documents().saturating_sub(1)].map(log_documents);
-        lessons.terms = term_ids(counts).map(|term| lessons.term(counts, term, logs)).collect();
+        lessons.terms = ranks.terms().iter().map(|&term| lessons.term(counts, term, logs)).collect();
         lessons
     }
 
@@ -77,24 +81,26 @@ impl<'a> Lessons<'a> {
         // fewer cells than a u32 can number: their places in the counts are numbered so
         let start = self.classes.len() as u32;
         for cell in counts.cells(term) {
-            let n = u64::from(cell.df);
             self.classes.push(cell.class);
-            self.parts.push(part(n));
-            self.own_parts.push(part(n.saturating_sub(1)));
+            self.parts.push(part(cell.df.into()));
         }
+        let own_part = |cell: Cell| part(u64::from(cell.df).saturating_sub(1));
+        self.parts.extend(counts.cells(term).map(own_part));
         // at most Classes::MAX cells, which is u16::MAX
         let len = (self.classes.len() - start as usize) as u16;
         Term { idf: idf(left, left_out), absent, full_idf, start, len, is_own: false }
     }
 
-    /// The lessons of documents that the counts have learned.
+    /// The lessons of documents whose terms have ranks.
     pub(crate) fn of(&self, documents: &[Labelled<'_>]) -> Vec<Lesson> {
         documents.par_iter().map(|document| self.lesson(document)).collect()
     }
 
     fn lesson(&self, document: &Labelled<'_>) -> Lesson {
+        let ranks = self.ranks.of(document.row.ids());
+        let counts = document.row.counts();
         let mut scores = Vec::new();
-        self.scores(document.row, document.class, &mut scores);
+        self.scores(&ranks, counts, document.class, &mut scores);
         let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
         if ranked.len() > RIVALS + 1 {
             // the own class first, whatever its score
@@ -105,24 +111,25 @@ impl<'a> Lessons<'a> {
             ranked.truncate(RIVALS + 1);
             ranked.sort_unstable_by_key(|(class, _)| *class);
         }
-        let (factors, scale) = self.factors(document.row);
-        Lesson { scores: ranked.into(), factors, scale }
+        let (factors, scale) = self.factors(&ranks, counts);
+        Lesson { ranks, scores: ranked.into(), factors, scale }
     }
 
     /// As [`OneAgainstRest::scores_left_out`].
-    fn scores(&self, row: CountRow<'_>, own: ClassId, out: &mut Vec<f64>) {
+    fn scores(&self, ranks: &[u32], counts: &[u32], own: ClassId, out: &mut Vec<f64>) {
         out.clear();
         out.resize(self.scorer.n_classes(), 0.0);
         let (mut absent, mut weight, mut square) = (0.0, 0.0, 0.0);
         let (mut own_score, mut own_terms) = (0.0, 0);
-        for (term, tf) in self.row(row) {
+        for (term, tf) in self.terms(ranks, counts) {
             let v = tf * term.idf;
             absent += v * term.absent;
             weight += v;
             square += v * v;
             own_terms += u64::from(term.is_own);
-            let cells = term.start as usize..term.start as usize + usize::from(term.len);
-            let (classes, parts) = (&self.classes[cells.clone()], &self.parts[cells.clone()]);
+            let (start, len) = (term.start as usize, usize::from(term.len));
+            let classes = &self.classes[start..start + len];
+            let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
             let own_cell = if parts.len() == out.len() {
                 // all classes have the term, as they have most terms of a text
                 out.iter_mut().zip(parts).for_each(|(out, part)| *out += v * part);
@@ -131,48 +138,32 @@ impl<'a> Lessons<'a> {
                 classes.iter().zip(parts).for_each(|(class, part)| out[usize::from(*class)] += v * part);
                 classes.binary_search(&own).ok()
             };
-            own_score += own_cell.and_then(|at| self.own_parts[cells].get(at)).map_or(0.0, |part| v * part);
+            own_score += own_cell.and_then(|at| own_parts.get(at)).map_or(0.0, |part| v * part);
         }
         if let Some(out) = out.get_mut(usize::from(own)) {
             *out = own_score;
         }
-        let log_totals = self.scorer.log_totals(Some((own, row.len() as u64, own_terms)));
+        let log_totals = self.scorer.log_totals(Some((own, ranks.len() as u64, own_terms)));
         for (out, log_totals) in out.iter_mut().zip(log_totals) {
             *out = (*out + (absent + weight * log_totals)) / norm(square);
         }
     }
 
     /// For each term v i, what a unit of weight adds to the score before that is divided by the norm; and the scale.
-    fn factors(&self, row: CountRow<'_>) -> (Box<[f64]>, f64) {
+    fn factors(&self, ranks: &[u32], counts: &[u32]) -> (Box<[f64]>, f64) {
         let mut square = 0.0;
         let factor = |(term, tf): (&Term, f64)| {
             let v = tf * term.full_idf;
             square += v * v;
             v * term.full_idf / f64::from(ClassWeight::ONE)
         };
-        let factors = self.row(row).map(factor).collect();
+        let factors = self.terms(ranks, counts).map(factor).collect();
         (factors, 1.0 / square.sqrt().max(1.0))
     }
 
     /// The terms of a document with ln(1 + tf).
-    fn row(&self, row: CountRow<'_>) -> impl Iterator<Item = (&Term, f64)> {
-        const UNKNOWN: &Term =
-            &Term { idf: 0.0, absent: 0.0, full_idf: 0.0, start: 0, len: 0, is_own: false };
-        let term = |(id, tf)| (self.terms.get(id as usize).unwrap_or(UNKNOWN), self.log_counts.get(tf));
-        row.iter().map(term)
-    }
-}
-
-/// ln(1 + tf), kept for the small tf that most are.
-pub(crate) struct LogCounts([f64; 64]);
-
-impl LogCounts {
-    pub(crate) fn new() -> LogCounts {
-        LogCounts(std::array::from_fn(|tf| (tf as f64).ln_1p()))
-    }
-
-    pub(crate) fn get(&self, tf: u32) -> f64 {
-        self.0.get(tf as usize).copied().unwrap_or_else(|| f64::from(tf).ln_1p())
+    fn terms(&self, ranks: &[u32], counts: &[u32]) -> impl Iterator<Item = (&Term, f64)> {
+        ranks.iter().zip(counts).map(|(&rank, &tf)| (&self.terms[rank as usize], self.log_counts.get(tf)))
     }
 }
 
@@ -197,10 +188,15 @@ mod tests {
             }
             let alpha = Smoothing::try_from(0.1).unwrap();
             let scorer = OneAgainstRest::new(alpha, statistics.totals(), statistics.n_features() as u64).unwrap();
-            let lessons = Lessons::new(&scorer, &statistics);
+            let documents: Vec<_> = rows
+                .iter()
+                .map(|(class, row)| Labelled { row: row.row(), class: *class, multiplicity: 1, group: 0 })
+                .collect();
+            let ranks = Ranks::new(&statistics, &documents);
+            let lessons = Lessons::new(&scorer, &statistics, &ranks);
             let (mut scores, mut expected) = (Vec::new(), Vec::new());
             for (class, row) in &rows {
-                lessons.scores(row.row(), *class, &mut scores);
+                lessons.scores(&ranks.of(row.row().ids()), row.row().counts(), *class, &mut scores);
                 let Ok(_) = scorer.scores_left_out(&statistics, row.row(), *class, &mut expected);
                 prop_assert_eq!(&scores, &expected);
             }

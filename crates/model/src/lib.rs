@@ -87,6 +87,7 @@ mod one_against_rest;
 mod outcomes;
 mod parameters;
 mod random;
+mod ranks;
 mod rows;
 mod rule;
 mod sample;
