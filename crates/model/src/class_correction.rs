@@ -1,11 +1,13 @@
 use std::convert::Infallible;
 
-use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::cells::{Cells, ClassCell};
+use crate::class_rows::{Values, Weights};
+use crate::lessons::{Lesson, Lessons};
 use crate::logs::sigmoid;
 use crate::random::SplitMix64;
+use crate::ranks::Ranks;
 use crate::{
     ClassId, ClassWeights, CorrectionOptions, Labelled, OneAgainstRest, Statistics, StatisticsError,
 };
@@ -52,11 +54,8 @@ impl ClassCell for ClassWeight {
     }
 }
 
-/// The classes that a document teaches: its own, and as many of those that score highest.
-const RIVALS: usize = 32;
-
-/// A class that a document is not of learns from it only if it seems more likely than this.
-const COMPETES: f64 = 0.05;
+/// A class that a document is not of learns from it only if it seems more likely than 0.05; as log-odds, nats.
+const COMPETES: f64 = -2.944_438_979_166_440_3;
 
 /// Copies of one document beyond this many teach nothing more.
 const MAX_COPIES: u32 = 1_000;
@@ -133,15 +132,17 @@ pub fn fit_class_correction(
     documents: &[Labelled<'_>],
     options: &CorrectionOptions,
 ) -> Result<(ClassCorrection, Vec<Vec<ClassWeight>>), StatisticsError> {
-    let lessons: Vec<Lesson> = documents.par_iter().map(|d| Lesson::new(scorer, counts, d)).collect();
+    let ranks = Ranks::new(counts, documents);
+    let lessons = Lessons::new(scorer, counts, &ranks).of(documents);
     let copies =
         |(i, d): (usize, &Labelled<'_>)| std::iter::repeat_n(i, d.multiplicity.min(MAX_COPIES) as usize);
     let mut order: Vec<usize> = documents.iter().enumerate().flat_map(copies).collect();
     let mut random = SplitMix64::new(options.seed);
-    let values = vec![0.0; scorer.n_classes()];
+    let values = Values::new(scorer.n_classes());
+    let weights = Weights::new(scorer.n_classes(), ranks.terms().len());
     // the log-odds of a class among equals: without them every rival seems to compete at first
     let bias = (scorer.n_classes().max(2) as f64 - 1.0).ln();
-    let mut fit = Fit { options, correction: ClassCorrection::new(), values, steps: Vec::new(), bias };
+    let mut fit = Fit { options, weights, values, steps: Vec::new(), bias };
     let mut coefficients = vec![Vec::new(); documents.len()];
     for _ in 0..options.passes {
         random.shuffle(&mut order);
@@ -149,43 +150,15 @@ pub fn fit_class_correction(
             fit.learn(&documents[i], &lessons[i], &mut coefficients[i])?;
         }
     }
-    Ok((fit.correction, coefficients))
-}
-
-/// What stays the same of a document from pass to pass.
-struct Lesson {
-    /// Leave-one-out scores of its own class and its rivals, by class.
-    scores: Box<[(ClassId, f64)]>,
-    /// What a weight of 1 at each of its terms adds to its score, once multiplied with the scale.
-    factors: Box<[f64]>,
-    /// 1 / |v|
-    scale: f64,
-}
-
-impl Lesson {
-    fn new(scorer: &OneAgainstRest, counts: &Statistics, document: &Labelled<'_>) -> Lesson {
-        let mut scores = Vec::new();
-        let Ok(_) = scorer.scores_left_out(counts, document.row, document.class, &mut scores);
-        let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
-        if ranked.len() > RIVALS {
-            // the own class first, whatever its score
-            ranked.sort_by(|a, b| {
-                (b.0 == document.class).cmp(&(a.0 == document.class)).then(b.1.total_cmp(&a.1))
-            });
-            ranked.truncate(RIVALS + 1);
-            ranked.sort_by_key(|(class, _)| *class);
-        }
-        let (factors, scale) = scorer.factors(counts, document.row);
-        Lesson { scores: ranked.into(), factors: factors.into(), scale }
-    }
+    Ok((ClassCorrection { cells: fit.weights.into_cells(ranks.terms())? }, coefficients))
 }
 
 struct Fit<'a> {
     options: &'a CorrectionOptions,
-    correction: ClassCorrection,
-    /// What the correction adds to the score of each class, before scaling; zeros between documents.
-    values: Vec<f64>,
-    /// What the document teaches each class; empty between documents.
+    weights: Weights,
+    /// What the correction adds to the document's score for each class, before scaling.
+    values: Values,
+    /// What the document teaches each class, in increasing order; empty between documents.
     steps: Vec<ClassWeight>,
     /// What is taken off every score, in nats.
     bias: f64,
@@ -199,21 +172,14 @@ impl Fit<'_> {
         lesson: &Lesson,
         coefficients: &mut Vec<ClassWeight>,
     ) -> Result<(), StatisticsError> {
-        // every term's weights are somewhere else in memory: asked for all at once they come in half the time
-        let firsts = document.row.ids().iter().filter_map(|&term| self.correction.cells.get(term).first());
-        std::hint::black_box(firsts.fold(0, |sum: i32, weight| sum.wrapping_add(weight.units)));
-        for (term, factor) in document.row.ids().iter().zip(&lesson.factors) {
-            let factor = factor / f64::from(ClassWeight::ONE);
-            for weight in self.correction.cells.get(*term) {
-                self.values[usize::from(weight.class)] += factor * f64::from(weight.units);
-            }
-        }
+        self.weights.read(&lesson.ranks, &lesson.factors, &mut self.values);
+        let values = self.values.as_slice();
         for &(class, score) in &lesson.scores {
-            let z = self.options.mix * score + self.values[usize::from(class)] * lesson.scale - self.bias;
-            let error = if class == document.class { sigmoid(-z) } else { -sigmoid(z) };
-            if class != document.class && -error < COMPETES {
+            let z = self.options.mix * score + values[usize::from(class)] * lesson.scale - self.bias;
+            if class != document.class && z < COMPETES {
                 continue;
             }
+            let error = if class == document.class { sigmoid(-z) } else { -sigmoid(z) };
             let step = self.options.rate * error * lesson.scale * f64::from(ClassWeight::ONE);
             // the cast saturates, and takes the NaN of options that were not checked to 0
             let step = ClassWeight { class, units: step.round() as i32 };
@@ -223,12 +189,8 @@ impl Fit<'_> {
                 Err(at) => coefficients.insert(at, step),
             }
         }
-        // term by term, because a term's weights lie together
-        for &term in document.row.ids() {
-            self.steps.iter().try_for_each(|step| self.correction.cells.add(term, *step))?;
-        }
+        self.weights.add(&lesson.ranks, &self.steps)?;
         self.steps.clear();
-        self.values.fill(0.0);
         Ok(())
     }
 }

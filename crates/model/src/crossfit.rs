@@ -29,11 +29,7 @@ pub fn leave_one_out(
     counts: &Statistics,
     documents: &[Labelled<'_>],
 ) -> Vec<Option<f64>> {
-    let score = |d: &Labelled<'_>| {
-        let Ok(score) = scorer.log_odds_left_out(counts, d.row, d.class);
-        score
-    };
-    documents.par_iter().map(score).collect()
+    scorer.all_left_out(counts, documents)
 }
 
 /// The score of each document by a model that has seen neither it nor any document of its group: what

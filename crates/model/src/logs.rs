@@ -30,6 +30,11 @@ pub fn log_normalize(logs: &mut [f64]) {
 /// Turns log-likelihoods (nats, up to a constant) into probabilities that add up to 1. If none is finite
 /// they become equal.
 pub fn softmax(logs: &mut [f64]) {
+    softmax_and_sum(logs);
+}
+
+/// [`softmax`] and, from the same exponentials, [`log_sum_exp`].
+pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
     let max = max(logs);
     for x in logs.iter_mut() {
         *x = if max.is_finite() { (*x - max).exp() } else { 1.0 };
@@ -38,6 +43,7 @@ pub fn softmax(logs: &mut [f64]) {
     for x in logs {
         *x /= sum;
     }
+    if max.is_finite() { max + sum.ln() } else { max }
 }
 
 /// The class of the greatest value; of equal ones the lowest, of nothing 0.

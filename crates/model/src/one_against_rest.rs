@@ -1,8 +1,8 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::logs::log_smoothed;
-use crate::transform::{idf, log_documents};
-use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing, Statistics};
+use crate::transform::{idf, log_documents, log_tf};
+use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing};
 
 /// The score of topics: for each class the log-odds of the class against all others, in which rare terms weigh
 /// more and long documents no more than short ones. [`WeightedLogOdds`](crate::WeightedLogOdds) for any number
@@ -112,6 +112,11 @@ impl OneAgainstRest {
         self.df.len()
     }
 
+    /// M
+    pub(crate) fn documents(&self) -> u64 {
+        self.documents
+    }
+
     /// Writes the score of each class (nats, never NaN or infinite) to `out`; returns how many distinct terms of
     /// the document have counts. With none of them all scores are 0: no evidence at all.
     ///
@@ -194,22 +199,6 @@ impl OneAgainstRest {
         Ok(())
     }
 
-    /// For each term of a document v i, what a correction's weight of 1 adds to its score before that is divided by the
-    /// norm; and `1 / sqrt(sum(v v))`, at most 1, so that no step of learning is longer than its rate.
-    pub(crate) fn factors(&self, counts: &Statistics, row: CountRow<'_>) -> (Vec<f64>, f64) {
-        let log_documents = log_documents(self.documents);
-        let mut square = 0.0;
-        let factor = |(term, tf): (TermId, u32)| {
-            let df = counts.document_frequency(term);
-            let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
-            let v = f64::from(tf).ln_1p() * idf;
-            square += v * v;
-            v * idf
-        };
-        let factors = row.iter().map(factor).collect();
-        (factors, 1.0 / square.sqrt().max(1.0))
-    }
-
     fn score<C: Counts, W: ClassWeights<Error = C::Error>>(
         &self,
         counts: &C,
@@ -256,7 +245,7 @@ impl OneAgainstRest {
             return Ok(None);
         }
         let idf = idf(left, sums.log_documents);
-        let v = f64::from(tf).ln_1p() * idf;
+        let v = log_tf(tf) * idf;
         let absent = self.log(0) - self.log(left);
         sums.add(v, absent);
         let mix = correction.map_or(1.0, |c| c.mix);
@@ -272,7 +261,7 @@ impl OneAgainstRest {
 
     /// ln(R + aV) - ln(N + aV), one a class; without a document of a class, of so many terms, and so many terms that
     /// only it has.
-    fn log_totals(&self, without: Option<(ClassId, u64, u64)>) -> Vec<f64> {
+    pub(crate) fn log_totals(&self, without: Option<(ClassId, u64, u64)>) -> Vec<f64> {
         let (own, n_terms, own_terms) =
             without.map_or((None, 0, 0), |(own, n_terms, own_terms)| (Some(own), n_terms, own_terms));
         // without features nothing is scored: any number of them will do
@@ -293,7 +282,7 @@ impl OneAgainstRest {
     }
 
     /// ln(n + a)
-    fn log(&self, n: u64) -> f64 {
+    pub(crate) fn log(&self, n: u64) -> f64 {
         let kept = usize::try_from(n).ok().and_then(|n| self.logs.get(n));
         kept.copied().unwrap_or_else(|| (n as f64 + self.alpha).ln())
     }
@@ -345,7 +334,7 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
-    use crate::{ClassCorrection, ClassWeight, WeightedLogOdds};
+    use crate::{ClassCorrection, ClassWeight, Statistics, WeightedLogOdds};
 
     type Documents = Vec<(ClassId, CountVector)>;
 

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::logs::softmax_and_sum;
 use crate::softmax;
 
 /// Turns scores of many classes into calibrated probabilities: `softmax(scale n^exponent score)` with `n` the
@@ -144,8 +145,7 @@ impl Loss {
             let factor = (scale + exponent * length).clamp(-MOST, MOST).exp();
             probabilities.clear();
             probabilities.extend(scores.iter().map(|score| factor * score));
-            let log_sum = crate::log_sum_exp(&probabilities);
-            softmax(&mut probabilities);
+            let log_sum = softmax_and_sum(&mut probabilities);
             let moment = |power: i32| -> f64 {
                 probabilities.iter().zip(*scores).map(|(p, score)| p * score.powi(power)).sum()
             };

@@ -1,8 +1,12 @@
+use std::convert::Infallible;
+
+use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
+use crate::counts::term_ids;
 use crate::logs::log_smoothed;
 use crate::transform::{idf, log_documents, log_tf};
-use crate::{ClassId, ClassTotals, Counts, ParametersError, Smoothing};
+use crate::{ClassId, ClassTotals, Counts, Labelled, ParametersError, Smoothing, Statistics};
 
 /// The score of mail: two-class log-odds in which rare terms weigh more and long documents no more than
 /// short ones. Weighting happens only when scoring, so training stays counting.
@@ -79,6 +83,17 @@ struct Sums {
     own: u64,
 }
 
+/// A term to score.
+#[derive(Clone, Copy)]
+enum Term {
+    /// No document has it.
+    Unknown,
+    /// Only the document left out has it.
+    LeftOut,
+    /// Others have it.
+    Known(TermWeight),
+}
+
 impl Sums {
     #[inline]
     fn add(&mut self, term: TermWeight, tf: u32) {
@@ -143,8 +158,10 @@ impl WeightedLogOdds {
     /// Reading the counts fails.
     pub fn term<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<TermWeight>, C::Error> {
         let df = self.document_frequencies(counts, term)?;
-        let idf = idf(df[0] + df[1], log_documents(self.documents));
-        Ok((df != [0, 0]).then(|| TermWeight { log_ratio: self.log_ratio(df), idf }))
+        Ok(match self.term_of(df, [0, 0], self.log_documents([0, 0])) {
+            Term::Known(weight) => Some(weight),
+            Term::LeftOut | Term::Unknown => None,
+        })
     }
 
     /// [`log_odds`](Self::log_odds) of a document given as its known terms, in any order, with their occurrences.
@@ -185,6 +202,30 @@ impl WeightedLogOdds {
         self.score(counts, row, if own == self.positive { [0, 1] } else { [1, 0] })
     }
 
+    /// [`log_odds_left_out`](Self::log_odds_left_out) of many documents, in parallel in the current rayon pool: what
+    /// depends on a term alone is settled once for all documents of a class.
+    pub(crate) fn all_left_out(&self, counts: &Statistics, documents: &[Labelled<'_>]) -> Vec<Option<f64>> {
+        let settled = [[1, 0], [0, 1]].map(|taken| {
+            let log_documents = self.log_documents(taken);
+            let settle = |term| {
+                let Ok(df) = self.document_frequencies(counts, term);
+                self.term_of(df, taken, log_documents)
+            };
+            (taken, term_ids(counts).map(settle).collect::<Vec<_>>())
+        });
+        let score = |document: &Labelled<'_>| {
+            let (taken, terms) = &settled[usize::from(document.class == self.positive)];
+            let term = |(id, tf): (TermId, u32)| {
+                let term = terms.get(id as usize).copied().unwrap_or(Term::Unknown);
+                Ok((term, tf))
+            };
+            let row = document.row;
+            let Ok::<_, Infallible>(score) = self.score_terms(row.iter().map(term), row.len() as u64, *taken);
+            score
+        };
+        documents.par_iter().map(score).collect()
+    }
+
     /// Writes each known term of the document with what it adds to the score to `out`, in the order of the
     /// row; together they are [`log_odds`](Self::log_odds).
     ///
@@ -220,23 +261,51 @@ impl WeightedLogOdds {
         row: CountRow<'_>,
         taken: [u64; 2],
     ) -> Result<Option<f64>, C::Error> {
-        let documents = self.documents.saturating_sub(taken[0] + taken[1]);
-        let n_terms = row.len() as u64;
-        let df = [0, 1].map(|c| self.df[c].saturating_sub(taken[c] * n_terms));
-        let log_documents = log_documents(documents);
-        let mut sums = Sums::default();
-        for (term, tf) in row.iter() {
+        let log_documents = self.log_documents(taken);
+        let term = |(term, tf): (TermId, u32)| {
             let df = self.document_frequencies(counts, term)?;
-            let left = [0, 1].map(|c| df[c].saturating_sub(taken[c]));
-            if left != [0, 0] {
-                let idf = idf(left[0] + left[1], log_documents);
-                sums.add(TermWeight { log_ratio: self.log_ratio(left), idf }, tf);
-            } else if df != [0, 0] {
-                sums.own += 1;
+            Ok((self.term_of(df, taken, log_documents), tf))
+        };
+        self.score_terms(row.iter().map(term), row.len() as u64, taken)
+    }
+
+    /// The score of a document of so many terms, given each with its occurrences.
+    fn score_terms<E>(
+        &self,
+        terms: impl Iterator<Item = Result<(Term, u32), E>>,
+        n_terms: u64,
+        taken: [u64; 2],
+    ) -> Result<Option<f64>, E> {
+        let mut sums = Sums::default();
+        for term in terms {
+            let (term, tf) = term?;
+            match term {
+                Term::Known(term) => sums.add(term, tf),
+                Term::LeftOut => sums.own += 1,
+                Term::Unknown => (),
             }
         }
+        let df = [0, 1].map(|c| self.df[c].saturating_sub(taken[c] * n_terms));
         let log_totals = self.log_totals(df, self.n_features.saturating_sub(sums.own));
         Ok(sums.score(log_totals))
+    }
+
+    /// A term of these document frequencies, with a document left out.
+    fn term_of(&self, df: [u64; 2], taken: [u64; 2], log_documents: f64) -> Term {
+        let left = [0, 1].map(|c| df[c].saturating_sub(taken[c]));
+        if left != [0, 0] {
+            let idf = idf(left[0] + left[1], log_documents);
+            Term::Known(TermWeight { log_ratio: self.log_ratio(left), idf })
+        } else if df != [0, 0] {
+            Term::LeftOut
+        } else {
+            Term::Unknown
+        }
+    }
+
+    /// ln(N + 1) with a document left out.
+    fn log_documents(&self, taken: [u64; 2]) -> f64 {
+        log_documents(self.documents.saturating_sub(taken[0] + taken[1]))
     }
 
     /// ln(H + aV) - ln(S + aV)
@@ -326,6 +395,26 @@ mod tests {
         }
         // term 0 is the document's own
         assert_eq!(scorer.log_odds_left_out(&statistics, row(&[(0, 1)]).row(), 0), Ok(None));
+    }
+
+    #[test]
+    fn many_left_out_as_one_by_one() {
+        let statistics = statistics();
+        // the last two were never learned
+        let rows = [&[(0, 1), (1, 4)][..], &[(2, 1)], &[], &[(0, 70), (2, 64), (9, 1)], &[(0, 63)]];
+        let rows = rows.map(row);
+        for positive in [0, 1] {
+            let scorer = scorer(0.1, &statistics, positive);
+            for class in [0, 1] {
+                let documents: Vec<_> = rows
+                    .iter()
+                    .map(|row| Labelled { row: row.row(), class, multiplicity: 1, group: 0 })
+                    .collect();
+                let one = |d: &Labelled<'_>| scorer.log_odds_left_out(&statistics, d.row, class);
+                let expected: Result<Vec<_>, _> = documents.iter().map(one).collect();
+                assert_eq!(Ok(scorer.all_left_out(&statistics, &documents)), expected);
+            }
+        }
     }
 
     #[test]
