@@ -147,10 +147,6 @@ impl<'a> Corpus<'a> {
         work: impl Fn(&mut S, &Item, Document<'_>) -> Result<T> + Sync,
         mut done: impl FnMut(&Item, T) -> Result<()>,
     ) -> Result<Finished<S>> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.input.threads.map_or(0, usize::from))
-            .build()
-            .context("starting threads")?;
         let states = Mutex::new(Vec::new());
         let run = |item: &Item| -> Result<Result<T, String>> {
             // At most one state a thread, since a worker puts its own back before it takes the next document.
@@ -181,7 +177,7 @@ impl<'a> Corpus<'a> {
         let mut unreadable = self.unreadable;
         let bar = self.progress_bar();
         self.for_each_batch(limits, &mut |batch| {
-            let results: Vec<_> = pool.install(|| batch.par_iter().map(run).collect());
+            let results: Vec<_> = batch.par_iter().map(run).collect();
             for (item, result) in batch.iter().zip(results) {
                 match result? {
                     Ok(result) => done(item, result)?,

@@ -28,7 +28,7 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use tamis_filter::Filter;
 
-use args::{Cli, Command, ModelArg};
+use args::{Cli, Command, InputArgs, ModelArg};
 use output::say;
 
 /// The exit status of every error, of usage and of the program's own.
@@ -53,14 +53,21 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<u8> {
     match command {
-        Command::Train(args) => train::run(&args),
+        Command::Train(args) => on_threads(&args.input, || train::run(&args)),
         Command::Score(args) => score::run(&args),
-        Command::Label(args) => label::run(&args),
+        Command::Label(args) => on_threads(&args.input, || label::run(&args)),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
-        Command::Evaluate(args) => evaluate::run(&args),
+        Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
     }
+}
+
+/// Runs a command whose work is spread over threads: as many as it was told, all cores by default.
+fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Result<u8> {
+    let threads = input.threads.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("starting threads")?;
+    pool.install(run)
 }
 
 /// Help and version are no errors; a usage error of `score --passthrough` still lets the message through.

@@ -40,6 +40,7 @@ mod mixed;
 mod model;
 mod online;
 mod recipe;
+mod rows;
 mod save;
 mod scorer;
 mod scoring;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tamis_model::{Cell, ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
-use tamis_tokenizer::{CountRow, CountVector, TermId, Vocabulary, fingerprint};
+use tamis_tokenizer::{CountRow, TermId, Vocabulary, fingerprint};
 use zerocopy::IntoBytes;
 
 use crate::columns::ColumnKind;
@@ -14,11 +14,12 @@ use crate::fitting::{self, Fit, Fitted};
 use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
+use crate::rows::{RowId, Rows};
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
-use crate::trainer::{Keep, Learned, Reals, Terms, TrainOptions, Trainer, UNLABELLED};
+use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
 
 impl Trainer {
     /// The model of everything learned.
@@ -39,8 +40,9 @@ impl Trainer {
         order.retain(|id| statistics.cells(*id).next().is_some());
         let n_classes = self.classes.len();
         let statistics = statistics.permuted(&order);
-        let mut documents = distinct(self.documents, &order, self.vocabulary.len())?;
-        documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
+        let mut rows = self.rows;
+        rows.renumber(&inverse(&order, self.vocabulary.len()));
+        let documents = in_order(self.documents, &rows, n_classes);
         let scoring = settle_scoring(&self.options, n_classes, &statistics)?;
         let n_terms = order.len();
         let fitted = fit(&scoring, &self.options.decision, &self.classes, &statistics, n_terms, &documents)?;
@@ -111,72 +113,56 @@ fn with_unlabelled(labelled: &Statistics, unlabelled: &Statistics) -> Result<Sta
     Ok(all)
 }
 
-/// A document with canonical ids.
-struct Distinct {
-    digest: [u8; 16],
-    class: ClassId,
-    multiplicity: u32,
-    date: i64,
-    group: u64,
-    vector: CountVector,
-    windows: Vec<CountVector>,
-    reals: Reals,
+/// A learned document and its terms with canonical ids.
+struct Distinct<'a> {
+    learned: Learned,
+    row: CountRow<'a>,
+    windows: Vec<CountRow<'a>>,
 }
 
-impl Distinct {
+impl Distinct<'_> {
     /// The rows of which the highest score counts: the whole document and its windows.
     fn parts(&self) -> Vec<CountRow<'_>> {
-        std::iter::once(&self.vector).chain(&self.windows).map(CountVector::row).collect()
+        std::iter::once(self.row).chain(self.windows.iter().copied()).collect()
     }
 
     fn labelled(&self) -> Labelled<'_> {
-        Labelled {
-            row: self.vector.row(),
-            class: self.class,
-            multiplicity: self.multiplicity,
-            group: self.group,
-        }
+        let Learned { class, multiplicity, group, .. } = self.learned;
+        Labelled { row: self.row, class, multiplicity, group }
     }
 }
 
-/// The documents in canonical order, equal ones as one, with the places of their terms in `order` as ids.
-fn distinct(mut documents: Vec<Learned>, order: &[TermId], n_terms: usize) -> Result<Vec<Distinct>> {
-    let mut canonical = vec![0; n_terms];
+/// The place of each id in the order.
+fn inverse(order: &[TermId], n_terms: usize) -> Vec<TermId> {
+    let mut places = vec![0; n_terms];
     for (new, old) in order.iter().enumerate() {
-        canonical[*old as usize] = new as TermId;
+        places[*old as usize] = new as TermId;
     }
-    let identity = |document: &Learned| (document.digest, document.class);
-    // The same terms can come in another order or at another time: the first by that counts, whoever came first.
-    documents.sort_unstable_by_key(|document| (identity(document), document.group, document.date));
-    let vector = |terms: &Terms| {
-        CountVector::from_pairs(terms.iter().map(|(id, n)| (canonical[*id as usize], *n)))
-            .map_err(|e| Error::inconsistent("vectors", "each term once", e))
+    places
+}
+
+/// The documents in canonical order; those without a label in a class after the others.
+fn in_order(mut documents: Vec<Learned>, rows: &Rows, n_classes: usize) -> Vec<Distinct<'_>> {
+    documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
+    documents.sort_unstable_by_key(|document| (document.digest, document.class));
+    let row = |id: RowId| rows.get(id);
+    let distinct = |learned: Learned| Distinct {
+        row: learned.terms.map(row).unwrap_or_default(),
+        windows: learned.windows.iter().copied().map(row).collect(),
+        learned,
     };
-    documents
-        .chunk_by(|a, b| identity(a) == identity(b))
-        .map(|equal| {
-            Ok(Distinct {
-                reals: equal[0].reals.clone(),
-                digest: equal[0].digest,
-                class: equal[0].class,
-                multiplicity: limited("copies of a document", equal.len() as u64)?,
-                date: equal[0].date,
-                group: equal[0].group,
-                vector: vector(&equal[0].terms)?,
-                windows: equal[0].windows.iter().map(vector).collect::<Result<_>>()?,
-            })
-        })
-        .collect()
+    documents.into_iter().map(distinct).collect()
 }
 
 /// What the documents, in canonical order, say of the columns of real values.
-fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct]) -> Result<GaussianStatistics> {
+fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct<'_>]) -> Result<GaussianStatistics> {
     let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
     let mut reals = GaussianStatistics::new(n_classes, n);
     for document in documents {
         let mut values = vec![None; n];
-        document.reals.iter().for_each(|(column, real)| values[*column] = Some(*real));
-        reals.observe_weighted(document.class, &values, document.multiplicity.into())?;
+        let Learned { class, multiplicity, reals: own, .. } = &document.learned;
+        own.iter().for_each(|(column, real)| values[*column] = Some(*real));
+        reals.observe_weighted(*class, &values, f64::from(*multiplicity))?;
     }
     Ok(reals)
 }
@@ -188,7 +174,7 @@ fn fit(
     classes: &Classes,
     statistics: &Statistics,
     n_terms: usize,
-    documents: &[Distinct],
+    documents: &[Distinct<'_>],
 ) -> Result<Fitted> {
     let rows = || documents.iter().map(Distinct::labelled).collect::<Vec<_>>();
     match scoring {
@@ -290,7 +276,7 @@ fn weights_section<W: Iterator<Item = (ClassId, i32)>>(
     Ok(ends)
 }
 
-fn document_sections(documents: &[Distinct], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
+fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
     let (mut records, mut vectors) = (Vec::new(), Vec::new());
     for (i, document) in documents.iter().enumerate() {
         if keep == Keep::Vectors {
@@ -298,7 +284,7 @@ fn document_sections(documents: &[Distinct], fitted: &Fitted, keep: Keep) -> Res
                 Fit::Many(_, coefficients) => encode_coefficients(&coefficients[i], &mut vectors),
                 Fit::None | Fit::Two(..) | Fit::Expected(_) => (),
             }
-            encode_vector(document.vector.row(), &mut vectors);
+            encode_vector(document.row, &mut vectors);
         }
         let coefficient = match &fitted.correction {
             Fit::Two(_, coefficients) => coefficients[i],
@@ -306,11 +292,11 @@ fn document_sections(documents: &[Distinct], fitted: &Fitted, keep: Keep) -> Res
         };
         let held_out = fitted.held_out.get(i).copied().flatten();
         let record = DocumentRecord {
-            digest: document.digest,
-            class: document.class.into(),
-            multiplicity: document.multiplicity.into(),
-            date: document.date.into(),
-            group: document.group.into(),
+            digest: document.learned.digest,
+            class: document.learned.class.into(),
+            multiplicity: document.learned.multiplicity.into(),
+            date: document.learned.date.into(),
+            group: document.learned.group.into(),
             coefficient: coefficient.into(),
             held_out: held_out.map_or(f32::NAN, |score| score as f32).into(),
             vector_end: (vectors.len() as u64).into(),

@@ -1,11 +1,14 @@
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, Classes, Counts, Statistics};
-use tamis_tokenizer::{TermId, Vocabulary};
+use tamis_tokenizer::{TermId, Vocabulary, fingerprint};
 
 use crate::documents::NO_DATE;
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::recipe::{Document, Kind, Recipe, digest};
+use crate::rows::{RowId, Rows};
 use crate::scoring::{DecisionOptions, Scoring};
 
 /// What a model remembers of the documents it learned.
@@ -56,22 +59,41 @@ impl TrainOptions {
 /// The class of a document without a label: one that no label can have.
 pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
 
-/// Terms with the trainer's own ids and their counts, in any order.
-pub(crate) type Terms = Box<[(TermId, u32)]>;
-
 /// The real values that a row has, each with the number of its column among those of real values.
 pub(crate) type Reals = Box<[(usize, f64)]>;
 
-/// A document as it was counted.
+/// A document as it was counted, and how often.
+#[derive(Clone)]
 pub(crate) struct Learned {
     pub(crate) digest: [u8; 16],
     pub(crate) class: ClassId,
+    pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
-    pub(crate) terms: Terms,
-    pub(crate) windows: Vec<Terms>,
+    /// Its terms, with the trainer's ids, if they are needed once more.
+    pub(crate) terms: Option<RowId>,
+    pub(crate) windows: Vec<RowId>,
     pub(crate) reals: Reals,
 }
+
+impl Learned {
+    /// Learns the same document once more. The same terms can come in another order or at another time: the first by
+    /// that counts, whoever came first.
+    fn repeat(&mut self, other: Learned) -> Result<()> {
+        let multiplicity = u64::from(self.multiplicity) + u64::from(other.multiplicity);
+        let limit =
+            Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: multiplicity };
+        let multiplicity = u32::try_from(multiplicity).map_err(|_| limit)?;
+        if (other.group, other.date) < (self.group, self.date) {
+            *self = other;
+        }
+        self.multiplicity = multiplicity;
+        Ok(())
+    }
+}
+
+/// What tells documents from one another: their digests and labels, the latter by fingerprint since classes move.
+type Identity = ([u8; 16], u64);
 
 /// Counts labelled documents into a model.
 ///
@@ -96,7 +118,12 @@ pub struct Trainer {
     pub(crate) statistics: Statistics,
     /// The counts of documents without a label, of which all are of one class.
     pub(crate) unlabelled: Statistics,
+    /// The different documents, and where each identity is among them.
     pub(crate) documents: Vec<Learned>,
+    known: HashMap<Identity, u32>,
+    /// Every document that was added, by its place among the different ones.
+    pub(crate) added: Vec<u32>,
+    pub(crate) rows: Rows,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
     /// The terms of the document being learned, as they first came.
@@ -120,6 +147,9 @@ impl Trainer {
             statistics: Statistics::new(0),
             unlabelled: Statistics::new(1),
             documents: Vec::new(),
+            known: HashMap::new(),
+            added: Vec::new(),
+            rows: Rows::default(),
             missing,
             counted: Counted::default(),
             terms: Vec::new(),
@@ -191,19 +221,44 @@ impl Trainer {
             Some(class) => self.statistics.observe_terms(class, &self.terms)?,
             None => self.unlabelled.observe_terms(0, &self.terms)?,
         }
-        let class = class.unwrap_or(UNLABELLED);
         let counted = &self.counted;
+        counted.missing().iter().for_each(|column| self.missing[*column] += 1);
         let digest = digest(self.options.recipe.version, self.vocabulary.document(), counted.reals());
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
-        let (terms, windows) = if self.options.needs_terms() {
-            (self.terms.as_slice().into(), counted.windows().map(|row| row.iter().collect()).collect())
-        } else {
-            (Terms::default(), Vec::new())
+        let mut document = Learned {
+            digest,
+            class: class.unwrap_or(UNLABELLED),
+            multiplicity: 1,
+            date: counted.date().unwrap_or(NO_DATE),
+            group: counted.group(),
+            terms: None,
+            windows: Vec::new(),
+            reals,
         };
-        let (group, date) = (counted.group(), counted.date().unwrap_or(NO_DATE));
-        counted.missing().iter().for_each(|column| self.missing[*column] += 1);
-        self.documents.push(Learned { digest, class, date, group, terms, windows, reals });
+        let identity = (digest, label.map_or(0, fingerprint));
+        let known = self.known.get(&identity).map(|place| &self.documents[*place as usize]);
+        if let Some(known) = known.filter(|known| known.group == document.group) {
+            (document.terms, document.windows) = (known.terms, known.windows.clone());
+        } else if self.options.needs_terms() {
+            let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| self.rows.push(row);
+            document.terms = Some(keep(&mut self.terms.iter().copied()).map_err(spill)?);
+            for window in counted.windows() {
+                document.windows.push(keep(&mut window.iter()).map_err(spill)?);
+            }
+        }
+        self.remember(identity, document)
+    }
+
+    /// Adds a document to those learned.
+    fn remember(&mut self, identity: Identity, document: Learned) -> Result<()> {
+        let next = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
+        let place = *self.known.entry(identity).or_insert(next);
+        self.added.extend(std::iter::repeat_n(place, document.multiplicity as usize));
+        match self.documents.get_mut(place as usize) {
+            Some(known) => known.repeat(document)?,
+            None => self.documents.push(document),
+        }
         Ok(())
     }
 
@@ -248,12 +303,22 @@ impl Trainer {
         let terms = self.vocabulary.merge(&other.vocabulary)?;
         self.statistics.merge_mapped(&other.statistics, &terms)?;
         self.unlabelled.merge_mapped(&other.unlabelled, &terms)?;
-        for document in &mut other.documents {
-            let ids = document.terms.iter_mut().chain(document.windows.iter_mut().flatten());
-            ids.for_each(|(id, _)| *id = terms[*id as usize]);
+        other.rows.renumber(&terms);
+        let moved = self.rows.append(other.rows);
+        let mut identities: Vec<_> =
+            other.known.into_iter().map(|(identity, place)| (place, identity)).collect();
+        identities.sort_unstable_by_key(|(place, _)| *place);
+        for ((_, identity), document) in identities.into_iter().zip(other.documents) {
+            let terms = document.terms.map(&moved);
+            let windows = document.windows.iter().copied().map(&moved).collect();
+            self.remember(identity, Learned { terms, windows, ..document })?;
         }
-        self.documents.append(&mut other.documents);
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
+}
+
+/// Rows of terms that could not be kept in a temporary file.
+fn spill(source: std::io::Error) -> Error {
+    Error::Io { path: std::env::temp_dir(), source }
 }

@@ -9,9 +9,10 @@ use tamis_tokenizer::{CountRow, CountVector};
 use crate::error::{Error, Result};
 use crate::filter::{Score, likeliest, verdict};
 use crate::fitting::{self, refused};
+use crate::rows::RowId;
 use crate::scorer::positive_class;
 use crate::scoring::{Decision, Scoring, Weighted};
-use crate::trainer::{Terms, Trainer};
+use crate::trainer::{Learned, Trainer};
 
 /// A document's true class, and its score by a model that had not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,20 +48,28 @@ struct Vectors {
 
 impl Vectors {
     fn new(trainer: &Trainer) -> Result<Self> {
-        let vector = |terms: &Terms| {
-            CountVector::from_pairs(terms.iter().copied())
+        let vector = |row: RowId| {
+            CountVector::from_pairs(trainer.rows.terms(row))
                 .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
         };
         let documents = || trainer.documents.iter();
+        let whole = |d: &Learned| d.terms.map_or_else(|| Ok(CountVector::default()), vector);
         Ok(Vectors {
-            whole: documents().map(|d| vector(&d.terms)).collect::<Result<_>>()?,
-            windows: documents().map(|d| d.windows.iter().map(vector).collect()).collect::<Result<_>>()?,
+            whole: documents().map(whole).collect::<Result<_>>()?,
+            windows: documents()
+                .map(|d| d.windows.iter().copied().map(vector).collect())
+                .collect::<Result<_>>()?,
         })
     }
 
     fn labelled(&self, trainer: &Trainer) -> Vec<Labelled<'_>> {
         std::iter::zip(&trainer.documents, &self.whole)
-            .map(|(d, v)| Labelled { row: v.row(), class: d.class, multiplicity: 1, group: d.group })
+            .map(|(d, v)| Labelled {
+                row: v.row(),
+                class: d.class,
+                multiplicity: d.multiplicity,
+                group: d.group,
+            })
             .collect()
     }
 
@@ -81,6 +90,12 @@ impl Trainer {
     /// # Errors
     /// If there are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
     pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOut>> {
+        let of_different = self.cross_validate_different(folds)?;
+        Ok(self.added.iter().filter_map(|place| of_different.get(*place as usize).copied()).collect())
+    }
+
+    /// One entry for each of the different documents.
+    fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOut>> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: n_classes });
