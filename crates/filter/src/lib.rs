@@ -46,6 +46,7 @@ mod scorer;
 mod scoring;
 mod store;
 mod trainer;
+mod union;
 mod validation;
 
 pub use columns::{Column, ColumnKind, is_missing, parse_flag};

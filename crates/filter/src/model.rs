@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tamis_model::{Cell, ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
-use tamis_tokenizer::{CountRow, TermId, Vocabulary, fingerprint};
+use tamis_model::{ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
+use tamis_tokenizer::{CountRow, TermId};
 use zerocopy::IntoBytes;
 
 use crate::columns::ColumnKind;
@@ -20,6 +20,7 @@ use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
 use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
+use crate::union::Union;
 
 impl Trainer {
     /// The model of everything learned.
@@ -31,29 +32,24 @@ impl Trainer {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
-        let statistics = match self.n_unlabelled() {
-            0 => self.statistics,
-            _ => with_unlabelled(&self.statistics, &self.unlabelled)?,
-        };
-        let mut order = self.vocabulary.canonical_order();
-        // Terms of documents that were refused have no counts, and so no place in the vocabulary.
-        order.retain(|id| statistics.cells(*id).next().is_some());
+        let mut parts = self.parts;
+        let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
+        let union = Union::new(&parts)?;
+        let rows: Vec<_> = rows.into_iter().zip(&union.ids).map(|(rows, ids)| rows.renumbered(ids)).collect();
         let n_classes = self.classes.len();
-        let statistics = statistics.permuted(&order);
-        let mut rows = self.rows;
-        rows.renumber(&inverse(&order, self.vocabulary.len()));
         let documents = in_order(self.documents, &rows, n_classes);
-        let scoring = settle_scoring(&self.options, n_classes, &statistics)?;
-        let n_terms = order.len();
-        let fitted = fit(&scoring, &self.options.decision, &self.classes, &statistics, n_terms, &documents)?;
-        let (terms, cells, texts) = term_sections(&self.vocabulary, &order, &statistics)?;
+        let statistics = &union.statistics;
+        let scoring = settle_scoring(&self.options, n_classes, statistics)?;
+        let n_terms = union.n_terms();
+        let fitted = fit(&scoring, &self.options.decision, &self.classes, statistics, n_terms, &documents)?;
+        let (terms, cells, texts) = term_sections(&union)?;
         let correction = correction_section(&fitted.correction, n_terms)?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
-                let text = |id: TermId| Ok(self.vocabulary.term(order[id as usize]).unwrap_or_default());
-                let groups = summarize_columns(&self.options.recipe, &statistics, text)?;
+                let text = |id: TermId| Ok(union.term(id).1);
+                let groups = summarize_columns(&self.options.recipe, statistics, text)?;
                 Some(Table { reals, groups, missing: self.missing })
             }
             _ => None,
@@ -63,7 +59,7 @@ impl Trainer {
         let header = Header {
             recipe: self.options.recipe,
             keep,
-            summary: summarize(&scoring, &statistics),
+            summary: summarize(&scoring, statistics),
             table,
             scoring,
             classes: self.classes,
@@ -101,18 +97,6 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     }
 }
 
-/// The counts of labelled documents, and in a class after theirs those of documents without a label.
-fn with_unlabelled(labelled: &Statistics, unlabelled: &Statistics) -> Result<Statistics> {
-    let class = labelled.totals().len() as ClassId;
-    let totals = labelled.totals().iter().chain(unlabelled.totals());
-    let mut all = Statistics::with_documents(totals.map(|t| t.documents));
-    for term in 0..labelled.n_terms().max(unlabelled.n_terms()) as TermId {
-        let cells = unlabelled.cells(term).map(|cell| Cell { class, ..cell });
-        labelled.cells(term).chain(cells).try_for_each(|cell| all.push_cell(term, cell))?;
-    }
-    Ok(all)
-}
-
 /// A learned document and its terms with canonical ids.
 struct Distinct<'a> {
     learned: Learned,
@@ -132,24 +116,17 @@ impl Distinct<'_> {
     }
 }
 
-/// The place of each id in the order.
-fn inverse(order: &[TermId], n_terms: usize) -> Vec<TermId> {
-    let mut places = vec![0; n_terms];
-    for (new, old) in order.iter().enumerate() {
-        places[*old as usize] = new as TermId;
-    }
-    places
-}
-
 /// The documents in canonical order; those without a label in a class after the others.
-fn in_order(mut documents: Vec<Learned>, rows: &Rows, n_classes: usize) -> Vec<Distinct<'_>> {
+fn in_order(mut documents: Vec<Learned>, rows: &[Rows], n_classes: usize) -> Vec<Distinct<'_>> {
     documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
     documents.sort_unstable_by_key(|document| (document.digest, document.class));
-    let row = |id: RowId| rows.get(id);
-    let distinct = |learned: Learned| Distinct {
-        row: learned.terms.map(row).unwrap_or_default(),
-        windows: learned.windows.iter().copied().map(row).collect(),
-        learned,
+    let distinct = |learned: Learned| {
+        let row = |id: RowId| rows[usize::from(learned.part)].get(id);
+        Distinct {
+            row: learned.terms.map(row).unwrap_or_default(),
+            windows: learned.windows.iter().copied().map(row).collect(),
+            learned,
+        }
     };
     documents.into_iter().map(distinct).collect()
 }
@@ -197,23 +174,19 @@ fn fit(
     }
 }
 
-fn term_sections(
-    vocabulary: &Vocabulary,
-    order: &[TermId],
-    statistics: &Statistics,
-) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+fn term_sections(union: &Union<'_>) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>)> {
     let (mut terms, mut cells, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     let mut n_cells = 0u64;
-    for (new, old) in order.iter().enumerate() {
-        let text = vocabulary.term(*old).unwrap_or_default();
+    for id in 0..union.n_terms() as TermId {
+        let (fingerprint, text) = union.term(id);
         texts.extend_from_slice(text.as_bytes());
-        for cell in statistics.cells(new as TermId) {
+        for cell in union.statistics.cells(id) {
             let record = CellRecord { class: cell.class.into(), df: cell.df.into(), tf: cell.tf.into() };
             cells.extend_from_slice(record.as_bytes());
             n_cells += 1;
         }
         let record = TermRecord {
-            fingerprint: fingerprint(text).into(),
+            fingerprint: fingerprint.into(),
             cells_end: limited("cells", n_cells)?.into(),
             text_end: limited("bytes of terms", texts.len() as u64)?.into(),
         };

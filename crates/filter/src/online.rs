@@ -67,14 +67,14 @@ impl Online {
     /// If the document is not of the kind, or the label is not one of the two.
     pub fn next(&mut self, label: &str, document: crate::Document<'_>) -> Result<HeldOut> {
         let class = self.classes().index(label).ok_or(Error::NotTwoLabels { got: 3 })?;
-        let n_features = self.trainer.vocabulary.len() as u64;
-        let totals = self.trainer.statistics.totals().to_vec();
+        let n_features = self.trainer.parts[0].vocabulary.len() as u64;
+        let totals = self.trainer.parts[0].statistics.totals().to_vec();
         self.trainer.count(document)?;
-        let terms = self.trainer.vocabulary.document();
+        let terms = self.trainer.parts[0].vocabulary.document();
         self.trainer.counted.rows(terms, |at| Some(terms[at].id));
         let scorer = WeightedLogOdds::new(self.weighted.alpha, &totals, n_features, self.positive)?;
         let options = self.weighted.correction.as_ref();
-        let (statistics, correction) = (&self.trainer.statistics, &self.correction);
+        let (statistics, correction) = (&self.trainer.parts[0].statistics, &self.correction);
         let raw = |row| {
             let Ok(score) = scorer.log_odds(statistics, row);
             score.map(|score| (score, options.map_or(score, |o| corrected(o, score, correction.value(row)))))
@@ -85,7 +85,7 @@ impl Online {
             counted.windows().filter_map(raw).chain(whole).map(|(_, corrected)| corrected).reduce(f64::max);
         let score = verdict(&Decision::BANDED, self.classes(), best, usize::from(best.is_some()));
         let row = self.trainer.counted.whole();
-        self.trainer.statistics.observe(class, row)?;
+        self.trainer.parts[0].statistics.observe(class, row)?;
         if let Some(options) = options {
             self.correction.step(options, row, class == self.positive, whole.map_or(0.0, |(score, _)| score));
         }
@@ -119,6 +119,6 @@ mod tests {
             online.next(label, Document::Text(text)).unwrap();
             trainer.add(label, Document::Text(text)).unwrap();
         }
-        assert_eq!(online.trainer.statistics, trainer.statistics);
+        assert_eq!(online.trainer.parts[0].statistics, trainer.parts[0].statistics);
     }
 }

@@ -63,7 +63,7 @@ impl Rows {
         Ok(row)
     }
 
-    /// A row; one of which the ids were not [`renumber`](Self::renumber)ed in order is empty.
+    /// A row; one of which the ids were not [`renumbered`](Self::renumbered) is empty.
     pub(crate) fn get(&self, row: RowId) -> CountRow<'_> {
         let (ids, counts) = self.numbers(row);
         CountRow::new(ids, counts).unwrap_or_default()
@@ -80,8 +80,8 @@ impl Rows {
         self.chunks[chunk as usize].numbers[start..start + 2 * len].split_at(len)
     }
 
-    /// Puts `map[id]` in the place of every id, and rows in the order of their new ids.
-    pub(crate) fn renumber(&mut self, map: &[TermId]) {
+    /// The same with `map[id]` in the place of every id, and rows in the order of their new ids.
+    pub(crate) fn renumbered(mut self, map: &[TermId]) -> Self {
         self.chunks.par_iter_mut().for_each(|chunk| {
             let mut sorted = Vec::new();
             for RowId { start, len, .. } in &chunk.rows {
@@ -95,15 +95,7 @@ impl Rows {
                 }
             }
         });
-    }
-
-    /// Takes over other rows. What is returned makes their places those they have here.
-    pub(crate) fn append(&mut self, mut other: Rows) -> impl Fn(RowId) -> RowId + use<> {
-        let first = self.chunks.len() as u32;
-        let moved = move |row: RowId| RowId { chunk: row.chunk + first, ..row };
-        other.chunks.iter_mut().flat_map(|chunk| &mut chunk.rows).for_each(|row| *row = moved(*row));
-        self.chunks.append(&mut other.chunks);
-        moved
+        self
     }
 }
 
@@ -118,15 +110,14 @@ mod tests {
         // twice the bound
         let n = 2 * IN_MEMORY as u32 / 8000;
         let mut ids: Vec<_> = (0..n).map(|i| rows.push(terms(i)).unwrap()).collect();
-        let mut other = Rows::default();
-        let more = [other.push(terms(n)).unwrap(), other.push((0..CHUNK as u32).map(|t| (t, 1))).unwrap()];
-        let moved = rows.append(other);
-        ids.extend(more.map(moved));
+        ids.push(rows.push(terms(n)).unwrap());
+        ids.push(rows.push((0..CHUNK as u32).map(|t| (t, 1))).unwrap());
         for (i, row) in (0..=n).zip(&ids) {
             assert!(rows.terms(*row).eq(terms(i)));
         }
         let largest = n + 3 * 1010;
-        rows.renumber(&(0..=largest.max(CHUNK as u32)).map(|id| u32::MAX - id).collect::<Vec<_>>());
+        let rows =
+            rows.renumbered(&(0..=largest.max(CHUNK as u32)).map(|id| u32::MAX - id).collect::<Vec<_>>());
         for (i, row) in (0..=n).zip(&ids) {
             let expected: Vec<_> = terms(i).collect();
             assert!(rows.get(*row).iter().eq(expected.into_iter().rev().map(|(id, n)| (u32::MAX - id, n))));

@@ -1,15 +1,16 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassId, Classes, Counts, Statistics};
-use tamis_tokenizer::{TermId, Vocabulary, fingerprint};
+use tamis_model::{ClassId, Classes, Counts};
+use tamis_tokenizer::{TermId, fingerprint};
 
 use crate::documents::NO_DATE;
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::recipe::{Document, Kind, Recipe, digest};
-use crate::rows::{RowId, Rows};
+use crate::rows::RowId;
 use crate::scoring::{DecisionOptions, Scoring};
+use crate::union::Part;
 
 /// What a model remembers of the documents it learned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -70,7 +71,9 @@ pub(crate) struct Learned {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
-    /// Its terms, with the trainer's ids, if they are needed once more.
+    /// Which part has its rows.
+    pub(crate) part: u16,
+    /// Its terms, if they are needed once more.
     pub(crate) terms: Option<RowId>,
     pub(crate) windows: Vec<RowId>,
     pub(crate) reals: Reals,
@@ -113,17 +116,14 @@ type Identity = ([u8; 16], u64);
 pub struct Trainer {
     pub(crate) options: TrainOptions,
     extractor: Extractor,
-    pub(crate) vocabulary: Vocabulary,
     pub(crate) classes: Classes,
-    pub(crate) statistics: Statistics,
-    /// The counts of documents without a label, of which all are of one class.
-    pub(crate) unlabelled: Statistics,
+    /// What it counted itself, and then what others did that were merged with it.
+    pub(crate) parts: Vec<Part>,
     /// The different documents, and where each identity is among them.
     pub(crate) documents: Vec<Learned>,
     known: HashMap<Identity, u32>,
     /// Every document that was added, by its place among the different ones.
     pub(crate) added: Vec<u32>,
-    pub(crate) rows: Rows,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
     /// The terms of the document being learned, as they first came.
@@ -142,14 +142,11 @@ impl Trainer {
         Ok(Trainer {
             options,
             extractor,
-            vocabulary: Vocabulary::new(),
             classes: Classes::new(Vec::<String>::new())?,
-            statistics: Statistics::new(0),
-            unlabelled: Statistics::new(1),
+            parts: vec![Part::new(0)],
             documents: Vec::new(),
             known: HashMap::new(),
             added: Vec::new(),
-            rows: Rows::default(),
             missing,
             counted: Counted::default(),
             terms: Vec::new(),
@@ -158,12 +155,12 @@ impl Trainer {
 
     /// Labelled documents seen, those given several times counted as often.
     pub fn n_documents(&self) -> u64 {
-        self.statistics.totals().iter().map(|t| t.documents).sum()
+        self.parts.iter().flat_map(|part| part.statistics.totals()).map(|t| t.documents).sum()
     }
 
     /// Documents without a label seen.
     pub fn n_unlabelled(&self) -> u64 {
-        self.unlabelled.totals()[0].documents
+        self.parts.iter().map(|part| part.unlabelled.totals()[0].documents).sum()
     }
 
     /// The labels seen.
@@ -217,13 +214,14 @@ impl Trainer {
     fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         self.count(document)?;
         let class = label.map(|label| self.class_of(label)).transpose()?;
+        let part = &mut self.parts[0];
         match class {
-            Some(class) => self.statistics.observe_terms(class, &self.terms)?,
-            None => self.unlabelled.observe_terms(0, &self.terms)?,
+            Some(class) => part.statistics.observe_terms(class, &self.terms)?,
+            None => part.unlabelled.observe_terms(0, &self.terms)?,
         }
         let counted = &self.counted;
         counted.missing().iter().for_each(|column| self.missing[*column] += 1);
-        let digest = digest(self.options.recipe.version, self.vocabulary.document(), counted.reals());
+        let digest = digest(self.options.recipe.version, part.vocabulary.document(), counted.reals());
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let mut document = Learned {
@@ -232,6 +230,7 @@ impl Trainer {
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: counted.group(),
+            part: 0,
             terms: None,
             windows: Vec::new(),
             reals,
@@ -239,9 +238,10 @@ impl Trainer {
         let identity = (digest, label.map_or(0, fingerprint));
         let known = self.known.get(&identity).map(|place| &self.documents[*place as usize]);
         if let Some(known) = known.filter(|known| known.group == document.group) {
-            (document.terms, document.windows) = (known.terms, known.windows.clone());
+            (document.part, document.terms) = (known.part, known.terms);
+            document.windows.clone_from(&known.windows);
         } else if self.options.needs_terms() {
-            let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| self.rows.push(row);
+            let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| part.rows.push(row);
             document.terms = Some(keep(&mut self.terms.iter().copied()).map_err(spill)?);
             for window in counted.windows() {
                 document.windows.push(keep(&mut window.iter()).map_err(spill)?);
@@ -264,8 +264,9 @@ impl Trainer {
 
     /// Counts a document without learning it: afterwards its terms are in `terms`.
     pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
-        self.extractor.count(document, &mut self.counted, &mut self.vocabulary)?;
-        let terms = self.vocabulary.document();
+        let vocabulary = &mut self.parts[0].vocabulary;
+        self.extractor.count(document, &mut self.counted, vocabulary)?;
+        let terms = vocabulary.document();
         self.terms.clear();
         self.terms.extend(terms.iter().map(|term| (term.id, term.count)));
         if self.counted.has_windows() {
@@ -280,7 +281,7 @@ impl Trainer {
             return Ok(class);
         }
         let class = self.classes.insert(label)?;
-        self.statistics.insert_class(class);
+        self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
         let moved = |d: &&mut Learned| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
         Ok(class)
@@ -300,18 +301,19 @@ impl Trainer {
         for (_, label) in other.classes.iter() {
             self.class_of(label)?;
         }
-        let terms = self.vocabulary.merge(&other.vocabulary)?;
-        self.statistics.merge_mapped(&other.statistics, &terms)?;
-        self.unlabelled.merge_mapped(&other.unlabelled, &terms)?;
-        other.rows.renumber(&terms);
-        let moved = self.rows.append(other.rows);
+        let first = self.parts.len();
+        let last = u16::try_from(first + other.parts.len());
+        last.map_err(|_| Error::TooLarge {
+            what: "trainers merged",
+            limit: u16::MAX.into(),
+            got: first as u64,
+        })?;
+        self.parts.append(&mut other.parts);
         let mut identities: Vec<_> =
             other.known.into_iter().map(|(identity, place)| (place, identity)).collect();
         identities.sort_unstable_by_key(|(place, _)| *place);
         for ((_, identity), document) in identities.into_iter().zip(other.documents) {
-            let terms = document.terms.map(&moved);
-            let windows = document.windows.iter().copied().map(&moved).collect();
-            self.remember(identity, Learned { terms, windows, ..document })?;
+            self.remember(identity, Learned { part: document.part + first as u16, ..document })?;
         }
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())

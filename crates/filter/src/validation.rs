@@ -1,7 +1,7 @@
 //! How a recipe does on labelled documents that took no part in the model that scores them.
 
 use tamis_model::{
-    ClassId, HeldOutScores, Labelled, Platt, Smoothing, Temperature, cross_fit, cross_fit_bayes,
+    ClassId, HeldOutScores, Labelled, Platt, Smoothing, Statistics, Temperature, cross_fit, cross_fit_bayes,
     cross_fit_classes,
 };
 use tamis_tokenizer::{CountRow, CountVector};
@@ -13,6 +13,7 @@ use crate::rows::RowId;
 use crate::scorer::positive_class;
 use crate::scoring::{Decision, Scoring, Weighted};
 use crate::trainer::{Learned, Trainer};
+use crate::union::Union;
 
 /// A document's true class, and its score by a model that had not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -47,17 +48,19 @@ struct Vectors {
 }
 
 impl Vectors {
-    fn new(trainer: &Trainer) -> Result<Self> {
-        let vector = |row: RowId| {
-            CountVector::from_pairs(trainer.rows.terms(row))
+    fn new(trainer: &Trainer, union: &Union<'_>) -> Result<Self> {
+        let vector = |document: &Learned, row: RowId| {
+            let part = usize::from(document.part);
+            let terms = trainer.parts[part].rows.terms(row);
+            CountVector::from_pairs(terms.map(|(id, count)| (union.ids[part][id as usize], count)))
                 .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
         };
         let documents = || trainer.documents.iter();
-        let whole = |d: &Learned| d.terms.map_or_else(|| Ok(CountVector::default()), vector);
+        let whole = |d: &Learned| d.terms.map_or_else(|| Ok(CountVector::default()), |row| vector(d, row));
         Ok(Vectors {
             whole: documents().map(whole).collect::<Result<_>>()?,
             windows: documents()
-                .map(|d| d.windows.iter().copied().map(vector).collect())
+                .map(|d| d.windows.iter().map(|row| vector(d, *row)).collect())
                 .collect::<Result<_>>()?,
         })
     }
@@ -102,14 +105,17 @@ impl Trainer {
         }
         let scoring = self.options.scoring_for(n_classes);
         scoring.check(&self.options.recipe, self.options.keep)?;
-        let vectors = Vectors::new(self)?;
+        let union = Union::new(&self.parts)?;
+        let vectors = Vectors::new(self, &union)?;
         let documents = vectors.labelled(self);
         match scoring {
-            Scoring::Weighted(weighted) => self.validate_two(&weighted, &documents, &vectors.parts(), folds),
+            Scoring::Weighted(weighted) => {
+                self.validate_two(&weighted, &union.statistics, &documents, &vectors.parts(), folds)
+            }
             Scoring::OneAgainstRest(Weighted { alpha, correction }) => {
                 let correction = correction.as_ref();
                 let all = documents.len();
-                let scored = cross_fit_classes(alpha, &self.statistics, &documents, correction, folds, all);
+                let scored = cross_fit_classes(alpha, &union.statistics, &documents, correction, folds, all);
                 let scored = scored.map_err(refused)?;
                 let temperatures = by_calibration_fold(|fold| {
                     let others =
@@ -121,7 +127,7 @@ impl Trainer {
             }
             Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
             Scoring::NaiveBayes(parameters) => {
-                let scored = cross_fit_bayes(&parameters, &self.statistics, &documents, folds)?;
+                let scored = cross_fit_bayes(&parameters, &union.statistics, &documents, folds)?;
                 Ok(self.validate_many(&documents, scored, |_| Temperature::IDENTITY))
             }
             Scoring::Mixed(_) => {
@@ -134,13 +140,14 @@ impl Trainer {
     fn validate_two(
         &self,
         weighted: &Weighted,
+        statistics: &Statistics,
         documents: &[Labelled<'_>],
         parts: &[Vec<CountRow<'_>>],
         folds: usize,
     ) -> Result<Vec<HeldOut>> {
         let positive = positive_class(&self.classes);
         let correction = weighted.correction.as_ref();
-        let raw = cross_fit(weighted.alpha, &self.statistics, documents, parts, positive, correction, folds)?;
+        let raw = cross_fit(weighted.alpha, statistics, documents, parts, positive, correction, folds)?;
         let calibrations = by_calibration_fold(|fold| {
             let others = documents.iter().zip(&raw).filter(|(d, _)| d.group % CALIBRATION_FOLDS != fold);
             let scores: Vec<_> = others.filter_map(|(d, raw)| Some(((*raw)?, d.class == positive))).collect();
@@ -182,12 +189,13 @@ impl Trainer {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
-        let vectors = Vectors::new(self)?;
+        let union = Union::new(&self.parts)?;
+        let vectors = Vectors::new(self, &union)?;
         let documents = vectors.labelled(self);
         let mut best = (f64::INFINITY, Smoothing::LAPLACE);
         for alpha in ALPHAS {
             let alpha = Smoothing::try_from(alpha)?;
-            let loss = fitting::leave_one_out_loss(alpha, &self.statistics, &documents)?;
+            let loss = fitting::leave_one_out_loss(alpha, &union.statistics, &documents)?;
             if loss < best.0 {
                 best = (loss, alpha);
             }

@@ -144,6 +144,21 @@ impl<T: ClassCell> Cells<T> {
         Ok(())
     }
 
+    /// Adds the terms of others after all those here.
+    pub(crate) fn append(&mut self, mut other: Self) -> Result<(), StatisticsError> {
+        let (here, end) = (self.arena.len(), self.arena.len() + other.arena.len());
+        // no more places than a u32 can number
+        let full = || StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 };
+        let offset = u32::try_from(end).map(|_| here as u32).map_err(|_| full())?;
+        other.blocks.iter_mut().for_each(|block| block.start += offset);
+        self.blocks.append(&mut other.blocks);
+        self.arena.append(&mut other.arena);
+        for (here, there) in self.free.iter_mut().zip(&other.free) {
+            here.extend(there.iter().map(|start| start + offset));
+        }
+        Ok(())
+    }
+
     /// Makes room for terms up to the given number.
     pub(crate) fn grow(&mut self, n_terms: usize) {
         if self.blocks.len() < n_terms {

@@ -9,7 +9,7 @@ use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
 pub use error::StatisticsError;
 
-use crate::cells::Cells;
+use crate::cells::{Cells, ClassCell};
 use crate::counts::term_ids;
 use crate::{Cell, ClassId, ClassTotals, Classes, Counts};
 
@@ -79,6 +79,68 @@ impl Statistics {
         self.cells.add(term, cell)?;
         self.add_totals(cell);
         Ok(())
+    }
+
+    /// Adds a term after all others, with stored counts in any order; those of equal classes are added.
+    ///
+    /// ```
+    /// use tamis_model::{Cell, Statistics};
+    ///
+    /// let mut statistics = Statistics::with_documents([2, 1]);
+    /// let cell = |class, tf| Cell { class, df: 1, tf };
+    /// assert_eq!(statistics.push_term(&mut vec![cell(1, 5), cell(0, 1), cell(0, 2)])?, 0);
+    /// assert_eq!(statistics.cells(0).collect::<Vec<_>>(), [Cell { class: 0, df: 2, tf: 3 }, cell(1, 5)]);
+    /// # Ok::<(), tamis_model::StatisticsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`push_cell`](Self::push_cell).
+    pub fn push_term(&mut self, cells: &mut Vec<Cell>) -> Result<TermId, StatisticsError> {
+        let term = self.n_terms() as TermId;
+        cells.sort_unstable_by_key(|cell| cell.class);
+        let mut kept: usize = 0;
+        for i in 0..cells.len() {
+            match kept.checked_sub(1).filter(|last| cells[*last].class == cells[i].class) {
+                Some(last) => cells[last] = cells[last].plus(term, cells[i])?,
+                None => {
+                    cells[kept] = cells[i];
+                    kept += 1;
+                }
+            }
+        }
+        cells.truncate(kept);
+        for cell in &*cells {
+            let documents = self.class(cell.class)?.documents;
+            if cell.df == 0 || cell.tf < cell.df || u64::from(cell.df) > documents {
+                return Err(StatisticsError::Impossible { term, expected: documents, got: *cell });
+            }
+        }
+        self.cells.grow(term as usize + 1);
+        self.cells.put(term, cells)?;
+        cells.iter().for_each(|cell| self.add_totals(*cell));
+        Ok(term)
+    }
+
+    /// The same documents over the terms of `self` and then those of all others, one after another: each has counts of
+    /// other terms of the same documents.
+    ///
+    /// # Errors
+    /// Another number of classes, or more counts than can be held.
+    pub fn concatenated(
+        mut self,
+        others: impl IntoIterator<Item = Statistics>,
+    ) -> Result<Statistics, StatisticsError> {
+        for other in others {
+            let (expected, got) = (self.totals.len(), other.totals.len());
+            if expected != got {
+                return Err(StatisticsError::Classes { expected, got });
+            }
+            self.cells.append(other.cells)?;
+            for (here, there) in self.totals.iter_mut().zip(&other.totals) {
+                *here = ClassTotals { df: here.df + there.df, tf: here.tf + there.tf, ..*here };
+            }
+        }
+        Ok(self)
     }
 
     /// Counts the documents `x` with the classes `y`, shards of them in parallel in the current rayon pool.
@@ -285,7 +347,9 @@ impl Statistics {
     pub fn insert_class(&mut self, at: ClassId) {
         if self.totals.len() < Classes::MAX {
             self.totals.insert(usize::from(at).min(self.totals.len()), ClassTotals::default());
-            self.cells.shift_classes(at);
+            if usize::from(at) + 1 < self.totals.len() {
+                self.cells.shift_classes(at);
+            }
         }
     }
 

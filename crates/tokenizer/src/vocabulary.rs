@@ -217,6 +217,11 @@ impl Vocabulary {
         ((id as usize) < self.len() && !self.without_texts).then(|| &self.texts[self.span(id)])
     }
 
+    /// All ids with their fingerprints, in the order of ids.
+    pub fn fingerprints(&self) -> impl Iterator<Item = (TermId, u64)> {
+        self.all_ids().zip(self.fingerprints.iter().copied())
+    }
+
     /// The fingerprint of a term.
     pub fn fingerprint(&self, id: TermId) -> Option<u64> {
         self.fingerprints.get(id as usize).copied()
