@@ -133,7 +133,8 @@ fn read_input(path: Option<&PathBuf>) -> Result<(String, Vec<u8>)> {
             if input.is_terminal() {
                 say!("tamis: reading from the terminal; end with Ctrl-D");
             }
-            let mut bytes = Vec::new();
+            // room for most messages, so that reading takes two calls
+            let mut bytes = Vec::with_capacity(64 << 10);
             input.read_to_end(&mut bytes).context("standard input")?;
             Ok(("-".to_owned(), bytes))
         }

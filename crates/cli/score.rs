@@ -98,7 +98,8 @@ fn pass_through(args: &ScoreArgs) -> u8 {
 
 /// The message, or what could be read of it before an error.
 fn read_message(args: &ScoreArgs) -> (Vec<u8>, Result<()>) {
-    let mut raw = Vec::new();
+    // room for most messages, so that reading takes two calls
+    let mut raw = Vec::with_capacity(64 << 10);
     let read = match args.files.first().filter(|path| path.as_os_str() != "-") {
         Some(path) => File::open(path)
             .and_then(|mut file| file.read_to_end(&mut raw))

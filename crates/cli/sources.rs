@@ -1,5 +1,6 @@
 //! What the user names on the command line, and the documents found there.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ impl Holds {
 
     /// What a file named on the command line holds, by its name and, failing that, by its first bytes.
     fn of_named(path: &Path) -> Result<Holds> {
-        Ok(match Holds::of_listed(path) {
+        Ok(match Holds::of_listed(path.as_os_str()) {
             Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
                 let start = read_start(path, 4096).with_context(|| path.display().to_string())?;
                 if mbox::looks_like_mbox(&start) { Holds::Mbox } else { Holds::One }
@@ -74,8 +75,12 @@ impl Holds {
     }
 
     /// What a file found in a folder holds: by its name only, because a message of its own may begin as an mbox does.
-    fn of_listed(path: &Path) -> Holds {
-        if extension_is(path, &["csv"]) {
+    fn of_listed(name: &OsStr) -> Holds {
+        let path = Path::new(name);
+        // most names have no such ending: one look is enough
+        if path.extension().is_none_or(|ending| ending.len() > 6) {
+            Holds::One
+        } else if extension_is(path, &["csv"]) {
             Holds::Csv
         } else if extension_is(path, &["tsv"]) {
             Holds::Tsv
@@ -175,7 +180,7 @@ impl Listing {
                     walk.skip_current_dir();
                 }
             } else if !hidden {
-                let holds = Holds::of_listed(entry.path());
+                let holds = Holds::of_listed(entry.file_name());
                 self.places.push(Place { path: entry.into_path(), label: label.clone(), holds });
             }
         }
