@@ -81,7 +81,7 @@ pub(crate) fn encode_coefficients(coefficients: &[ClassWeight], out: &mut Vec<u8
     put_varint(coefficients.len() as u64, out);
     for ClassWeight { class, units } in coefficients {
         put_varint(u64::from(*class), out);
-        put_varint(u64::from(((units << 1) ^ (units >> 31)) as u32), out);
+        put_varint(zigzag(*units).into(), out);
     }
 }
 
@@ -93,13 +93,22 @@ pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<ClassWeight>>
     for _ in 0..n {
         let class = take_varint(bytes).and_then(|class| ClassId::try_from(class).ok()).ok_or_else(broken)?;
         let code = take_varint(bytes).and_then(|code| u32::try_from(code).ok()).ok_or_else(broken)?;
-        let units = (code >> 1) as i32 ^ -((code & 1) as i32);
-        coefficients.push(ClassWeight { class, units });
+        coefficients.push(ClassWeight { class, units: unzigzag(code) });
     }
     Ok(coefficients)
 }
 
-fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+/// Small for what is near zero.
+pub(crate) fn zigzag(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)) as u32
+}
+
+pub(crate) fn unzigzag(code: u32) -> i32 {
+    (code >> 1) as i32 ^ -((code & 1) as i32)
+}
+
+/// Appends a number, seven bits a byte, the lowest first; all bytes but the last have their highest bit set.
+pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -107,13 +116,25 @@ fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (first, rest) = bytes.split_first()?;
+/// Takes a number; none if it is cut short, longer than it needs to be or past 2^64.
+#[inline]
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let (first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    if *first < 0x80 { Some(u64::from(*first)) } else { take_longer_varint(*first, bytes) }
+}
+
+fn take_longer_varint(first: u8, bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = u64::from(first & 0x7F);
+    for shift in (7..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
         *bytes = rest;
-        value |= u64::from(first & 0x7F).checked_shl(shift)?;
-        if first & 0x80 == 0 {
+        let part = u64::from(byte & 0x7F);
+        value |= part << shift;
+        if part << shift >> shift != part || *byte == 0 {
+            return None;
+        }
+        if *byte < 0x80 {
             return Some(value);
         }
     }
@@ -132,6 +153,25 @@ mod tests {
             let mut bytes = Vec::new();
             encode_vector(vector.row(), &mut bytes);
             prop_assert_eq!(decode_vector(&bytes, 1_000_000).unwrap(), vector);
+        }
+
+        #[test]
+        fn bytes_that_are_a_number_are_what_it_is_written_as(
+            value: u64, shift in 0u32..64, mut bytes in proptest::collection::vec(0x7Eu8..=0x81, 0..12),
+        ) {
+            let mut written = Vec::new();
+            put_varint(value >> shift, &mut written);
+            prop_assert_eq!(take_varint(&mut &written[..]), Some(value >> shift));
+            for length in 0..written.len() {
+                prop_assert_eq!(take_varint(&mut &written[..length]), None);
+            }
+            bytes.extend([0xFF, 0]);
+            let mut left = &bytes[..];
+            if let Some(value) = take_varint(&mut left) {
+                written.clear();
+                put_varint(value, &mut written);
+                prop_assert_eq!(written, &bytes[..bytes.len() - left.len()]);
+            }
         }
 
         #[test]

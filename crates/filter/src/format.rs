@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 mod v1;
+mod v2;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,16 +19,17 @@ use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, Temperature
 
 use crate::blocks::{self, Section};
 use crate::error::{Error, Result};
+use crate::map::Bytes;
 use crate::mixed::Table;
 use crate::recipe::Recipe;
 use crate::scoring::{Decision, Expected, Scoring};
-use crate::store::TermRecord;
+use crate::store::Size;
 use crate::trainer::Keep;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
 
 /// The model format that this version writes; it reads this and all before it.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 const PREFACE: usize = 20;
 
@@ -35,9 +37,8 @@ const PREFACE: usize = 20;
 const HEADER_LIMIT: usize = 64 << 20;
 
 /// The sections of a file, in their order.
-pub(crate) const SECTIONS: [&str; N_SECTIONS] =
-    ["terms", "cells", "texts", "correction", "documents", "vectors"];
-pub(crate) const N_SECTIONS: usize = 6;
+pub(crate) const SECTIONS: [&str; N_SECTIONS] = ["directory", "terms", "texts", "documents", "vectors"];
+pub(crate) const N_SECTIONS: usize = 5;
 
 /// What a model file says of itself before its sections.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -55,9 +56,10 @@ pub(crate) struct Header {
     pub(crate) decision: Decision,
     /// From scores to probabilities, where there are more.
     pub(crate) temperature: Temperature,
-    /// What expectation maximization ended in; the weights of terms are in the `correction` section.
+    /// What expectation maximization ended in; the weights of terms are in the `terms` section.
     pub(crate) expected_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
+    pub(crate) size: Size,
     /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
     pub(crate) lengths: [u64; N_SECTIONS],
 }
@@ -65,7 +67,7 @@ pub(crate) struct Header {
 impl Header {
     /// Terms in the vocabulary.
     pub(crate) fn n_terms(&self) -> u64 {
-        self.lengths[0] / size_of::<TermRecord>() as u64
+        self.size.terms
     }
 
     /// Checks that its parts belong together.
@@ -132,8 +134,30 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Ve
     Ok(file)
 }
 
-/// Reads what is needed to use the file, at a cost that does not grow with its sections.
-pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
+/// A file to use, with what [`read`] says of it. One of an older format is first written anew, in memory: that takes
+/// time with its size.
+pub(crate) fn open(bytes: Bytes) -> Result<(Bytes, Header, [Section; N_SECTIONS])> {
+    let (version, encoded) = preface(&bytes)?;
+    let start = PREFACE + encoded.len();
+    let bytes = match version {
+        1 => Bytes::Owned(v2::upgrade(decode::<v1::Header>(encoded)?.into(), &bytes, start)?),
+        2 => Bytes::Owned(v2::upgrade(decode(encoded)?, &bytes, start)?),
+        _ => bytes,
+    };
+    let (header, sections) = read(&bytes)?;
+    Ok((bytes, header, sections))
+}
+
+/// Reads what is needed to use a file of today's format, at a cost that does not grow with its sections.
+fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
+    let (_, encoded) = preface(file)?;
+    let header: Header = decode(encoded)?;
+    let sections = layout(SECTIONS, header.lengths, PREFACE + encoded.len(), file.len())?;
+    Ok((header, sections))
+}
+
+/// The version of a file and its header.
+fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
     let start = file.get(..MAGIC.len()).unwrap_or(file);
     if start != MAGIC {
         return Err(Error::NotAModel { got: start.to_vec() });
@@ -151,9 +175,7 @@ pub(crate) fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
     if got != checksum {
         return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
     }
-    let header = if version == 1 { decode::<v1::Header>(encoded)?.into() } else { decode(encoded)? };
-    let sections = sections(&header, PREFACE + length, file.len())?;
-    Ok((header, sections))
+    Ok((version, encoded))
 }
 
 fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
@@ -172,9 +194,15 @@ fn number(file: &[u8], at: usize) -> Result<u32> {
     }
 }
 
-fn sections(header: &Header, start: usize, file_length: usize) -> Result<[Section; N_SECTIONS]> {
+/// Where sections of so many bytes lie, which begin at `start` and end with the file.
+fn layout<const N: usize>(
+    names: [&'static str; N],
+    lengths: [u64; N],
+    start: usize,
+    file_length: usize,
+) -> Result<[Section; N]> {
     // In u128, where the lengths of a hostile header cannot overflow.
-    let end = header.lengths.iter().fold(start as u128, |end, length| {
+    let end = lengths.iter().fold(start as u128, |end, length| {
         end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)
     });
     if end != file_length as u128 {
@@ -186,8 +214,8 @@ fn sections(header: &Header, start: usize, file_length: usize) -> Result<[Sectio
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;
     Ok(std::array::from_fn(|i| {
-        let length = header.lengths[i] as usize;
-        let section = Section::new(SECTIONS[i], at, length);
+        let length = lengths[i] as usize;
+        let section = Section::new(names[i], at, length);
         at += length + blocks::checksum_bytes(length as u64) as usize;
         section
     }))

@@ -18,7 +18,7 @@ use crate::rows::{RowId, Rows};
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
-use crate::store::{CellRecord, TermRecord, WeightRecord, summarize};
+use crate::store::{Size, TermsWriter, summarize};
 use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
 use crate::union::Union;
 
@@ -42,8 +42,7 @@ impl Trainer {
         let scoring = settle_scoring(&self.options, n_classes, statistics)?;
         let n_terms = union.n_terms();
         let fitted = fit(&scoring, &self.options.decision, &self.classes, statistics, n_terms, &documents)?;
-        let (terms, cells, texts) = term_sections(&union)?;
-        let correction = correction_section(&fitted.correction, n_terms)?;
+        let ([directory, terms, texts], size) = term_sections(&union, &fitted.correction)?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
@@ -55,7 +54,7 @@ impl Trainer {
             _ => None,
         };
         let (documents, vectors) = document_sections(&documents, &fitted, keep)?;
-        let sections = [&terms, &cells, &texts, &correction, &documents, &vectors];
+        let sections = [&directory, &terms, &texts, &documents, &vectors];
         let header = Header {
             recipe: self.options.recipe,
             keep,
@@ -68,6 +67,7 @@ impl Trainer {
             temperature: fitted.temperature,
             expected_model: fitted.expected_model,
             expected: fitted.expected,
+            size,
             lengths: sections.map(|s| s.len() as u64),
         };
         // A prior or smoothing that does not fit is told now, not when the file is opened.
@@ -174,79 +174,32 @@ fn fit(
     }
 }
 
-fn term_sections(union: &Union<'_>) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>)> {
-    let (mut terms, mut cells, mut texts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut n_cells = 0u64;
+fn term_sections(union: &Union<'_>, correction: &Fit) -> Result<([Vec<u8>; 3], Size)> {
+    let mut writer = TermsWriter::default();
+    let mut weights = Vec::new();
     for id in 0..union.n_terms() as TermId {
+        weights.clear();
+        match correction {
+            Fit::None => (),
+            Fit::Two(correction, _) => weights.extend(weight_of(correction, id)?.map(|weight| (0, weight))),
+            Fit::Many(correction, _) => weights.extend(correction.weights(id).map(|w| (w.class, w.units))),
+            Fit::Expected(expected) => {
+                let bits = |weight: f64| (weight as f32).to_bits() as i32;
+                weights.extend(expected.weights(id).map(|(class, weight)| (class, bits(weight))));
+            }
+        }
         let (fingerprint, text) = union.term(id);
-        texts.extend_from_slice(text.as_bytes());
-        for cell in union.statistics.cells(id) {
-            let record = CellRecord { class: cell.class.into(), df: cell.df.into(), tf: cell.tf.into() };
-            cells.extend_from_slice(record.as_bytes());
-            n_cells += 1;
-        }
-        let record = TermRecord {
-            fingerprint: fingerprint.into(),
-            cells_end: limited("cells", n_cells)?.into(),
-            text_end: limited("bytes of terms", texts.len() as u64)?.into(),
-        };
-        terms.extend_from_slice(record.as_bytes());
+        writer.push(fingerprint, text, union.statistics.cells(id), weights.iter().copied())?;
     }
-    Ok((terms, cells, texts))
+    writer.finish()
 }
 
-fn limited(what: &'static str, got: u64) -> Result<u32> {
-    u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
-}
-
-fn correction_section(correction: &Fit, n_terms: usize) -> Result<Vec<u8>> {
-    match correction {
-        Fit::None => Ok(Vec::new()),
-        Fit::Two(correction, _) => weight_a_term(correction, n_terms),
-        Fit::Many(correction, _) => {
-            weights_section(n_terms, |id| correction.weights(id).map(|w| (w.class, w.units)))
-        }
-        Fit::Expected(weights) => {
-            let bits = |weight: f64| (weight as f32).to_bits() as i32;
-            weights_section(n_terms, |id| weights.weights(id).map(move |(class, w)| (class, bits(w))))
-        }
-    }
-}
-
-fn weight_a_term(correction: &Correction, n_terms: usize) -> Result<Vec<u8>> {
-    let mut section = Vec::new();
-    let weights = correction.weights();
-    if weights.iter().all(|weight| *weight == 0) {
-        return Ok(section);
-    }
-    for id in 0..n_terms {
-        let weight = weights.get(id).copied().unwrap_or(0);
-        let limit = Error::TooLarge {
-            what: "units of correction",
-            limit: i32::MAX as u64,
-            got: weight.unsigned_abs(),
-        };
-        section.extend_from_slice(&i32::try_from(weight).map_err(|_| limit)?.to_le_bytes());
-    }
-    Ok(section)
-}
-
-/// The ends of all terms, then the weights of each.
-fn weights_section<W: Iterator<Item = (ClassId, i32)>>(
-    n_terms: usize,
-    weights_of: impl Fn(TermId) -> W,
-) -> Result<Vec<u8>> {
-    let (mut ends, mut weights, mut n_weights) = (Vec::new(), Vec::new(), 0u64);
-    for id in 0..n_terms as TermId {
-        for (class, value) in weights_of(id) {
-            let record = WeightRecord { class: class.into(), value: value.into() };
-            weights.extend_from_slice(record.as_bytes());
-            n_weights += 1;
-        }
-        ends.extend_from_slice(&limited("weights", n_weights)?.to_le_bytes());
-    }
-    ends.append(&mut weights);
-    Ok(ends)
+/// The weight of a term in the correction of two classes, unless it is 0.
+fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
+    let weight = correction.weights().get(id as usize).copied().unwrap_or(0);
+    let limit =
+        Error::TooLarge { what: "units of correction", limit: i32::MAX as u64, got: weight.unsigned_abs() };
+    Ok(Some(i32::try_from(weight).map_err(|_| limit)?).filter(|weight| *weight != 0))
 }
 
 fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {

@@ -9,7 +9,7 @@ use tamis_model::{
 };
 use tamis_tokenizer::TokenizerOptions;
 
-use super::N_SECTIONS;
+use super::v2;
 use crate::recipe::{Kind, Recipe};
 use crate::scoring::{Decision, Expected, Scoring, Weighted};
 use crate::trainer::Keep;
@@ -25,7 +25,7 @@ pub(crate) struct Header {
     summary: Option<OldSummary>,
     decision: Decision,
     expected: Option<OldExpected>,
-    lengths: [u64; N_SECTIONS],
+    lengths: [u64; v2::N_SECTIONS],
 }
 
 #[derive(Deserialize)]
@@ -90,14 +90,14 @@ struct OldExpected {
     missed: u64,
 }
 
-impl From<Header> for super::Header {
+impl From<Header> for v2::Header {
     /// Without a summary, which the store makes anew from the counts.
     fn from(old: Header) -> Self {
         let expected = |e: OldExpected| {
             let OldExpected { negatives, false_positives, positives, missed } = e;
             Expected::Detection { negatives, false_positives, positives, missed }
         };
-        super::Header {
+        v2::Header {
             recipe: old.recipe.into(),
             keep: old.keep,
             scoring: old.scoring.into(),

@@ -1,8 +1,10 @@
 //! Whether a model file is whole, and its sections keep what they promise one another.
 
-use tamis_model::{Cell, ClassCorrection, ClassWeight, ClassWeights, Correction, Counts, Statistics};
+use tamis_model::{ClassCorrection, ClassWeight, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
+use zerocopy::little_endian::U32;
 
+use super::terms::{GroupRecord, Size, take_run};
 use super::{Store, summarize};
 use crate::error::{Error, Result};
 use crate::mixed::summarize_columns;
@@ -12,15 +14,13 @@ use crate::trainer::Keep;
 impl Store {
     /// Checks every checksum, then everything that the sections promise one another.
     pub(crate) fn verify(&self) -> Result<()> {
-        for section in
-            [&self.terms, &self.cells, &self.texts, &self.correction, &self.documents, &self.vectors]
-        {
+        for section in [&self.directory, &self.terms, &self.texts, &self.documents, &self.vectors] {
             section.verify(&self.bytes)?;
         }
-        self.verify_terms()?;
+        self.verify_groups()?;
         let statistics = self.statistics()?;
         if statistics.totals() != self.header.totals {
-            return Err(Error::inconsistent("cells", "sums equal to the header's totals", "other sums"));
+            return Err(Error::inconsistent("terms", "sums equal to the header's totals", "other sums"));
         }
         let summary = summarize(&self.header.scoring, &statistics);
         if summary != self.header.summary {
@@ -39,32 +39,73 @@ impl Store {
         let documents = self.header.totals.iter().map(|t| t.documents);
         let mut statistics = Statistics::with_documents(documents);
         for id in 0..self.n_terms as TermId {
-            for cell in self.cells(id)? {
-                let cell = Cell { class: cell.class.get(), df: cell.df.get(), tf: cell.tf.get() };
-                statistics.push_cell(id, cell)?;
-            }
+            let mut pushed = Ok(());
+            self.for_each_cell(id, |cell| {
+                if pushed.is_ok() {
+                    pushed = statistics.push_cell(id, cell);
+                }
+            })?;
+            pushed?;
         }
         Ok(statistics)
     }
 
-    /// Fingerprints strictly increasing, each of the text beside it.
-    fn verify_terms(&self) -> Result<()> {
-        let mut before = None;
-        for id in 0..self.n_terms {
-            let print = self.fingerprint(id)?;
-            if before.is_some_and(|before| before >= print) {
-                let got = format_args!("{print:016x} at {id}").to_string();
-                return Err(Error::inconsistent("terms", "increasing fingerprints", got));
-            }
-            before = Some(print);
-            let text = self.text(id as TermId)?;
-            if fingerprint(text) != print {
+    /// Groups end to end, as many terms, cells and weights as the header says, fingerprints strictly increasing, each of
+    /// the text beside it.
+    fn verify_groups(&self) -> Result<()> {
+        let (mut size, mut before) = (Size::default(), None);
+        let (mut start, mut text_start) = (0, 0);
+        for g in 0..self.n_groups() {
+            let record: &GroupRecord = self.entry(&self.directory, g)?;
+            let mut group = self.group(g)?;
+            let mut texts = self.texts(g)?;
+            let first = group.fingerprints.first().map(|print| (print.get() >> 32) as u32);
+            let expected =
+                (Some(record.prefix.get()), record.start.get() as usize, group.text_start as usize);
+            if (first, start, text_start) != expected {
                 return Err(Error::inconsistent(
-                    "texts",
-                    format!("a term of fingerprint {print:016x}"),
-                    text,
+                    "directory",
+                    "groups one after another",
+                    format!("group {g}"),
                 ));
             }
+            start += size_of::<U32>() + size_of_val(group.fingerprints) + group.runs.len();
+            text_start += texts.len();
+            for print in group.fingerprints {
+                self.verify_term(print.get(), take_run(&mut texts), before)?;
+                before = Some(print.get());
+                let runs = group.take_runs().unwrap_or_default();
+                runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
+                runs.for_each_weight(self.header.classes.len(), |_, _| {
+                    size.weights += 1;
+                    Ok(())
+                })?;
+                size.terms += 1;
+            }
+            if !group.runs.is_empty() || !texts.is_empty() {
+                return Err(Error::inconsistent(
+                    "terms",
+                    "nothing after the last term",
+                    format!("group {g}"),
+                ));
+            }
+        }
+        let expected = (self.header.size, self.terms.len(), self.texts.len());
+        if (size, start, text_start) != expected {
+            return Err(Error::inconsistent("header", format!("{size:?}"), format!("{expected:?}")));
+        }
+        Ok(())
+    }
+
+    /// A fingerprint larger than the one before, of the text beside it.
+    fn verify_term(&self, print: u64, text: Option<&[u8]>, before: Option<u64>) -> Result<()> {
+        if before.is_some_and(|before| before >= print) {
+            return Err(Error::inconsistent("terms", "increasing fingerprints", format!("{print:016x}")));
+        }
+        let text = text.and_then(|text| std::str::from_utf8(text).ok());
+        if text.map(fingerprint) != Some(print) {
+            let expected = format!("a term of fingerprint {print:016x}");
+            return Err(Error::inconsistent("texts", expected, format!("{text:?}")));
         }
         Ok(())
     }
@@ -112,7 +153,7 @@ impl Store {
         if self.header.keep == Keep::Vectors && counted != *statistics {
             return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
         }
-        if self.header.keep == Keep::Vectors && self.correction.len() > 0 {
+        if self.header.keep == Keep::Vectors {
             for id in 0..self.n_terms as TermId {
                 self.verify_correction(id, &correction, &class_correction)?;
             }
@@ -126,20 +167,22 @@ impl Store {
             return self.for_each_weight(id, |_, _| ());
         }
         if let Scoring::OneAgainstRest(_) = self.header.scoring {
-            let weights = self.weights(id)?.iter();
-            let got: Vec<_> =
-                weights.map(|w| ClassWeight { class: w.class.get(), units: w.value.get() }).collect();
+            let mut got = Vec::new();
+            self.for_each_value(id, |class, units| {
+                got.push(ClassWeight { class, units });
+                Ok(())
+            })?;
             let expected: Vec<_> = many.weights(id).collect();
             if got != expected {
                 let debug = |weights| format!("{weights:?}");
-                return Err(Error::inconsistent("correction", debug(expected), debug(got)));
+                return Err(Error::inconsistent("terms", debug(expected), debug(got)));
             }
             return Ok(());
         }
         let (expected, got) =
             (two.weights().get(id as usize).copied().unwrap_or(0), i64::from(self.correction(id)?));
         if got != expected {
-            return Err(Error::inconsistent("correction", expected, got));
+            return Err(Error::inconsistent("terms", expected, got));
         }
         Ok(())
     }

@@ -1,0 +1,317 @@
+//! The terms of a model, by fingerprint, in groups of [`GROUP`]: what scoring needs of a term lies in one place.
+//!
+//! ```text
+//! directory   an entry a group: upper half of its first fingerprint, where it begins in `terms`   u32, u32
+//! terms       group after group: where its texts begin in `texts`                                 u32
+//!                                fingerprints                                                     u64 each
+//!                                of each term a run of cells and a run of weights
+//! texts       of each term a run of UTF-8
+//! ```
+//!
+//! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
+//! before, df, tf - df. A weight is two: the classes passed over, the value in zigzag code.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use tamis_model::{Cell, ClassId};
+use tamis_tokenizer::TermId;
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use super::Store;
+use crate::documents::{put_varint, take_varint, unzigzag, zigzag};
+use crate::error::{Error, Result};
+
+/// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
+/// group should seldom straddle two blocks.
+pub(super) const GROUP: usize = 16;
+
+/// An entry of the `directory` section.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(super) struct GroupRecord {
+    /// The upper half of the group's first fingerprint.
+    pub(super) prefix: U32,
+    /// Where it begins in the `terms` section; it ends where the next one begins.
+    pub(super) start: U32,
+}
+
+/// How much a model knows.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Size {
+    pub(crate) terms: u64,
+    /// Counts of a term in a class.
+    pub(crate) cells: u64,
+    /// Weights of a term for a class.
+    pub(crate) weights: u64,
+}
+
+/// Makes the sections of terms.
+#[derive(Default)]
+pub(crate) struct TermsWriter {
+    directory: Vec<u8>,
+    terms: Vec<u8>,
+    texts: Vec<u8>,
+    size: Size,
+    /// Of the group that is not yet complete.
+    text_start: u32,
+    fingerprints: Vec<U64>,
+    runs: Vec<u8>,
+    run: Vec<u8>,
+}
+
+impl TermsWriter {
+    /// Appends a term: fingerprints come in increasing order, cells and weights in that of their classes.
+    pub(crate) fn push(
+        &mut self,
+        fingerprint: u64,
+        text: &str,
+        cells: impl Iterator<Item = Cell>,
+        weights: impl Iterator<Item = (ClassId, i32)>,
+    ) -> Result<()> {
+        if self.fingerprints.is_empty() {
+            self.text_start = limited("bytes of terms", self.texts.len() as u64)?;
+        }
+        self.fingerprints.push(fingerprint.into());
+        put_run(text.as_bytes(), &mut self.texts);
+        self.size.terms += 1;
+        self.run.clear();
+        let mut next = 0;
+        for Cell { class, df, tf } in cells {
+            put_varint(u64::from(class) - next, &mut self.run);
+            put_varint(df.into(), &mut self.run);
+            put_varint((tf - df).into(), &mut self.run);
+            next = u64::from(class) + 1;
+            self.size.cells += 1;
+        }
+        put_run(&self.run, &mut self.runs);
+        self.run.clear();
+        next = 0;
+        for (class, value) in weights {
+            put_varint(u64::from(class) - next, &mut self.run);
+            put_varint(zigzag(value).into(), &mut self.run);
+            next = u64::from(class) + 1;
+            self.size.weights += 1;
+        }
+        put_run(&self.run, &mut self.runs);
+        if self.fingerprints.len() == GROUP { self.end_group() } else { Ok(()) }
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        let Some(first) = self.fingerprints.first() else { return Ok(()) };
+        let start = limited("bytes of counts", self.terms.len() as u64)?.into();
+        let record = GroupRecord { prefix: prefix(first.get()).into(), start };
+        self.directory.extend_from_slice(record.as_bytes());
+        self.terms.extend_from_slice(&self.text_start.to_le_bytes());
+        self.terms.extend_from_slice(self.fingerprints.as_bytes());
+        self.terms.append(&mut self.runs);
+        self.fingerprints.clear();
+        Ok(())
+    }
+
+    /// The sections `directory`, `terms` and `texts`, and what they hold.
+    pub(crate) fn finish(mut self) -> Result<([Vec<u8>; 3], Size)> {
+        self.end_group()?;
+        Ok(([self.directory, self.terms, self.texts], self.size))
+    }
+}
+
+/// A number that a file keeps as `u32`.
+pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
+    u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
+}
+
+fn prefix(fingerprint: u64) -> u32 {
+    (fingerprint >> 32) as u32
+}
+
+fn put_run(run: &[u8], out: &mut Vec<u8>) {
+    put_varint(run.len() as u64, out);
+    out.extend_from_slice(run);
+}
+
+pub(super) fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(take_varint(bytes)?).ok()?;
+    let (run, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(run)
+}
+
+/// Takes the class of a cell or weight, which must be below `n_classes`; `next` is the least that it may be.
+fn take_class(bytes: &mut &[u8], next: &mut u64, n_classes: usize) -> Option<ClassId> {
+    let class = next.checked_add(take_varint(bytes)?).filter(|class| *class < n_classes as u64)?;
+    *next = class + 1;
+    ClassId::try_from(class).ok()
+}
+
+/// A group in use.
+pub(super) struct Group<'a> {
+    pub(super) text_start: u32,
+    pub(super) fingerprints: &'a [U64],
+    /// Of each term one of cells and one of weights.
+    pub(super) runs: &'a [u8],
+}
+
+/// What the file says of a term: the bytes of its cells and of its weights.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Runs<'a> {
+    pub(super) cells: &'a [u8],
+    pub(super) weights: &'a [u8],
+}
+
+impl<'a> Group<'a> {
+    /// The runs of the next term.
+    #[inline]
+    pub(super) fn take_runs(&mut self) -> Option<Runs<'a>> {
+        Some(Runs { cells: take_run(&mut self.runs)?, weights: take_run(&mut self.runs)? })
+    }
+}
+
+impl Runs<'_> {
+    /// Visits the cells, of classes below `n_classes`.
+    #[inline]
+    pub(super) fn for_each_cell(self, n_classes: usize, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let (mut bytes, mut next) = (self.cells, 0);
+        let mut take = || {
+            let class = take_class(&mut bytes, &mut next, n_classes)?;
+            let df = u32::try_from(take_varint(&mut bytes)?).ok().filter(|df| *df > 0)?;
+            let more = u32::try_from(take_varint(&mut bytes)?).ok()?;
+            Some((Cell { class, df, tf: df.checked_add(more)? }, bytes.is_empty()))
+        };
+        let mut is_last = self.cells.is_empty();
+        while !is_last {
+            let cell;
+            (cell, is_last) = take().ok_or_else(|| {
+                let expected = format!("counts of classes below {n_classes}, 1 <= df <= tf");
+                Error::inconsistent("terms", expected, format_args!("{:02x?}", self.cells))
+            })?;
+            visit(cell);
+        }
+        Ok(())
+    }
+
+    /// Visits the weights, of classes below `n_classes`.
+    #[inline]
+    pub(super) fn for_each_weight(
+        self,
+        n_classes: usize,
+        mut visit: impl FnMut(ClassId, i32) -> Result<()>,
+    ) -> Result<()> {
+        let (mut bytes, mut next) = (self.weights, 0);
+        while !bytes.is_empty() {
+            let class = take_class(&mut bytes, &mut next, n_classes);
+            let value = take_varint(&mut bytes).and_then(|code| u32::try_from(code).ok());
+            let (Some(class), Some(value)) = (class, value) else {
+                let expected = format!("weights of classes below {n_classes}");
+                return Err(Error::inconsistent("terms", expected, format_args!("{:02x?}", self.weights)));
+            };
+            visit(class, unzigzag(value))?;
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// The id of the term with this fingerprint: in the last group that begins at it or before.
+    pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
+        let next = self.groups_up_to(fingerprint)?;
+        let Some(g) = next.checked_sub(1) else { return Ok(None) };
+        let fingerprints = self.group(g)?.fingerprints;
+        let place = fingerprints.iter().position(|print| print.get() == fingerprint);
+        Ok(place.map(|place| (g * GROUP + place) as TermId))
+    }
+
+    /// How many groups begin at a fingerprint or before.
+    ///
+    /// Fingerprints are uniform, so the position is guessed, then bracketed by doubling steps and halved:
+    /// a few probes near one another, where halving from the start would touch blocks all over.
+    fn groups_up_to(&self, fingerprint: u64) -> Result<usize> {
+        let n = self.n_groups();
+        if n == 0 {
+            return Ok(0);
+        }
+        let begins = |g: usize| self.begins_up_to(g, fingerprint);
+        let guess = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
+        // Invariant: everything before `low` begins there or before, everything from `high` on does not.
+        let (mut low, mut high) = (0, n);
+        let mut step = 4;
+        if begins(guess)? {
+            low = guess + 1;
+            while low + step < high && begins(low + step)? {
+                low += step + 1;
+                step *= 2;
+            }
+            high = high.min(low + step);
+        } else {
+            high = guess;
+            while high > low + step && !begins(high - step)? {
+                high -= step;
+                step *= 2;
+            }
+            low = low.max(high.saturating_sub(step));
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if begins(middle)? { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    fn begins_up_to(&self, g: usize, fingerprint: u64) -> Result<bool> {
+        let record: &GroupRecord = self.entry(&self.directory, g)?;
+        Ok(match record.prefix.get().cmp(&prefix(fingerprint)) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => self.group(g)?.fingerprints.first().is_some_and(|p| p.get() <= fingerprint),
+        })
+    }
+
+    pub(super) fn n_groups(&self) -> usize {
+        self.n_terms.div_ceil(GROUP)
+    }
+
+    pub(super) fn group(&self, g: usize) -> Result<Group<'_>> {
+        let size = size_of::<GroupRecord>();
+        let records = self.directory.get(&self.bytes, g * size..self.n_groups().min(g + 2) * size)?;
+        let records = <[GroupRecord]>::ref_from_bytes(records).unwrap_or_default();
+        let start = |record: &GroupRecord| record.start.get() as usize;
+        let range = records.first().map_or(0, start)..records.get(1).map_or(self.terms.len(), start);
+        let bytes = self.terms.get(&self.bytes, range)?;
+        let n = GROUP.min(self.n_terms.saturating_sub(g * GROUP));
+        let parts = U32::read_from_prefix(bytes).ok().and_then(|(text_start, rest)| {
+            let (fingerprints, runs) = <[U64]>::ref_from_prefix_with_elems(rest, n).ok()?;
+            Some(Group { text_start: text_start.get(), fingerprints, runs })
+        });
+        parts.ok_or_else(|| Error::inconsistent("terms", format!("a group of {n} terms"), bytes.len()))
+    }
+
+    /// What the file says of a term; nothing of an unknown one.
+    pub(super) fn runs(&self, id: TermId) -> Result<Runs<'_>> {
+        let id = id as usize;
+        if id >= self.n_terms {
+            return Ok(Runs::default());
+        }
+        let mut group = self.group(id / GROUP)?;
+        let runs = (0..=id % GROUP).try_fold(Runs::default(), |_, _| group.take_runs());
+        runs.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
+    }
+
+    /// The texts of a group.
+    pub(super) fn texts(&self, g: usize) -> Result<&[u8]> {
+        let start = self.group(g)?.text_start as usize;
+        let is_last = g + 1 == self.n_groups();
+        let end = if is_last { self.texts.len() } else { self.group(g + 1)?.text_start as usize };
+        self.texts.get(&self.bytes, start..end)
+    }
+
+    /// The text of a term.
+    pub(crate) fn text(&self, id: TermId) -> Result<&str> {
+        let id = id as usize;
+        let mut texts = self.texts(id / GROUP)?;
+        let text = (0..=id % GROUP).try_fold(&[][..], |_, _| take_run(&mut texts));
+        let text =
+            text.ok_or_else(|| Error::inconsistent("texts", "a text of every term", "too few bytes"))?;
+        std::str::from_utf8(text).map_err(|e| Error::inconsistent("texts", "UTF-8", e))
+    }
+}
