@@ -1,7 +1,9 @@
 //! What was counted, made into the bytes of a model file.
 
+use std::ops::Range;
 use std::path::Path;
 
+use rayon::prelude::*;
 use tamis_model::{ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, TermId};
 use zerocopy::IntoBytes;
@@ -18,7 +20,7 @@ use crate::rows::{RowId, Rows};
 use crate::save;
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
-use crate::store::{Size, TermsWriter, summarize};
+use crate::store::{GROUP, Size, TermsWriter, summarize};
 use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
 use crate::union::Union;
 
@@ -174,10 +176,26 @@ fn fit(
     }
 }
 
+/// Terms that one thread writes at a time: whole groups.
+const STRETCH: usize = 512 * GROUP;
+
 fn term_sections(union: &Union<'_>, correction: &Fit) -> Result<([Vec<u8>; 3], Size)> {
+    let stretches: Vec<_> = (0..union.n_terms() as TermId).step_by(STRETCH).collect();
+    let written = stretches.into_par_iter().map(|first| {
+        let end = union.n_terms().min(first as usize + STRETCH) as TermId;
+        write_terms(union, correction, first..end)
+    });
+    let mut writer = TermsWriter::default();
+    for stretch in written.collect::<Result<Vec<_>>>()? {
+        writer.append(stretch)?;
+    }
+    writer.finish()
+}
+
+fn write_terms(union: &Union<'_>, correction: &Fit, terms: Range<TermId>) -> Result<TermsWriter> {
     let mut writer = TermsWriter::default();
     let mut weights = Vec::new();
-    for id in 0..union.n_terms() as TermId {
+    for id in terms {
         weights.clear();
         match correction {
             Fit::None => (),
@@ -191,7 +209,7 @@ fn term_sections(union: &Union<'_>, correction: &Fit) -> Result<([Vec<u8>; 3], S
         let (fingerprint, text) = union.term(id);
         writer.push(fingerprint, text, union.statistics.cells(id), weights.iter().copied())?;
     }
-    writer.finish()
+    Ok(writer)
 }
 
 /// The weight of a term in the correction of two classes, unless it is 0.

@@ -3,14 +3,14 @@
 mod terms;
 mod verify;
 
-pub(crate) use terms::{Size, TermsWriter, limited};
+pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
 use tamis_model::{
     Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts, GaussianStatistics, Statistics,
     Summary, Temperature,
 };
 use tamis_tokenizer::TermId;
-use terms::{GROUP, GroupRecord};
+use terms::GroupRecord;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::blocks::Section;

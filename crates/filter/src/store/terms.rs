@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 
 /// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
 /// group should seldom straddle two blocks.
-pub(super) const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 16;
 
 /// An entry of the `directory` section.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -107,6 +107,30 @@ impl TermsWriter {
         self.terms.extend_from_slice(self.fingerprints.as_bytes());
         self.terms.append(&mut self.runs);
         self.fingerprints.clear();
+        Ok(())
+    }
+
+    /// Appends terms above all those here. Groups stay as they are, so those here must be whole.
+    pub(crate) fn append(&mut self, mut other: TermsWriter) -> Result<()> {
+        other.end_group()?;
+        let (terms, texts) = (self.terms.len() as u64, self.texts.len() as u64);
+        let records = <[GroupRecord]>::mut_from_bytes(&mut other.directory).unwrap_or_default();
+        for record in records {
+            let group = record.start.get() as usize;
+            if let Some((text_start, _)) =
+                other.terms.get_mut(group..).and_then(|group| U32::mut_from_prefix(group).ok())
+            {
+                *text_start = limited("bytes of terms", u64::from(text_start.get()) + texts)?.into();
+            }
+            record.start = limited("bytes of counts", group as u64 + terms)?.into();
+        }
+        self.directory.append(&mut other.directory);
+        self.terms.append(&mut other.terms);
+        self.texts.append(&mut other.texts);
+        let Size { terms, cells, weights } = other.size;
+        self.size.terms += terms;
+        self.size.cells += cells;
+        self.size.weights += weights;
         Ok(())
     }
 
