@@ -187,3 +187,40 @@ fn parts_of_two_models_are_refused_or_answer_with_numbers() {
     }
     assert!(opened > models.len(), "some parts do fit");
 }
+
+#[test]
+fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifying() {
+    for (m, model) in models().iter().enumerate() {
+        let (header, sections) = read(model).unwrap();
+        let contents = sections.map(|section| section.get(model, 0..section.len()).unwrap().to_vec());
+        // the first three are those of terms
+        for section in 0..3 {
+            for (at, flip) in (0..contents[section].len()).flat_map(|at| [0x01, 0x80, 0xFF].map(|f| (at, f)))
+            {
+                let mut contents = contents.clone();
+                contents[section][at] ^= flip;
+                let file = write(&header, contents.each_ref().map(Vec::as_slice)).unwrap();
+                let Ok(filter) = Filter::from_bytes(file) else { continue };
+                ask(&filter);
+                // what expectation maximization found follows from nothing else in the file
+                if header.expected_model.is_none() {
+                    let what = format!("model {m}: {} {at} ^ {flip:#x}", SECTIONS[section]);
+                    assert!(filter.verify().is_err(), "{what}");
+                }
+            }
+        }
+        for more in [-1i64, 1, 100, i64::MAX] {
+            let of: [fn(&mut Size) -> &mut u64; 3] = [|s| &mut s.terms, |s| &mut s.cells, |s| &mut s.weights];
+            for part in of {
+                let mut header = header.clone();
+                let number = part(&mut header.size);
+                *number = number.saturating_add_signed(more).min(u64::MAX / 2);
+                let changed = header != read(model).unwrap().0;
+                if let Ok(filter) = Filter::from_bytes(with_header(model, &header)) {
+                    ask(&filter);
+                    assert_eq!(filter.verify().is_err(), changed, "model {m}: {:?}", header.size);
+                }
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! directory   an entry a group: upper half of its first fingerprint, where it begins in `terms`   u32, u32
 //! terms       group after group: where its texts begin in `texts`                                 u32
 //!                                fingerprints                                                     u64 each
-//!                                of each term a run of cells and a run of weights
+//!                                of each term a run: the run of its cells, then its weights
 //! texts       of each term a run of UTF-8
 //! ```
 //!
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 
 /// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
 /// group should seldom straddle two blocks.
-pub(crate) const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 8;
 
 /// An entry of the `directory` section.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -58,7 +58,9 @@ pub(crate) struct TermsWriter {
     text_start: u32,
     fingerprints: Vec<U64>,
     runs: Vec<u8>,
+    /// Of the term at hand.
     run: Vec<u8>,
+    cells: Vec<u8>,
 }
 
 impl TermsWriter {
@@ -76,17 +78,17 @@ impl TermsWriter {
         self.fingerprints.push(fingerprint.into());
         put_run(text.as_bytes(), &mut self.texts);
         self.size.terms += 1;
-        self.run.clear();
+        self.cells.clear();
         let mut next = 0;
         for Cell { class, df, tf } in cells {
-            put_varint(u64::from(class) - next, &mut self.run);
-            put_varint(df.into(), &mut self.run);
-            put_varint((tf - df).into(), &mut self.run);
+            put_varint(u64::from(class) - next, &mut self.cells);
+            put_varint(df.into(), &mut self.cells);
+            put_varint((tf - df).into(), &mut self.cells);
             next = u64::from(class) + 1;
             self.size.cells += 1;
         }
-        put_run(&self.run, &mut self.runs);
         self.run.clear();
+        put_run(&self.cells, &mut self.run);
         next = 0;
         for (class, value) in weights {
             put_varint(u64::from(class) - next, &mut self.run);
@@ -155,6 +157,7 @@ fn put_run(run: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(run);
 }
 
+#[inline]
 pub(super) fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(take_varint(bytes)?).ok()?;
     let (run, rest) = bytes.split_at_checked(length)?;
@@ -173,7 +176,7 @@ fn take_class(bytes: &mut &[u8], next: &mut u64, n_classes: usize) -> Option<Cla
 pub(super) struct Group<'a> {
     pub(super) text_start: u32,
     pub(super) fingerprints: &'a [U64],
-    /// Of each term one of cells and one of weights.
+    /// One a term.
     pub(super) runs: &'a [u8],
 }
 
@@ -184,15 +187,12 @@ pub(super) struct Runs<'a> {
     pub(super) weights: &'a [u8],
 }
 
-impl<'a> Group<'a> {
-    /// The runs of the next term.
-    #[inline]
-    pub(super) fn take_runs(&mut self) -> Option<Runs<'a>> {
-        Some(Runs { cells: take_run(&mut self.runs)?, weights: take_run(&mut self.runs)? })
+impl<'a> Runs<'a> {
+    /// Takes what the file says of a term apart.
+    pub(super) fn of(mut run: &'a [u8]) -> Option<Self> {
+        Some(Runs { cells: take_run(&mut run)?, weights: run })
     }
-}
 
-impl Runs<'_> {
     /// Visits the cells, of classes below `n_classes`.
     #[inline]
     pub(super) fn for_each_cell(self, n_classes: usize, mut visit: impl FnMut(Cell)) -> Result<()> {
@@ -295,6 +295,7 @@ impl Store {
         self.n_terms.div_ceil(GROUP)
     }
 
+    #[inline]
     pub(super) fn group(&self, g: usize) -> Result<Group<'_>> {
         let size = size_of::<GroupRecord>();
         let records = self.directory.get(&self.bytes, g * size..self.n_groups().min(g + 2) * size)?;
@@ -316,9 +317,9 @@ impl Store {
         if id >= self.n_terms {
             return Ok(Runs::default());
         }
-        let mut group = self.group(id / GROUP)?;
-        let runs = (0..=id % GROUP).try_fold(Runs::default(), |_, _| group.take_runs());
-        runs.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
+        let mut runs = self.group(id / GROUP)?.runs;
+        let own = (0..=id % GROUP).try_fold(&[][..], |_, _| take_run(&mut runs)).and_then(Runs::of);
+        own.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
     }
 
     /// The texts of a group.
@@ -337,5 +338,82 @@ impl Store {
         let text =
             text.ok_or_else(|| Error::inconsistent("texts", "a text of every term", "too few bytes"))?;
         std::str::from_utf8(text).map_err(|e| Error::inconsistent("texts", "UTF-8", e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::{Document, Kind};
+    use crate::trainer::{TrainOptions, Trainer};
+    use proptest::prelude::*;
+    use tamis_model::Counts;
+
+    #[test]
+    fn every_term_is_found_and_nothing_else() {
+        for n in [1, GROUP - 1, GROUP, GROUP + 1, 5_000] {
+            let text = (2..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
+            let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+            trainer.add("a", Document::Text(&format!("w0 {text}"))).unwrap();
+            trainer.add("b", Document::Text(if n > 1 { "w1 w1" } else { "" })).unwrap();
+            let store = trainer.finish().unwrap().into_filter().unwrap().store;
+            assert_eq!(store.n_terms(), n);
+            for i in 0..n {
+                let text = format!("w{i}");
+                let print = tamis_tokenizer::fingerprint(&text);
+                let id = store.find(print).unwrap().unwrap();
+                assert_eq!(store.text(id).unwrap(), text);
+                let mut cells = Vec::new();
+                store.for_each_cell(id, |cell| cells.push((cell.class, cell.df, cell.tf))).unwrap();
+                assert_eq!(cells, [if i == 1 { (1, 1, 2) } else { (0, 1, 1) }]);
+                for other in [print - 1, print + 1, print ^ 1 << 63] {
+                    assert_eq!(store.find(other).unwrap(), None);
+                }
+            }
+            assert_eq!([0, u64::MAX].map(|print| store.find(print).unwrap()), [None; 2]);
+            store.for_each_cell(n as TermId, |_| panic!("a cell of no term")).unwrap();
+        }
+    }
+
+    #[test]
+    fn runs_that_are_no_counts_are_errors() {
+        let bad: [&[u8]; 9] = [
+            &[0],                                              // cut short
+            &[0, 1],                                           // cut short
+            &[2, 1, 0],                                        // class out of range
+            &[0, 1, 0, 1, 1, 0],                               // second class out of range
+            &[0, 0, 1],                                        // df = 0
+            &[0, 0x81, 0, 0],                                  // longer than it needs to be
+            &[0, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, 0],             // df past 2^32
+            &[0, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],             // tf past 2^32
+            &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0], // class past everything
+        ];
+        for cells in bad {
+            assert!(Runs { cells, weights: &[] }.for_each_cell(2, |_| ()).is_err(), "{cells:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_counts_that_can_be_or_an_error(
+            bytes in proptest::collection::vec(prop_oneof![3 => 0u8..4, 1 => any::<u8>()], 0..20), n_classes in 0usize..5,
+        ) {
+            let runs = Runs { cells: &bytes, weights: &bytes };
+            let (mut cells, mut weights) = (Vec::new(), Vec::new());
+            let is_right = runs.for_each_cell(n_classes, |cell| cells.push(cell)).is_ok();
+            prop_assert!(cells.iter().all(|c| usize::from(c.class) < n_classes && (1..=c.tf).contains(&c.df)));
+            prop_assert!(cells.is_sorted_by(|a, b| a.class < b.class));
+            if is_right {
+                let mut writer = TermsWriter::default();
+                writer.push(7, "", cells.into_iter(), [].into_iter()).unwrap();
+                prop_assert_eq!(&writer.cells, &bytes);
+            }
+            let _ = runs.for_each_weight(n_classes, |class, _| {
+                weights.push(class);
+                Ok(())
+            });
+            prop_assert!(weights.is_sorted_by(|a, b| a < b));
+            prop_assert!(weights.iter().all(|class| usize::from(*class) < n_classes));
+        }
     }
 }

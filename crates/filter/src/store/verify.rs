@@ -1,10 +1,10 @@
 //! Whether a model file is whole, and its sections keep what they promise one another.
 
-use tamis_model::{ClassCorrection, ClassWeight, ClassWeights, Correction, Counts, Statistics};
+use tamis_model::{ClassCorrection, ClassId, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
-use super::terms::{GroupRecord, Size, take_run};
+use super::terms::{GroupRecord, Runs, Size, take_run};
 use super::{Store, summarize};
 use crate::error::{Error, Result};
 use crate::mixed::summarize_columns;
@@ -74,7 +74,7 @@ impl Store {
             for print in group.fingerprints {
                 self.verify_term(print.get(), take_run(&mut texts), before)?;
                 before = Some(print.get());
-                let runs = group.take_runs().unwrap_or_default();
+                let runs = take_run(&mut group.runs).and_then(Runs::of).unwrap_or_default();
                 runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
                 runs.for_each_weight(self.header.classes.len(), |_, _| {
                     size.weights += 1;
@@ -163,26 +163,18 @@ impl Store {
 
     /// The weights of a term are what the documents' coefficients add up to.
     fn verify_correction(&self, id: TermId, two: &Correction, many: &ClassCorrection) -> Result<()> {
-        if let Scoring::ExpectationMaximization(_) = self.header.scoring {
-            return self.for_each_weight(id, |_, _| ());
-        }
-        if let Scoring::OneAgainstRest(_) = self.header.scoring {
-            let mut got = Vec::new();
-            self.for_each_value(id, |class, units| {
-                got.push(ClassWeight { class, units });
-                Ok(())
-            })?;
-            let expected: Vec<_> = many.weights(id).collect();
-            if got != expected {
-                let debug = |weights| format!("{weights:?}");
-                return Err(Error::inconsistent("terms", debug(expected), debug(got)));
-            }
-            return Ok(());
-        }
-        let (expected, got) =
-            (two.weights().get(id as usize).copied().unwrap_or(0), i64::from(self.correction(id)?));
-        if got != expected {
-            return Err(Error::inconsistent("terms", expected, got));
+        let mut got = Vec::new();
+        self.for_each_value(id, |class, units| {
+            got.push((class, i64::from(units)));
+            Ok(())
+        })?;
+        let expected: Vec<(ClassId, i64)> = match self.header.scoring {
+            Scoring::ExpectationMaximization(_) => return self.for_each_weight(id, |_, _| ()),
+            Scoring::OneAgainstRest(_) => many.weights(id).map(|w| (w.class, w.units.into())).collect(),
+            _ => two.weights().get(id as usize).map(|weight| (0, *weight)).into_iter().collect(),
+        };
+        if !got.iter().eq(expected.iter().filter(|(_, units)| *units != 0)) {
+            return Err(Error::inconsistent("terms", format!("{expected:?}"), format!("{got:?}")));
         }
         Ok(())
     }
