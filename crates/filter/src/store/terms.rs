@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
-//! before, df, tf - df. A weight is two: the classes passed over, the value in zigzag code.
+//! before, df, tf - df. A weight is one, the classes passed over, and an `i32`.
 
 use std::cmp::Ordering;
 
@@ -20,7 +20,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Store;
-use crate::documents::{put_varint, take_varint, unzigzag, zigzag};
+use crate::documents::{put_varint, take_varint};
 use crate::error::{Error, Result};
 
 /// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
@@ -92,7 +92,7 @@ impl TermsWriter {
         next = 0;
         for (class, value) in weights {
             put_varint(u64::from(class) - next, &mut self.run);
-            put_varint(zigzag(value).into(), &mut self.run);
+            self.run.extend_from_slice(&value.to_le_bytes());
             next = u64::from(class) + 1;
             self.size.weights += 1;
         }
@@ -225,12 +225,13 @@ impl<'a> Runs<'a> {
         let (mut bytes, mut next) = (self.weights, 0);
         while !bytes.is_empty() {
             let class = take_class(&mut bytes, &mut next, n_classes);
-            let value = take_varint(&mut bytes).and_then(|code| u32::try_from(code).ok());
-            let (Some(class), Some(value)) = (class, value) else {
+            let value = bytes.split_first_chunk();
+            let (Some(class), Some((value, rest))) = (class, value) else {
                 let expected = format!("weights of classes below {n_classes}");
                 return Err(Error::inconsistent("terms", expected, format_args!("{:02x?}", self.weights)));
             };
-            visit(class, unzigzag(value))?;
+            bytes = rest;
+            visit(class, i32::from_le_bytes(*value))?;
         }
         Ok(())
     }
