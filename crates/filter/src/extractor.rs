@@ -224,10 +224,10 @@ impl Extractor {
         let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
         let places = if prefix.is_empty() { body } else { outside };
         let mut hash = *group;
-        let mut counted = |fingerprint, place| {
-            hash = chain(hash, fingerprint);
+        let mut counted = |fingerprints: &[u64], at: &[u32]| {
+            hash = fingerprints.iter().fold(hash, |hash, fingerprint| chain(hash, *fingerprint));
             if self.has_parts {
-                places.push(place);
+                places.extend(at);
             }
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
@@ -238,7 +238,7 @@ impl Extractor {
                 batch.iter().try_for_each(|term| {
                     let term = self.prefixed(prefix, term, buffer);
                     let fingerprint = fingerprint(term);
-                    counted(fingerprint, vocabulary.count_fingerprinted(fingerprint, term)?);
+                    counted(&[fingerprint], &[vocabulary.count_fingerprinted(fingerprint, term)?]);
                     Ok(())
                 })
             };

@@ -1,50 +1,56 @@
 //! The words of mail: runs of letters, digits and the signs that tell spam from ham.
 
-use crate::scan::{for_each_run, next_foreign};
-use crate::words::Span;
+use crate::scan::{Shape, for_each_batch, next_foreign};
+use crate::words::{Found, Span};
 
 /// Calls `emit` with every word.
-pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Found<'_, 't>)) {
     let bytes = text.as_bytes();
     let mut foreign = next_foreign(bytes, 0);
-    for_each_trimmed_run(bytes, |start, end| {
-        if foreign < start {
-            foreign = next_foreign(bytes, start);
-        }
-        if foreign < end {
-            Span::for_each_unicode_word(text, start..end, &mut emit);
-        } else {
-            emit(Span { start, text: &text[start..end], is_ascii: true });
-        }
-    });
-}
-
-/// Calls `emit` with where every run begins and ends, without the signs at its edges; in ASCII these are the words.
-#[inline(always)]
-pub(crate) fn for_each_trimmed_run(bytes: &[u8], mut emit: impl FnMut(usize, usize)) {
-    for_each_run(bytes, is_in_run, |mut start, mut end| {
-        while start < end && is_edge(bytes[start]) {
-            start += 1;
-        }
-        while start < end && is_edge(bytes[end - 1]) {
-            end -= 1;
-        }
-        if start < end {
-            emit(start, end);
+    for_each_batch::<Runs>(bytes, 0, |mut spans| {
+        while let [[start, _], ..] = *spans {
+            if foreign < start {
+                foreign = next_foreign(bytes, start);
+            }
+            let (ascii, rest) = spans.split_at(spans.partition_point(|[_, end]| *end <= foreign));
+            if !ascii.is_empty() {
+                emit(Found::Ascii(ascii));
+            }
+            spans = rest;
+            if let [[start, end], rest @ ..] = rest
+                && foreign < *end
+                && *start <= foreign
+            {
+                Span::for_each_unicode_word(text, *start..*end, &mut emit);
+                spans = rest;
+            }
         }
     });
 }
 
-/// Bytes that are part of a run: every byte outside ASCII is.
-fn is_in_run(byte: u8) -> bool {
-    let letter_or_digit = (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10;
-    let sign = byte == b'$' || byte == b'\'' || byte == b'!' || byte == b'%' || byte == b'-';
-    letter_or_digit || sign || byte >= 0x80
-}
+/// Runs without the signs at their edges; in ASCII these are the words.
+pub(crate) struct Runs;
 
-/// Signs that belong to a word only inside it.
-fn is_edge(byte: u8) -> bool {
-    matches!(byte, b'\'' | b'-')
+impl Shape for Runs {
+    const FILLER: Option<u8> = None;
+
+    /// Every byte outside ASCII is.
+    #[inline(always)]
+    fn is_core(byte: u8) -> bool {
+        let letter_or_digit = (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10;
+        letter_or_digit || byte == b'$' || byte == b'!' || byte == b'%' || byte >= 0x80
+    }
+
+    /// Signs that belong to a word only inside it.
+    #[inline(always)]
+    fn is_joiner(byte: u8) -> bool {
+        byte == b'\'' || byte == b'-'
+    }
+
+    fn joined(bytes: &[u8], at: usize) -> usize {
+        let length = bytes[at..].iter().take_while(|byte| Self::is_joiner(**byte)).count();
+        if bytes.get(at + length).is_some_and(|byte| Self::is_core(*byte)) { length } else { 0 }
+    }
 }
 
 #[cfg(test)]
@@ -55,13 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(text: &str) -> Vec<&str> {
-        let mut words = Vec::new();
-        for_each_word(text, |span| {
-            assert_eq!(&text[span.start..][..span.text.len()], span.text);
-            assert_eq!(span.is_ascii, span.text.is_ascii());
-            words.push(span.text);
-        });
-        words
+        crate::testing::words(text, |emit| for_each_word(text, emit))
     }
 
     #[test]

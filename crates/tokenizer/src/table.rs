@@ -2,27 +2,24 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers by fingerprint: a hash table of buckets, each a cache line, so that a look-up touches one line of memory.
+/// Numbers by fingerprint: a hash table in which a look-up nearly always touches one place, as those that came first,
+/// the frequent ones, stand where they are looked for first.
 ///
-/// Fingerprints are hashes already, but ones that anybody can compute. So a bucket is found by multiplying with an odd
+/// Fingerprints are hashes already, but ones that anybody can compute. So a place is found by multiplying with an odd
 /// number that nobody knows: words chosen to collide do not.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// A power of two of them, of whose slots at least half are empty. The slots of a bucket fill in order; what finds
-    /// its bucket full is in the next.
-    buckets: Vec<Bucket>,
-    /// What brings a product down to a bucket.
+    /// A power of two of them, of which at least half are empty. What finds its place taken is in the next free one.
+    slots: Vec<Slot>,
+    /// What brings a product down to a place.
     shift: u32,
     multiplier: u64,
     len: usize,
 }
 
+/// What the table holds of a fingerprint; never in two cache lines.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Bucket([Slot; 4]);
-
-/// What the table holds of a fingerprint.
-#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
 pub(crate) struct Slot {
     pub(crate) fingerprint: u64,
     /// [`Slot::EMPTY`] if there is none.
@@ -37,101 +34,103 @@ impl Slot {
 }
 
 /// Enough for most documents, and 16 kB.
-const LEAST_BUCKETS: usize = 256;
+const LEAST_SLOTS: usize = 1024;
 
 impl Default for Table {
     fn default() -> Self {
         let multiplier = RandomState::new().hash_one(0) | 1;
-        let mut table = Table { buckets: Vec::new(), shift: 0, multiplier, len: 0 };
-        table.allocate(LEAST_BUCKETS);
+        let mut table = Table { slots: Vec::new(), shift: 0, multiplier, len: 0 };
+        table.allocate(LEAST_SLOTS);
         table
     }
 }
 
 impl Table {
-    fn allocate(&mut self, n_buckets: usize) -> Vec<Bucket> {
-        self.shift = u64::BITS - n_buckets.trailing_zeros();
-        std::mem::replace(&mut self.buckets, vec![Bucket([Slot::NONE; 4]); n_buckets])
+    fn allocate(&mut self, n_slots: usize) -> Vec<Slot> {
+        self.shift = u64::BITS - n_slots.trailing_zeros();
+        std::mem::replace(&mut self.slots, vec![Slot::NONE; n_slots])
     }
 
     /// The number of a fingerprint.
     pub(crate) fn get(&self, fingerprint: u64) -> Option<u32> {
-        self.place(self.bucket(fingerprint), fingerprint)
-            .map(|(bucket, slot)| self.buckets[bucket].0[slot].number)
+        let number = self.slots[self.place(fingerprint)].number;
+        (number != Slot::EMPTY).then_some(number)
     }
 
-    /// The slot of a fingerprint, whose bucket is known.
+    /// The slots, to find many.
     #[inline(always)]
-    pub(crate) fn slot(&mut self, bucket: usize, fingerprint: u64) -> Option<&mut Slot> {
-        let (bucket, slot) = self.place(bucket, fingerprint)?;
-        Some(&mut self.buckets[bucket].0[slot])
+    pub(crate) fn slots(&mut self) -> Slots<'_> {
+        Slots { multiplier: self.multiplier, shift: self.shift, slots: &mut self.slots }
     }
 
-    /// The bucket where a fingerprint is looked for first.
-    #[inline(always)]
-    pub(crate) fn bucket(&self, fingerprint: u64) -> usize {
-        (fingerprint.wrapping_mul(self.multiplier) >> self.shift) as usize
-    }
-
-    /// Something of a bucket: reading it brings the bucket near.
-    #[inline(always)]
-    pub(crate) fn touch(&self, bucket: usize) -> u32 {
-        self.buckets[bucket & (self.buckets.len() - 1)].0[0].number
+    /// Where a fingerprint is, else the empty slot where it belongs.
+    fn place(&self, fingerprint: u64) -> usize {
+        place(&self.slots, home(fingerprint, self.multiplier, self.shift), fingerprint)
     }
 
     /// Puts in a slot whose fingerprint is not here.
     pub(crate) fn insert(&mut self, slot: Slot) {
         self.len += 1;
-        if self.len > 2 * self.buckets.len() {
-            let known = self.allocate(2 * self.buckets.len());
-            let known = known.into_iter().flat_map(|bucket| bucket.0);
-            known.filter(|slot| slot.number != Slot::EMPTY).for_each(|slot| self.put(slot));
+        if 2 * self.len > self.slots.len() {
+            let known = self.allocate(2 * self.slots.len());
+            known.into_iter().filter(|slot| slot.number != Slot::EMPTY).for_each(|slot| self.put(slot));
         }
         self.put(slot);
     }
 
     fn put(&mut self, slot: Slot) {
-        let mut bucket = self.bucket(slot.fingerprint);
-        loop {
-            if let Some(empty) = self.buckets[bucket].0.iter_mut().find(|slot| slot.number == Slot::EMPTY) {
-                *empty = slot;
-                return;
-            }
-            bucket = (bucket + 1) & (self.buckets.len() - 1);
-        }
+        let place = self.place(slot.fingerprint);
+        self.slots[place] = slot;
     }
 
     /// Nothing was seen yet.
     pub(crate) fn forget_seen(&mut self) {
-        self.buckets.iter_mut().flat_map(|bucket| &mut bucket.0).for_each(|slot| slot.seen = 0);
+        self.slots.iter_mut().for_each(|slot| slot.seen = 0);
+    }
+}
+
+/// The slots of a table, and what is needed to find one.
+pub(crate) struct Slots<'a> {
+    slots: &'a mut [Slot],
+    multiplier: u64,
+    shift: u32,
+}
+
+impl Slots<'_> {
+    /// The slot of a fingerprint.
+    #[inline(always)]
+    pub(crate) fn find(&mut self, fingerprint: u64) -> Option<&mut Slot> {
+        let place = place(self.slots, home(fingerprint, self.multiplier, self.shift), fingerprint);
+        Some(&mut self.slots[place]).filter(|slot| slot.number != Slot::EMPTY)
     }
 
+    /// Something of the slots of these fingerprints: reading it brings them near.
     #[inline(always)]
-    fn place(&self, mut bucket: usize, fingerprint: u64) -> Option<(usize, usize)> {
-        let last = self.buckets.len() - 1;
-        loop {
-            bucket &= last;
-            let slots = &self.buckets[bucket].0;
-            // Comparing with all four takes no branch: which one it is, no processor foresees. Unused ones look like
-            // the fingerprint 0, but come last.
-            let [a, b, c, d] = [0, 1, 2, 3].map(|i| slots[i].fingerprint == fingerprint);
-            if a | b | c | d {
-                let slot = if a {
-                    0
-                } else if b {
-                    1
-                } else if c {
-                    2
-                } else {
-                    3
-                };
-                return (slots[slot].number != Slot::EMPTY).then_some((bucket, slot));
-            }
-            if slots[3].number == Slot::EMPTY {
-                return None;
-            }
-            bucket += 1;
+    pub(crate) fn touch(&self, fingerprints: &[u64]) -> u32 {
+        let last = self.slots.len() - 1;
+        let homes = fingerprints.iter().map(|it| home(*it, self.multiplier, self.shift) & last);
+        homes.fold(0, |touched, home| touched ^ self.slots[home].number)
+    }
+}
+
+/// The place where a fingerprint is looked for first.
+#[inline(always)]
+fn home(fingerprint: u64, multiplier: u64, shift: u32) -> usize {
+    (fingerprint.wrapping_mul(multiplier) >> shift) as usize
+}
+
+/// Where a fingerprint is, else the empty slot where it belongs.
+#[inline(always)]
+fn place(slots: &[Slot], home: usize, fingerprint: u64) -> usize {
+    let last = slots.len() - 1;
+    let mut place = home & last;
+    loop {
+        let slot = &slots[place];
+        // An empty slot looks like that of the fingerprint 0: either ends the search.
+        if slot.fingerprint == fingerprint || slot.number == Slot::EMPTY {
+            return place;
         }
+        place = (place + 1) & last;
     }
 }
 
@@ -151,8 +150,7 @@ mod tests {
                 if number == next {
                     table.insert(Slot { fingerprint, number, seen: 7 });
                 }
-                let bucket = table.bucket(fingerprint);
-                prop_assert_eq!(table.slot(bucket, fingerprint).map(|slot| slot.number), Some(number));
+                prop_assert_eq!(table.slots().find(fingerprint).map(|slot| slot.number), Some(number));
             }
             table.forget_seen();
             for fingerprint in 0..3000 {
@@ -168,12 +166,11 @@ mod tests {
             (0..100_000).for_each(|i| {
                 table.insert(Slot { fingerprint: u64::from(i) << shift, number: i, seen: 0 });
             });
-            let is_far = |(bucket, slot): (usize, &Slot)| {
-                slot.number != Slot::EMPTY && bucket.abs_diff(table.bucket(slot.fingerprint)) > 1_000
+            let is_far = |(place, slot): &(usize, &Slot)| {
+                slot.number != Slot::EMPTY
+                    && place.abs_diff(home(slot.fingerprint, table.multiplier, table.shift)) > 1_000
             };
-            let slots =
-                table.buckets.iter().enumerate().flat_map(|(i, bucket)| bucket.0.iter().map(move |s| (i, s)));
-            assert!(slots.filter(|slot| is_far(*slot)).count() < 1_000);
+            assert!(table.slots.iter().enumerate().filter(is_far).count() < 1_000);
         }
     }
 }

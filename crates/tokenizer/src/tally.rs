@@ -1,3 +1,5 @@
+use std::hint::select_unpredictable;
+
 use crate::table::Slot;
 use crate::vocabulary::TermId;
 
@@ -42,27 +44,33 @@ impl Tally {
         next.is_some()
     }
 
-    /// Counts an occurrence of the term of a slot, and returns its place.
+    /// Makes room for as many more terms.
     #[inline(always)]
-    pub(crate) fn count(&mut self, slot: &mut Slot) -> u32 {
-        if self.len == self.terms.len() {
-            self.grow();
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if self.terms.len() - self.len < more {
+            self.grow(more);
         }
-        let seen = slot.seen.wrapping_sub(self.first) as usize;
-        // no branch: whether a word was seen before, no processor foresees
-        let is_new = seen >= self.len;
-        let place = if is_new { self.len } else { seen };
-        slot.seen = self.first + place as u32;
-        let before = if is_new { 0 } else { self.terms[place].count };
-        let count = before.saturating_add(1);
-        self.terms[place] = TermCount { fingerprint: slot.fingerprint, id: slot.number, count };
-        self.len += usize::from(is_new);
-        place as u32
     }
 
     #[cold]
-    fn grow(&mut self) {
-        self.terms.resize(2 * self.len.max(128), TermCount::default());
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        self.terms.resize(2 * self.len + more, TermCount::default());
+    }
+
+    /// Counts an occurrence of the term of a slot, for which there is room, and returns its place.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, slot: &mut Slot) -> u32 {
+        let seen = slot.seen.wrapping_sub(self.first) as usize;
+        // no branch: whether a word was seen before, no processor foresees
+        let is_new = seen >= self.len;
+        let place = select_unpredictable(is_new, self.len, seen);
+        slot.seen = self.first + place as u32;
+        let term = &mut self.terms[place];
+        let before = select_unpredictable(is_new, 0, term.count);
+        *term = TermCount { fingerprint: slot.fingerprint, id: slot.number, count: before.saturating_add(1) };
+        self.len += usize::from(is_new);
+        place as u32
     }
 
     pub(crate) fn terms(&self) -> &[TermCount] {
@@ -80,6 +88,7 @@ mod tests {
     fn marks_start_anew() {
         let mut tally = Tally { first: (1 << 31) - 2, ..Tally::default() };
         let mut slot = Slot { fingerprint: 1, number: 2, seen: Tally::NEVER };
+        tally.reserve(2);
         assert_eq!((tally.count(&mut slot), tally.count(&mut slot)), (0, 0));
         assert!(tally.begin());
         assert_eq!(tally.terms(), []);

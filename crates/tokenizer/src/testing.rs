@@ -2,6 +2,24 @@
 
 use proptest::prelude::*;
 
+use crate::words::Found;
+
+/// The words of `text` that a rule finds, which must stand where it says, ASCII where it says so.
+pub(crate) fn words<'t>(text: &'t str, rule: impl FnOnce(&mut dyn FnMut(Found<'_, 't>))) -> Vec<&'t str> {
+    let mut words = Vec::new();
+    rule(&mut |found| match found {
+        Found::Ascii(spans) => {
+            let ascii = spans.iter().map(|[start, end]| &text[*start..*end]);
+            words.extend(ascii.inspect(|word| assert!(word.is_ascii())));
+        }
+        Found::Foreign(span) => {
+            assert_eq!(&text[span.start..][..span.text.len()], span.text);
+            words.push(span.text);
+        }
+    });
+    words
+}
+
 /// Pieces that meet in the rules of word segmentation, case folding and unspaced scripts.
 const PIECES: &[&str] = &[
     "a",

@@ -4,7 +4,7 @@ use std::mem;
 
 use hashbrown::HashSet;
 
-use crate::batch::{Batch, Batches};
+use crate::batch::Batch;
 use crate::counts::CountVector;
 use crate::error::{OptionsError, VocabularyFull};
 use crate::fold::fold_into;
@@ -14,7 +14,7 @@ use crate::options::{Terms, TokenizerOptions};
 use crate::stems::StemCache;
 use crate::unspaced::{Piece, Runs};
 use crate::vocabulary::{TermId, Vocabulary};
-use crate::words::Span;
+use crate::words::Found;
 
 /// Turns text into terms, by checked options.
 ///
@@ -161,25 +161,18 @@ impl Tokenizer {
 
     /// Calls `emit` with every word that is left of `text`, whose ASCII letters are folded already.
     fn for_each_word(&self, text: &str, scratch: &mut WordScratch, emit: impl FnMut(Batch<'_>)) {
-        let mut words = Words { tokenizer: self, scratch, batches: Batches::new(text, emit) };
-        let rule = self.options.word_rule;
-        if text.is_ascii() {
-            rule.for_each_ascii_word(text.as_bytes(), |start, end| words.ascii_word(start, end));
-        } else if !self.options.unspaced_bigrams {
-            rule.for_each_span(text, |span| words.span(span));
-        } else {
-            let mut runs = Runs::new(text);
-            rule.for_each_span(text, |span| {
-                if span.is_ascii {
-                    runs.finish(&mut |piece| words.piece(piece));
-                    words.span(span);
-                } else {
-                    runs.word(span, &mut |piece| words.piece(piece));
-                }
-            });
-            runs.finish(&mut |piece| words.piece(piece));
-        }
-        words.batches.flush();
+        let mut words = Words { tokenizer: self, scratch, text, emit };
+        let unspaced = self.options.unspaced_bigrams;
+        let mut runs = Runs::new(text);
+        self.options.word_rule.find_words(text, |found| match found {
+            Found::Ascii(spans) => {
+                runs.finish(&mut |piece| words.piece(piece));
+                words.ascii_words(spans);
+            }
+            Found::Foreign(span) if unspaced => runs.word(span, &mut |piece| words.piece(piece)),
+            Found::Foreign(span) => words.foreign_word(span.text),
+        });
+        runs.finish(&mut |piece| words.piece(piece));
     }
 }
 
@@ -187,7 +180,8 @@ impl Tokenizer {
 struct Words<'a, 't, F> {
     tokenizer: &'a Tokenizer,
     scratch: &'a mut WordScratch,
-    batches: Batches<'t, F>,
+    text: &'t str,
+    emit: F,
 }
 
 impl<F: FnMut(Batch<'_>)> Words<'_, '_, F> {
@@ -196,27 +190,26 @@ impl<F: FnMut(Batch<'_>)> Words<'_, '_, F> {
         match piece {
             Piece::Word(word) => self.foreign_word(word),
             Piece::Pair(pair) if self.is_stop_word(pair) => {}
-            Piece::Pair(pair) => self.batches.push_other(pair),
+            Piece::Pair(pair) => Batch::of_one(pair, &mut self.emit),
         }
     }
 
-    fn span(&mut self, span: Span<'_>) {
-        match span.is_ascii {
-            true => self.ascii_word(span.start, span.start + span.text.len()),
-            false => self.foreign_word(span.text),
-        }
-    }
-
-    /// A word of the text that is all ASCII.
+    /// Words of the text that are all ASCII.
     #[inline(always)]
-    fn ascii_word(&mut self, start: usize, end: usize) {
-        let options = &self.tokenizer.options;
-        let fits = options.min_chars.into()..=options.max_chars.into();
-        if fits.contains(&(end - start)) && options.stemmer.is_none() && self.tokenizer.stop_words.is_empty()
-        {
-            self.batches.push(start, end);
-        } else {
-            self.word(&self.batches.text[start..end], end - start);
+    fn ascii_words(&mut self, spans: &[[usize; 2]]) {
+        let Tokenizer { options, stop_words } = self.tokenizer;
+        let (min, max) = (usize::from(options.min_chars), usize::from(options.max_chars));
+        let plain = options.stemmer.is_none() && stop_words.is_empty();
+        let fits = |[start, end]: &[usize; 2]| (end - start).wrapping_sub(min) <= max - min;
+        // Most often all words of a batch are terms as they are.
+        if plain && spans.iter().fold(true, |fit, span| fit & fits(span)) {
+            return (self.emit)(Batch { text: self.text, spans });
+        }
+        for spans in spans.chunk_by(|a, b| plain && fits(a) && fits(b)) {
+            match *spans {
+                [[start, end]] => self.word(&self.text[start..end], end - start),
+                _ => (self.emit)(Batch { text: self.text, spans }),
+            }
         }
     }
 
@@ -237,11 +230,11 @@ impl<F: FnMut(Batch<'_>)> Words<'_, '_, F> {
     fn word(&mut self, word: &str, chars: usize) {
         let options = &self.tokenizer.options;
         if chars > usize::from(options.max_chars) {
-            self.batches.push_other(LONG[(chars / 10).min(LONG.len() - 1)]);
+            Batch::of_one(LONG[(chars / 10).min(LONG.len() - 1)], &mut self.emit);
         } else if chars >= usize::from(options.min_chars) && !self.is_stop_word(word) {
             match options.stemmer {
-                None => self.batches.push_other(word),
-                Some(language) => self.batches.push_other(self.scratch.stems.stem(language, word)),
+                None => Batch::of_one(word, &mut self.emit),
+                Some(language) => Batch::of_one(self.scratch.stems.stem(language, word), &mut self.emit),
             }
         }
     }

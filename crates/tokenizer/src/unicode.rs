@@ -1,13 +1,11 @@
 //! The words of UAX #29, at the speed of a byte scan wherever the text is ASCII.
 //!
-//! A text is cut into stretches. Those that are all ASCII go through [`ascii_words`]; the others, which
+//! A text is cut into stretches. Those that are all ASCII go through [`Ascii`]; the others, which
 //! contain at least one character outside ASCII, through the unicode-segmentation crate. Cutting must not
 //! change the words, so cuts are made only at [`is_cut`].
 
-use std::ops::Range;
-
-use crate::scan::{for_each_run, next_foreign};
-use crate::words::Span;
+use crate::scan::{Shape, for_each_batch, next_foreign};
+use crate::words::{Found, Span};
 
 /// Bytes of ASCII that take part in no rule that joins them to a letter, a digit or a mark before or after.
 fn is_neutral(byte: u8) -> bool {
@@ -33,16 +31,16 @@ fn is_cut(before: u8, after: u8) -> bool {
 }
 
 /// Calls `emit` with every word.
-pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Found<'_, 't>)) {
     let bytes = text.as_bytes();
     let mut done = 0;
     loop {
         let foreign = next_foreign(bytes, done);
-        if foreign == bytes.len() {
-            return ascii_words(text, done..foreign, &mut emit);
+        let start = if foreign < bytes.len() { last_cut(bytes, done, foreign) } else { foreign };
+        for_each_batch::<Ascii>(&bytes[..start], done, |spans| emit(Found::Ascii(spans)));
+        if start == bytes.len() {
+            return;
         }
-        let start = last_cut(bytes, done, foreign);
-        ascii_words(text, done..start, &mut emit);
         done = next_cut(bytes, foreign);
         Span::for_each_unicode_word(text, start..done, &mut emit);
     }
@@ -58,36 +56,26 @@ fn next_cut(bytes: &[u8], from: usize) -> usize {
     (from + 1..bytes.len()).find(|&at| is_cut(bytes[at - 1], bytes[at])).unwrap_or(bytes.len())
 }
 
-/// Calls `emit` with the words of an ASCII stretch.
-fn ascii_words<'t>(text: &'t str, stretch: Range<usize>, emit: &mut impl FnMut(Span<'t>)) {
-    let offset = stretch.start;
-    let stretch = &text[stretch];
-    for_each_ascii_word(stretch.as_bytes(), |start, end| {
-        emit(Span { start: offset + start, text: &stretch[start..end], is_ascii: true });
-    });
-}
+/// The words of ASCII text.
+pub(crate) struct Ascii;
 
-/// Calls `emit` with where every word of an ASCII text begins and ends.
-#[inline(always)]
-pub(crate) fn for_each_ascii_word(bytes: &[u8], mut emit: impl FnMut(usize, usize)) {
-    let mut give = |start: usize, end: usize| {
-        // A core byte that is not `_` is a letter or a digit; words of `_` alone do not count.
-        if bytes[start] != b'_' || bytes[start..end].iter().any(|byte| *byte != b'_') {
-            emit(start, end);
-        }
-    };
-    let (mut start, mut end) = (0, 0);
-    for_each_run(bytes, is_core, |from, to| {
-        if end + 1 != from || !joins(bytes, end) {
-            if start < end {
-                give(start, end);
-            }
-            start = from;
-        }
-        end = to;
-    });
-    if start < end {
-        give(start, end);
+impl Shape for Ascii {
+    // a core byte that is not `_` is a letter or a digit
+    const FILLER: Option<u8> = Some(b'_');
+
+    #[inline(always)]
+    fn is_core(byte: u8) -> bool {
+        is_core(byte)
+    }
+
+    #[inline(always)]
+    fn is_joiner(byte: u8) -> bool {
+        byte | 1 == b';' || byte | 2 == b'.' || byte == b'\''
+    }
+
+    #[inline(always)]
+    fn joined(bytes: &[u8], at: usize) -> usize {
+        usize::from(at + 1 < bytes.len() && joins(bytes, at))
     }
 }
 
@@ -125,13 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn words(text: &str) -> Vec<&str> {
-        let mut words = Vec::new();
-        for_each_word(text, |span| {
-            assert_eq!(&text[span.start..][..span.text.len()], span.text);
-            assert_eq!(span.is_ascii, span.text.is_ascii());
-            words.push(span.text);
-        });
-        words
+        crate::testing::words(text, |emit| for_each_word(text, emit))
     }
 
     #[test]

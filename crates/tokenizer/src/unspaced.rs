@@ -50,7 +50,7 @@ impl<'t> Runs<'t> {
 
     /// Takes the next word, which may hold scripts of both kinds.
     pub(crate) fn word(&mut self, word: Span<'t>, emit: &mut impl FnMut(Piece<'t>)) {
-        let Span { mut start, text: mut rest, .. } = word;
+        let Span { mut start, text: mut rest } = word;
         while let Some(first) = rest.chars().next() {
             let unspaced = is_unspaced(first);
             let length = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
@@ -101,12 +101,17 @@ fn for_each_pair<'t>(run: &'t str, mut emit: impl FnMut(&'t str)) {
 mod tests {
     use super::Piece::{Pair, Word};
     use super::*;
-    use crate::words::WordRule;
+    use crate::words::{Found, WordRule};
 
     fn pieces(text: &str) -> Vec<Piece<'_>> {
         let mut pieces = Vec::new();
         let mut runs = Runs::new(text);
-        WordRule::Unicode.for_each_span(text, |span| runs.word(span, &mut |piece| pieces.push(piece)));
+        WordRule::Unicode.find_words(text, |found| match found {
+            Found::Ascii(spans) => spans.iter().for_each(|&[start, end]| {
+                runs.word(Span { start, text: &text[start..end] }, &mut |piece| pieces.push(piece));
+            }),
+            Found::Foreign(span) => runs.word(span, &mut |piece| pieces.push(piece)),
+        });
         runs.finish(&mut |piece| pieces.push(piece));
         pieces
     }

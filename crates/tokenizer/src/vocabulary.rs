@@ -1,10 +1,11 @@
 //! Terms and their ids.
 
 use std::hint::black_box;
+use std::mem;
 
 use crate::batch::Batch;
 use crate::error::VocabularyFull;
-use crate::fingerprint::{fingerprint, of_bytes};
+use crate::fingerprint::{fingerprint, of_batch};
 use crate::table::{Slot, Table};
 use crate::tally::{Tally, TermCount};
 
@@ -68,7 +69,11 @@ impl Vocabulary {
     }
 
     fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
-        let Some(id) = self.ids.get(fingerprint) else { return self.push(fingerprint, term) };
+        let Some(id) = self.ids.get(fingerprint) else {
+            let number = self.push(fingerprint, term)?;
+            self.ids.insert(Slot { fingerprint, number, seen: Tally::NEVER });
+            return Ok(number);
+        };
         // Comparing for equality first keeps the way of nearly every call short.
         let known = &self.texts[self.span(id)];
         if term != known && term < known {
@@ -77,10 +82,9 @@ impl Vocabulary {
         Ok(id)
     }
 
-    /// Takes in a term whose fingerprint is not here.
+    /// Takes in a term whose fingerprint is not here; its slot is left to insert.
     fn push(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let id = next_id(self.len())?;
-        self.ids.insert(Slot { fingerprint, number: id, seen: Tally::NEVER });
         if !self.without_texts {
             self.texts.push_str(term);
         }
@@ -125,13 +129,14 @@ impl Vocabulary {
     /// As [`count`](Self::count).
     #[inline]
     pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
-        match self.ids.slot(self.ids.bucket(fingerprint), fingerprint) {
+        self.document.reserve(1);
+        match self.ids.slots().find(fingerprint) {
             Some(slot) => Ok(self.document.count(slot)),
             None => self.push_and_count(fingerprint, term),
         }
     }
 
-    /// Counts the terms of a batch; `each` is given the fingerprint and the place of each.
+    /// Counts the terms of a batch; `each` is given their fingerprints and places, in their order.
     ///
     /// # Errors
     /// As [`count`](Self::count); those before it are counted.
@@ -139,39 +144,55 @@ impl Vocabulary {
     pub fn count_batch(
         &mut self,
         batch: Batch<'_>,
-        mut each: impl FnMut(u64, u32),
+        each: impl FnOnce(&[u64], &[u32]),
     ) -> Result<(), VocabularyFull> {
-        for spans in batch.spans.chunks(Batch::MOST) {
-            let mut found = [(0, 0); Batch::MOST];
-            let mut touched = 0;
-            for (found, (start, end)) in found.iter_mut().zip(spans) {
-                let fingerprint = of_bytes(&batch.text.as_bytes()[*start..*end]);
-                let bucket = self.ids.bucket(fingerprint);
-                *found = (fingerprint, bucket);
-                // all buckets on their way from memory before the first is needed
-                touched ^= self.ids.touch(bucket);
-            }
-            black_box(touched);
-            for ((fingerprint, bucket), (start, end)) in found.iter().zip(spans) {
-                let place = match self.ids.slot(*bucket, *fingerprint) {
-                    Some(slot) => self.document.count(slot),
-                    // a new term can move all buckets: it is looked for anew
-                    None => self.count_fingerprinted(*fingerprint, &batch.text[*start..*end])?,
-                };
-                each(*fingerprint, place);
-            }
+        if let [[start, end]] = *batch.spans {
+            let term = &batch.text[start..end];
+            let fingerprint = fingerprint(term);
+            each(&[fingerprint], &[self.count_fingerprinted(fingerprint, term)?]);
+            return Ok(());
         }
+        let (fingerprints, mut places) = (of_batch(batch), [0; Batch::MOST]);
+        let (fingerprints, places) = (&fingerprints[..batch.spans.len()], &mut places[..batch.spans.len()]);
+        // all slots on their way from memory before the first is needed
+        black_box(self.ids.slots().touch(fingerprints));
+        let mut done = 0;
+        loop {
+            done += self.count_known(&fingerprints[done..], &mut places[done..]);
+            let Some([start, end]) = batch.spans.get(done) else { break };
+            places[done] = self.push_and_count(fingerprints[done], &batch.text[*start..*end])?;
+            done += 1;
+        }
+        each(fingerprints, places);
         Ok(())
     }
 
+    /// Counts terms and says which places they have, up to one that is not here; returns how many.
+    #[inline(always)]
+    fn count_known(&mut self, fingerprints: &[u64], places: &mut [u32]) -> usize {
+        // by value, so that its numbers stay in registers
+        let mut document = mem::take(&mut self.document);
+        document.reserve(fingerprints.len());
+        let mut slots = self.ids.slots();
+        let mut n = 0;
+        for (fingerprint, place) in fingerprints.iter().zip(places) {
+            let Some(slot) = slots.find(*fingerprint) else { break };
+            *place = document.count(slot);
+            n += 1;
+        }
+        self.document = document;
+        n
+    }
+
+    /// Takes in a term whose fingerprint is not here, and counts it.
     #[cold]
     #[inline(never)]
     fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
         let number = self.push(fingerprint, term)?;
         let mut slot = Slot { fingerprint, number, seen: Tally::NEVER };
+        self.document.reserve(1);
         let place = self.document.count(&mut slot);
-        let bucket = self.ids.bucket(fingerprint);
-        self.ids.slot(bucket, fingerprint).into_iter().for_each(|known| *known = slot);
+        self.ids.insert(slot);
         Ok(place)
     }
 

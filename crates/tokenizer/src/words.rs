@@ -39,23 +39,17 @@ pub enum WordRule {
 impl WordRule {
     /// Calls `emit` with every word of `text`, in order, as it stands in the text.
     pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
-        self.for_each_span(text, |span| emit(span.text));
+        self.find_words(text, |found| match found {
+            Found::Ascii(spans) => spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
+            Found::Foreign(span) => emit(span.text),
+        });
     }
 
-    /// [`for_each_word`](Self::for_each_word), with what the rule knows about each word.
-    pub(crate) fn for_each_span<'t>(self, text: &'t str, emit: impl FnMut(Span<'t>)) {
+    /// [`for_each_word`](Self::for_each_word), several at a time where they are ASCII.
+    pub(crate) fn find_words<'t>(self, text: &'t str, emit: impl FnMut(Found<'_, 't>)) {
         match self {
             WordRule::Unicode => unicode::for_each_word(text, emit),
             WordRule::Mail => mail::for_each_word(text, emit),
-        }
-    }
-
-    /// Calls `emit` with where every word of an ASCII text begins and ends.
-    #[inline(always)]
-    pub(crate) fn for_each_ascii_word(self, bytes: &[u8], mut emit: impl FnMut(usize, usize)) {
-        match self {
-            WordRule::Unicode => unicode::for_each_ascii_word(bytes, &mut emit),
-            WordRule::Mail => mail::for_each_trimmed_run(bytes, &mut emit),
         }
     }
 
@@ -68,22 +62,37 @@ impl WordRule {
     }
 }
 
+/// Words in their text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Found<'a, 't> {
+    /// Where words of ASCII begin and end.
+    Ascii(&'a [[usize; 2]]),
+    /// A word of a passage that is not all ASCII.
+    Foreign(Span<'t>),
+}
+
 /// A word in its text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'t> {
     /// The byte it begins at.
     pub(crate) start: usize,
     pub(crate) text: &'t str,
-    /// Whether the word is all ASCII, which costs less to carry along than to find out again.
-    pub(crate) is_ascii: bool,
 }
 
 impl<'t> Span<'t> {
     /// The words of `text[range]`, which has characters outside ASCII.
-    pub(crate) fn for_each_unicode_word(text: &'t str, range: Range<usize>, mut emit: impl FnMut(Span<'t>)) {
+    pub(crate) fn for_each_unicode_word(
+        text: &'t str,
+        range: Range<usize>,
+        mut emit: impl FnMut(Found<'_, 't>),
+    ) {
         let offset = range.start;
         for (start, text) in text[range].unicode_word_indices() {
-            emit(Span { start: offset + start, text, is_ascii: text.is_ascii() });
+            let (start, end) = (offset + start, offset + start + text.len());
+            match text.is_ascii() {
+                true => emit(Found::Ascii(&[[start, end]])),
+                false => emit(Found::Foreign(Span { start, text })),
+            }
         }
     }
 }

@@ -271,11 +271,7 @@ fn real_text_has_the_words_of_the_reference() {
         let bytes = std::fs::read(&file).unwrap();
         let latin: String = bytes.iter().map(|&byte| char::from(byte)).collect();
         for text in [String::from_utf8_lossy(&bytes).into_owned(), latin] {
-            let words = |rule: WordRule| {
-                let mut words = Vec::new();
-                rule.for_each_span(&text, |span| words.push(span.text));
-                words
-            };
+            let words = |rule: WordRule| crate::testing::words(&text, |emit| rule.find_words(&text, emit));
             assert!(words(WordRule::Unicode) == reference::unicode_words(&text), "{}", file.display());
             assert!(words(WordRule::Mail) == reference::mail_words(&text), "{}", file.display());
         }
