@@ -318,7 +318,7 @@ mod tests {
             assert!(terms.iter().any(|t| t == term), "{term} of {terms:?}");
         }
         let mut recipe = Recipe::new(Kind::Mail);
-        recipe.tokenizer.word_rule = tamis_tokenizer::WordRule::Unicode;
+        recipe.tokenizer.word_rule = WordRule::Unicode;
         let (terms, _) = count(recipe, Document::Fields(&[("", "s:cheap")])).unwrap();
         assert_eq!(terms, ["body:s:cheap"]);
         let (terms, _) = count(Recipe::new(Kind::Mail), Document::Fields(&[("Subject", "cheap")])).unwrap();

@@ -46,6 +46,7 @@ impl ClassCell for Cell {
         self.class
     }
 
+    #[inline(always)]
     fn plus(self, term: TermId, other: Cell) -> Result<Cell, StatisticsError> {
         let Some(tf) = self.tf.checked_add(other.tf) else {
             let got = u64::from(self.tf) + u64::from(other.tf);
@@ -114,15 +115,26 @@ impl<T: ClassCell> Cells<T> {
     }
 
     /// Adds to a term's cell, making it if there is none.
+    #[inline(always)]
     pub(crate) fn add(&mut self, term: TermId, cell: T) -> Result<(), StatisticsError> {
+        // most occurrences are of terms that all classes have, or this one alone
         let block = self.block(term);
-        let cells = &mut self.arena[block.cells()];
-        // most occurrences are of terms that all classes have
-        let guess = usize::from(cell.class());
-        if let Some(found) = cells.get_mut(guess).filter(|found| found.class() == cell.class()) {
-            *found = found.plus(term, cell)?;
+        let last = usize::from(block.len).wrapping_sub(1);
+        let guess = (block.start as usize).wrapping_add(last.min(usize::from(cell.class())));
+        if block.len > 0
+            && let Some(found) = self.arena.get_mut(guess)
+            && found.class() == cell.class()
+            && let Ok(sum) = found.plus(term, cell)
+        {
+            *found = sum;
             return Ok(());
         }
+        self.search_and_add(term, block, cell)
+    }
+
+    #[inline(never)]
+    fn search_and_add(&mut self, term: TermId, block: Block, cell: T) -> Result<(), StatisticsError> {
+        let cells = &mut self.arena[block.cells()];
         match cells.binary_search_by_key(&cell.class(), T::class) {
             Ok(at) => {
                 cells[at] = cells[at].plus(term, cell)?;
@@ -166,6 +178,7 @@ impl<T: ClassCell> Cells<T> {
         }
     }
 
+    #[inline(always)]
     fn block(&self, term: TermId) -> Block {
         self.blocks.get(term as usize).copied().unwrap_or_default()
     }

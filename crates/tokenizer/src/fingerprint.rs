@@ -32,29 +32,36 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
 #[inline(always)]
 pub(crate) fn of_batch(batch: Batch<'_>) -> [u64; Batch::MOST] {
     let text = batch.text.as_bytes();
+    // four bytes can be read from any place before this one
+    let fours = text.len().saturating_sub(3);
     let mut fingerprints = [0; Batch::MOST];
-    for (fingerprint, [start, end]) in fingerprints.iter_mut().zip(batch.spans) {
-        *fingerprint = of_1_to_8_within(text, *start, *end).unwrap_or_else(|| of_bytes(&text[*start..*end]));
+    for (fingerprint, &[start, end]) in fingerprints.iter_mut().zip(batch.spans) {
+        let (length, before) = (end.wrapping_sub(start), end.wrapping_sub(4));
+        *fingerprint = if length.wrapping_sub(1) < 8 && before < fours && start < fours {
+            of_1_to_8(four(text, start), four(text, before), length)
+        } else {
+            of_bytes(&text[start..end])
+        };
     }
     fingerprints
 }
 
-/// The fingerprint of a term of up to 8 bytes with room in its text for reading four from its start and before its end.
+/// The four bytes at a place.
+#[inline(always)]
+fn four(text: &[u8], at: usize) -> u32 {
+    text.get(at..at + 4).and_then(<[u8]>::first_chunk).map_or(0, |four| u32::from_le_bytes(*four))
+}
+
+/// The fingerprint of a term of up to 8 bytes, told from the four from its start on and the four before its end.
 ///
 /// Both ways of hashing are taken and one result is kept: how long the next word is, no processor foresees.
 #[inline(always)]
-fn of_1_to_8_within(text: &[u8], start: usize, end: usize) -> Option<u64> {
-    let length = end.wrapping_sub(start);
-    if length.wrapping_sub(1) > 7 {
-        return None;
-    }
-    let first = u32::from_le_bytes(*text.get(start..)?.first_chunk()?);
-    let last = u32::from_le_bytes(*text.get(..end)?.last_chunk()?);
+fn of_1_to_8(first: u32, last: u32, length: usize) -> u64 {
     let [one, two, ..] = first.to_le_bytes();
     // the byte in the middle of two or three is the second
     let middle = if length > 1 { two } else { one };
     let short = mix_1_to_3([one, middle, (last >> 24) as u8], length);
-    Some(select_unpredictable(length < 4, short, mix_4_to_8(first, last, length)))
+    select_unpredictable(length < 4, short, mix_4_to_8(first, last, length))
 }
 
 // The words of the algorithm's secret that each length takes, combined.

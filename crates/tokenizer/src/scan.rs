@@ -131,7 +131,7 @@ impl Edges {
         self.carry = members >> (BLOCK - 1);
         let mut n = self.n;
         while edges != 0 {
-            self.found[n] = offset + edges.trailing_zeros() as usize;
+            self.found[n % (2 * Batch::MOST)] = offset + edges.trailing_zeros() as usize;
             n += 1;
             edges &= edges - 1;
         }

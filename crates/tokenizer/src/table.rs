@@ -103,14 +103,6 @@ impl Slots<'_> {
         let place = place(self.slots, home(fingerprint, self.multiplier, self.shift), fingerprint);
         Some(&mut self.slots[place]).filter(|slot| slot.number != Slot::EMPTY)
     }
-
-    /// Something of the slots of these fingerprints: reading it brings them near.
-    #[inline(always)]
-    pub(crate) fn touch(&self, fingerprints: &[u64]) -> u32 {
-        let last = self.slots.len() - 1;
-        let homes = fingerprints.iter().map(|it| home(*it, self.multiplier, self.shift) & last);
-        homes.fold(0, |touched, home| touched ^ self.slots[home].number)
-    }
 }
 
 /// The place where a fingerprint is looked for first.
