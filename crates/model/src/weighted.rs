@@ -176,9 +176,12 @@ impl WeightedLogOdds {
     /// # }
     /// let scorer = WeightedLogOdds::new(Smoothing::LAPLACE, statistics.totals(), 3, 1)?;
     /// let document = CountVector::from_pairs([(1, 3), (2, 1)])?;
-    /// let Ok(known) = document.row().iter().map(|(term, count)| Ok((scorer.term(&statistics, term)?, count))).collect::<Result<Vec<_>, _>>();
-    /// let known = known.into_iter().filter_map(|(term, count)| Some((term?, count)));
-    /// assert_eq!(Ok(scorer.log_odds_of(known)), scorer.log_odds(&statistics, document.row()));
+    /// let mut known = Vec::new();
+    /// for (term, count) in document.row().iter() {
+    ///     let Ok(weight) = scorer.term(&statistics, term);
+    ///     known.extend(weight.map(|weight| (weight, count)));
+    /// }
+    /// assert_eq!(Ok(scorer.log_odds_of(known.into_iter())), scorer.log_odds(&statistics, document.row()));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn log_odds_of(&self, terms: impl Iterator<Item = (TermWeight, u32)>) -> Option<f64> {
