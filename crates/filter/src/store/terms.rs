@@ -249,15 +249,19 @@ impl Store {
 
     /// How many groups begin at a fingerprint or before.
     ///
-    /// Fingerprints are uniform, so the position is guessed, then bracketed by doubling steps and halved:
-    /// a few probes near one another, where halving from the start would touch blocks all over.
+    /// Fingerprints are uniform, so the position is guessed, and guessed again by how far off that was; then it is
+    /// bracketed by doubling steps and halved: a few probes near one another, where halving from the start would touch
+    /// blocks all over.
     fn groups_up_to(&self, fingerprint: u64) -> Result<usize> {
         let n = self.n_groups();
         if n == 0 {
             return Ok(0);
         }
         let begins = |g: usize| self.begins_up_to(g, fingerprint);
-        let guess = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
+        let first = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
+        let off = i64::from(prefix(fingerprint)) - i64::from(self.directory_entry(first)?.prefix.get());
+        // both are below 2^32 in size, so the product fits; the sum is brought back among the groups
+        let guess = (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize;
         // Invariant: everything before `low` begins there or before, everything from `high` on does not.
         let (mut low, mut high) = (0, n);
         let mut step = 4;
@@ -283,8 +287,12 @@ impl Store {
         Ok(low)
     }
 
+    fn directory_entry(&self, g: usize) -> Result<&GroupRecord> {
+        self.entry(&self.directory, g)
+    }
+
     fn begins_up_to(&self, g: usize, fingerprint: u64) -> Result<bool> {
-        let record: &GroupRecord = self.entry(&self.directory, g)?;
+        let record = self.directory_entry(g)?;
         Ok(match record.prefix.get().cmp(&prefix(fingerprint)) {
             Ordering::Less => true,
             Ordering::Greater => false,
