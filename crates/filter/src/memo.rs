@@ -36,12 +36,21 @@ impl<W: Copy> Memo<W> {
         }
     }
 
-    /// Looks up the terms that are new; `weigh` tells what one weighs.
+    /// Looks up the terms that are new; `weigh` tells what one weighs. If that fails, all is forgotten, so that it fails
+    /// for no document without the term.
     pub(crate) fn look_up(
         &mut self,
         store: &Store,
         weigh: impl Fn(TermId) -> Result<Option<W>>,
     ) -> Result<()> {
+        let outcome = self.look_up_new(store, weigh);
+        if outcome.is_err() {
+            self.model = None;
+        }
+        outcome
+    }
+
+    fn look_up_new(&mut self, store: &Store, weigh: impl Fn(TermId) -> Result<Option<W>>) -> Result<()> {
         for number in self.ids.len()..self.terms.len() {
             // every number below the length has a fingerprint
             let fingerprint = self.terms.fingerprint(number as TermId).unwrap_or_default();
@@ -68,5 +77,28 @@ impl<W: Copy> Memo<W> {
     pub(crate) fn id(&self, place: usize, n_terms: usize) -> Option<TermId> {
         let unknown = || TermId::try_from(n_terms + place).ok();
         self.ids[self.document()[place].id as usize].or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+
+    #[test]
+    fn a_term_that_cannot_be_read_fails_no_other_document() {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        let words = |i: u32| format!("word{i} more{i}");
+        (0..2000).for_each(|i| trainer.add(["a", "b"][i as usize % 2], Document::Text(&words(i))).unwrap());
+        let mut bytes = trainer.finish().unwrap().as_bytes().to_vec();
+        let middle = bytes.len() / 4;
+        bytes[middle] ^= 1;
+        let filter = Filter::from_bytes(bytes).unwrap();
+        let mut scratch = Scratch::default();
+        let alone = |i| filter.score_text(&words(i), &mut Scratch::default()).is_ok();
+        let fails: Vec<_> = (0..2000).filter(|i| !alone(*i)).collect();
+        assert!(!fails.is_empty() && fails.len() < 1000, "{}", fails.len());
+        for i in 0..2000 {
+            assert_eq!(filter.score_text(&words(i), &mut scratch).is_ok(), !fails.contains(&i), "{i}");
+        }
     }
 }

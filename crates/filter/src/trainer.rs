@@ -215,12 +215,7 @@ impl Trainer {
         self.count(document)?;
         let class = label.map(|label| self.class_of(label)).transpose()?;
         let part = &mut self.parts[0];
-        match class {
-            Some(class) => part.statistics.observe_terms(class, &self.terms)?,
-            None => part.unlabelled.observe_terms(0, &self.terms)?,
-        }
         let counted = &self.counted;
-        counted.missing().iter().for_each(|column| self.missing[*column] += 1);
         let digest = digest(self.options.recipe.version, part.vocabulary.document(), counted.reals());
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
@@ -247,6 +242,12 @@ impl Trainer {
                 document.windows.push(keep(&mut window.iter()).map_err(spill)?);
             }
         }
+        // only now: what cannot be kept is not counted either
+        match class {
+            Some(class) => part.statistics.observe_terms(class, &self.terms)?,
+            None => part.unlabelled.observe_terms(0, &self.terms)?,
+        }
+        counted.missing().iter().for_each(|column| self.missing[*column] += 1);
         self.remember(identity, document)
     }
 
