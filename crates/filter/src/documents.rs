@@ -45,6 +45,44 @@ pub(crate) struct Remembered {
     pub(crate) vector: CountVector,
 }
 
+impl Remembered {
+    pub(crate) fn new(record: &DocumentRecord, coefficients: Vec<ClassWeight>, vector: CountVector) -> Self {
+        Remembered {
+            digest: record.digest,
+            class: record.class.get(),
+            multiplicity: record.multiplicity.get(),
+            date: record.date.get(),
+            group: record.group.get(),
+            coefficient: record.coefficient.get(),
+            coefficients,
+            held_out: Some(f64::from(record.held_out.get())).filter(|score| !score.is_nan()),
+            vector,
+        }
+    }
+
+    /// The same as an entry of the `documents` section.
+    pub(crate) fn record(&self, vector_end: u64) -> DocumentRecord {
+        DocumentRecord {
+            digest: self.digest,
+            class: self.class.into(),
+            multiplicity: self.multiplicity.into(),
+            date: self.date.into(),
+            group: self.group.into(),
+            coefficient: self.coefficient.into(),
+            held_out: self.held_out.map_or(f32::NAN, |score| score as f32).into(),
+            vector_end: vector_end.into(),
+        }
+    }
+
+    /// What tells it from all others: a digest can be known under several classes.
+    pub(crate) fn key(&self) -> DocumentKey {
+        (self.digest, self.class)
+    }
+}
+
+/// Digest and class of a document.
+pub(crate) type DocumentKey = ([u8; 16], ClassId);
+
 /// Appends a vector: for each term the distance from the one before, doubled, plus one if its count follows.
 pub(crate) fn encode_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
     let mut next = 0u64;

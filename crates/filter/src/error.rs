@@ -1,6 +1,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tamis_model::{ClassesError, EmError, ObservationError, ParametersError, StatisticsError, TooLittleHam};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
@@ -123,6 +124,34 @@ pub enum Error {
     },
     /// Too few negatives to be sure, at 95 %, that no more than a share of them is called positive.
     TooLittleHam(TooLittleHam),
+    /// Another process is changing the model, and went on doing so for as long as one would wait.
+    Locked {
+        /// The file that is locked.
+        path: PathBuf,
+        /// How long one waited.
+        waited: Duration,
+    },
+    /// A model that does not learn one document at a time.
+    NotLearning {
+        /// What it is.
+        got: &'static str,
+    },
+    /// A label that the model does not know.
+    UnknownLabel {
+        /// The label.
+        got: String,
+        /// The label of the model that is most like it.
+        nearest: String,
+    },
+    /// A document to forget that was never learned, or not under that label.
+    NotLearned {
+        /// Its identity.
+        digest: [u8; 16],
+        /// The label it is known under, if any.
+        known: Option<String>,
+    },
+    /// A document to forget of which the model remembers a digest only, and that is not at hand.
+    NotAtHand,
     /// Two trainers with different settings were asked to merge.
     DifferentSettings,
     /// A label is not acceptable.
@@ -214,6 +243,26 @@ impl fmt::Display for Error {
             }
             Error::Option { option, expected, got } => write!(f, "{option}: expected {expected}, got {got}"),
             Error::TooLittleHam(e) => e.fmt(f),
+            Error::Locked { path, waited } => {
+                let seconds = waited.as_secs_f64();
+                write!(f, "{}: another process has been changing the model for {seconds} s", path.display())
+            }
+            Error::NotLearning { got } => {
+                write!(f, "a model {got} does not learn one document at a time: train it anew")
+            }
+            Error::UnknownLabel { got, nearest } => {
+                write!(f, "the model knows no label {got:?}: the nearest that it knows is {nearest:?}")
+            }
+            Error::NotLearned { digest, known } => {
+                let digest = u128::from_be_bytes(*digest);
+                match known {
+                    None => write!(f, "document {digest:032x} was never learned"),
+                    Some(label) => write!(f, "document {digest:032x} was learned as {label:?}"),
+                }
+            }
+            Error::NotAtHand => {
+                write!(f, "the model remembers no terms of this document: it must be at hand to be forgotten")
+            }
             Error::DifferentSettings => {
                 write!(
                     f,

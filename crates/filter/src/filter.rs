@@ -1,4 +1,5 @@
 use std::fs::{self, File, Metadata};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -40,10 +41,10 @@ pub struct Filter {
     pub(crate) store: Store,
     pub(crate) scorer: Scorer,
     decision: Decision,
-    extractor: Extractor,
+    pub(crate) extractor: Extractor,
     source: Option<(PathBuf, Stamp)>,
     /// Tells it from every other filter there is.
-    identity: Arc<()>,
+    pub(crate) identity: Arc<()>,
 }
 
 /// Reusable buffers, and what the terms met lately weigh: with one that has seen a few documents, scoring hardly
@@ -143,7 +144,8 @@ impl Filter {
         } else {
             Bytes::map(&file).map_err(Error::io(path))?
         };
-        Filter::new(bytes, Some((path.to_path_buf(), Stamp::of(&metadata))))
+        let source = Some((path.to_path_buf(), Stamp::of(&metadata)));
+        Filter::new(bytes, source, |_, offset| read_from(&file, offset).map_err(Error::io(path)))
     }
 
     /// A filter over the bytes of a model file, without a map.
@@ -151,12 +153,16 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Filter::new(Bytes::Owned(bytes), None)
+        Filter::new(Bytes::Owned(bytes), None, |bytes, offset| Ok(bytes[offset..].to_vec()))
     }
 
-    fn new(bytes: Bytes, source: Option<(PathBuf, Stamp)>) -> Result<Self> {
-        let store = Store::new(bytes)?;
-        let scorer = Scorer::new(&store.header)?;
+    fn new(
+        bytes: Bytes,
+        source: Option<(PathBuf, Stamp)>,
+        read_log: impl FnOnce(&[u8], usize) -> Result<Vec<u8>>,
+    ) -> Result<Self> {
+        let store = Store::new(bytes, read_log)?;
+        let scorer = Scorer::new(&store.header, &store.totals, store.n_features())?;
         let decision = store.header.decision;
         let extractor = Extractor::new(store.header.recipe.clone())?;
         Ok(Filter { store, scorer, decision, extractor, source, identity: Arc::default() })
@@ -174,10 +180,15 @@ impl Filter {
         if Stamp::of(&metadata) == *stamp {
             return Ok(false);
         }
-        let decision = Some(self.decision).filter(|decision| *decision != self.store.header.decision);
+        let decision = self.decision_if_changed();
         *self = Filter::open(path.clone())?;
         self.decision = decision.unwrap_or(self.decision);
         Ok(true)
+    }
+
+    /// The decision, if it is not the model's own.
+    pub(crate) fn decision_if_changed(&self) -> Option<Decision> {
+        Some(self.decision).filter(|decision| *decision != self.store.header.decision)
     }
 
     /// What the model says of itself.
@@ -360,6 +371,15 @@ pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]
         log_odds,
         known_terms,
     }
+}
+
+/// What is in a file from an offset on: the map of a file does not grow with it, and of what it maps only the part that
+/// never changes may be touched.
+fn read_from(mut file: &File, offset: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(offset as u64))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn sigmoid(log_odds: f64) -> f64 {

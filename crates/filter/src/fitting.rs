@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassCorrection, ClassId, ClassWeight, Coefficient, Correction, Counts, ExpectedNaiveBayes,
+    ClassCorrection, ClassId, ClassTotals, ClassWeight, Coefficient, Correction, Counts, ExpectedNaiveBayes,
     ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt, Smoothing, Statistics,
     StatisticsError, Temperature, WeightedLogOdds, WeightedVector, cross_fit, cross_fit_classes,
     fit_class_correction, fit_correction, leave_one_out, log_normalize, threshold_for_fpr,
@@ -194,12 +194,37 @@ pub(crate) fn fit(
             FOLDS,
         )?
     };
-    let share = |of: ClassId| statistics.totals().get(usize::from(of)).map_or(0, |t| t.documents) as f64;
-    let training = share(positive) / statistics.totals().iter().map(|t| t.documents as f64).sum::<f64>();
+    // as a model keeps them, so that calibration can be fitted again to the same scores
+    let held_out: Vec<_> = held_out.into_iter().map(|s| s.map(|s| f64::from(s as f32))).collect();
     let scores = copies(documents, &held_out, positive);
-    let decision = decide(&scores, options, training)?;
+    let decision = decide(&scores, options, share(statistics.totals(), positive))?;
     let expected = expect(&scores, &decision);
     Ok(Fitted { correction, held_out, decision, expected, ..Fitted::NONE })
+}
+
+/// The share of a class among the documents.
+fn share(totals: &[ClassTotals], class: ClassId) -> f64 {
+    let of_class = totals.get(usize::from(class)).map_or(0, |t| t.documents) as f64;
+    of_class / totals.iter().map(|t| t.documents as f64).sum::<f64>()
+}
+
+/// Calibration and thresholds anew, from held-out scores of the documents that a model remembers: as they were asked
+/// for, or with the thresholds of the decision before where that is not known, or where there is too little ham for it
+/// by now.
+pub(crate) fn settle(
+    scores: &[(f64, bool)],
+    asked: Option<&DecisionOptions>,
+    before: Decision,
+    totals: &[ClassTotals],
+    positive: ClassId,
+) -> Result<(Decision, Option<Expected>)> {
+    let decision = match asked.map(|asked| decide(scores, asked, share(totals, positive))) {
+        Some(Err(Error::TooLittleHam(_))) | None => {
+            Decision { calibration: Platt::fit(scores).unwrap_or(Platt::IDENTITY), ..before }
+        }
+        Some(decision) => decision?,
+    };
+    Ok((decision, expect(scores, &decision)))
 }
 
 /// The held-out scores, as often as their documents were given, and whether they are of the positive class.

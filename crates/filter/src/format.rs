@@ -6,12 +6,14 @@
 //! header length, header CRC-32       u32, u32
 //! header                             bincode, fixed-width integers
 //! sections                           each its content, then a CRC-32 a block of 1,024 bytes
+//! log                                what was learned since the rest was written, see [`log`](crate::log)
 //! ```
 
 #[cfg(test)]
 mod tests;
 mod v1;
 mod v2;
+mod v3;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,14 +24,14 @@ use crate::error::{Error, Result};
 use crate::map::Bytes;
 use crate::mixed::Table;
 use crate::recipe::Recipe;
-use crate::scoring::{Decision, Expected, Scoring};
+use crate::scoring::{Decision, DecisionOptions, Expected, Scoring};
 use crate::store::Size;
 use crate::trainer::Keep;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
 
 /// The model format that this version writes; it reads this and all before it.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 const PREFACE: usize = 20;
 
@@ -48,6 +50,10 @@ pub(crate) struct Header {
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
+    /// What was asked of decisions; not known of models of format 3 and before.
+    pub(crate) asked: Option<DecisionOptions>,
+    /// Documents that were learned or forgotten one by one since the model was trained.
+    pub(crate) changes: u64,
     /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
     pub(crate) summary: Option<Summary>,
     /// What mixed naive Bayes needs besides.
@@ -134,26 +140,43 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Ve
     Ok(file)
 }
 
-/// A file to use, with what [`read`] says of it. One of an older format is first written anew, in memory: that takes
-/// time with its size.
-pub(crate) fn open(bytes: Bytes) -> Result<(Bytes, Header, [Section; N_SECTIONS])> {
-    let (version, encoded) = preface(&bytes)?;
-    let start = PREFACE + encoded.len();
-    let bytes = match version {
-        1 => Bytes::Owned(v2::upgrade(decode::<v1::Header>(encoded)?.into(), &bytes, start)?),
-        2 => Bytes::Owned(v2::upgrade(decode(encoded)?, &bytes, start)?),
-        _ => bytes,
-    };
-    let (header, sections) = read(&bytes)?;
-    Ok((bytes, header, sections))
+/// A model file ready to use.
+pub(crate) struct Opened {
+    pub(crate) bytes: Bytes,
+    pub(crate) header: Header,
+    pub(crate) sections: [Section; N_SECTIONS],
+    /// Bytes of the file before its log.
+    pub(crate) length: usize,
+    /// The log, perhaps with a record at its end that is not whole.
+    pub(crate) log_bytes: Vec<u8>,
+    /// Whether its format has one.
+    pub(crate) takes_a_log: bool,
 }
 
-/// Reads what is needed to use a file of today's format, at a cost that does not grow with its sections.
-fn read(file: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
-    let (_, encoded) = preface(file)?;
-    let header: Header = decode(encoded)?;
-    let sections = layout(SECTIONS, header.lengths, PREFACE + encoded.len(), file.len())?;
-    Ok((header, sections))
+/// Makes a file ready to use, at a cost that does not grow with its sections. One of formats 1 and 2 is first written
+/// anew, in memory: that takes time with its size. `read_log` gives what is in the file from an offset on.
+pub(crate) fn open(bytes: Bytes, read_log: impl FnOnce(&[u8], usize) -> Result<Vec<u8>>) -> Result<Opened> {
+    let (version, encoded) = preface(&bytes)?;
+    let start = PREFACE + encoded.len();
+    let length = bytes.len();
+    let upgraded = match version {
+        1 => Some(v2::upgrade(decode::<v1::Header>(encoded)?.into(), &bytes, start)?),
+        2 => Some(v2::upgrade(decode(encoded)?, &bytes, start)?),
+        _ => None,
+    };
+    let (takes_a_log, bytes) = (version == FORMAT_VERSION, upgraded.map_or(bytes, Bytes::Owned));
+    let (version, encoded) = preface(&bytes)?;
+    let header: Header = match version {
+        3 => decode::<v3::Header>(encoded)?.into(),
+        _ => decode(encoded)?,
+    };
+    let (sections, end) = layout(SECTIONS, header.lengths, PREFACE + encoded.len(), bytes.len())?;
+    if !takes_a_log {
+        whole(end, bytes.len())?;
+        return Ok(Opened { bytes, header, sections, length, log_bytes: Vec::new(), takes_a_log });
+    }
+    let log_bytes = read_log(&bytes, end)?;
+    Ok(Opened { bytes, header, sections, length: end, log_bytes, takes_a_log })
 }
 
 /// The version of a file and its header.
@@ -194,18 +217,26 @@ fn number(file: &[u8], at: usize) -> Result<u32> {
     }
 }
 
-/// Where sections of so many bytes lie, which begin at `start` and end with the file.
+/// Checks that a file has as many bytes as it should.
+fn whole(expected: usize, got: usize) -> Result<()> {
+    match expected == got {
+        true => Ok(()),
+        false => Err(Error::Length { expected: expected as u64, got: got as u64 }),
+    }
+}
+
+/// Where sections of so many bytes lie, which begin at `start`, and where the last one ends.
 fn layout<const N: usize>(
     names: [&'static str; N],
     lengths: [u64; N],
     start: usize,
     file_length: usize,
-) -> Result<[Section; N]> {
+) -> Result<([Section; N], usize)> {
     // In u128, where the lengths of a hostile header cannot overflow.
     let end = lengths.iter().fold(start as u128, |end, length| {
         end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)
     });
-    if end != file_length as u128 {
+    if end > file_length as u128 {
         return Err(Error::Length {
             expected: u64::try_from(end).unwrap_or(u64::MAX),
             got: file_length as u64,
@@ -213,10 +244,11 @@ fn layout<const N: usize>(
     }
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;
-    Ok(std::array::from_fn(|i| {
+    let sections = std::array::from_fn(|i| {
         let length = lengths[i] as usize;
         let section = Section::new(names[i], at, length);
         at += length + blocks::checksum_bytes(length as u64) as usize;
         section
-    }))
+    });
+    Ok((sections, at))
 }

@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn a_header_that_contradicts_itself_is_refused() {
         let good = filter().store.header;
-        assert!(Scorer::new(&good).is_ok());
+        assert!(Scorer::new(&good, &good.totals, good.n_terms()).is_ok());
         let changes: [fn(&mut Header); 7] = [
             |header| header.table = None,
             |header| header.keep = Keep::Vectors,
@@ -343,7 +343,7 @@ mod tests {
         for (i, change) in changes.into_iter().enumerate() {
             let mut header = good.clone();
             change(&mut header);
-            assert!(Scorer::new(&header).is_err(), "{i}");
+            assert!(Scorer::new(&header, &header.totals, header.n_terms()).is_err(), "{i}");
         }
     }
 

@@ -1,6 +1,5 @@
 //! What was counted, made into the bytes of a model file.
 
-use std::ops::Range;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -17,7 +16,7 @@ use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
 use crate::rows::{RowId, Rows};
-use crate::save;
+use crate::save::{Lock, PATIENCE};
 use crate::scorer::{Scorer, positive_class};
 use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{GROUP, Size, TermsWriter, summarize};
@@ -44,7 +43,8 @@ impl Trainer {
         let scoring = settle_scoring(&self.options, n_classes, statistics)?;
         let n_terms = union.n_terms();
         let fitted = fit(&scoring, &self.options.decision, &self.classes, statistics, n_terms, &documents)?;
-        let ([directory, terms, texts], size) = term_sections(&union, &fitted.correction)?;
+        let sections =
+            term_sections(n_terms, |writer, id| write_term(writer, &union, &fitted.correction, id))?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
@@ -55,12 +55,14 @@ impl Trainer {
             }
             _ => None,
         };
-        let (documents, vectors) = document_sections(&documents, &fitted, keep)?;
-        let sections = [&directory, &terms, &texts, &documents, &vectors];
+        let documents = document_sections(&documents, &fitted, keep)?;
+        let Ok(summary) = summarize(&scoring, statistics);
         let header = Header {
             recipe: self.options.recipe,
+            asked: Some(self.options.decision),
+            changes: 0,
             keep,
-            summary: summarize(&scoring, statistics),
+            summary,
             table,
             scoring,
             classes: self.classes,
@@ -69,13 +71,24 @@ impl Trainer {
             temperature: fitted.temperature,
             expected_model: fitted.expected_model,
             expected: fitted.expected,
-            size,
-            lengths: sections.map(|s| s.len() as u64),
+            size: Size::default(),
+            lengths: Default::default(),
         };
-        // A prior or smoothing that does not fit is told now, not when the file is opened.
-        Scorer::new(&header)?;
-        Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
+        seal(header, sections, documents)
     }
+}
+
+/// The model of a header and its sections, terms and documents; the header is told of their sizes.
+pub(crate) fn seal(
+    header: Header,
+    ([directory, terms, texts], size): ([Vec<u8>; 3], Size),
+    (documents, vectors): (Vec<u8>, Vec<u8>),
+) -> Result<Model> {
+    let sections = [&directory, &terms, &texts, &documents, &vectors];
+    let header = Header { size, lengths: sections.map(|s| s.len() as u64), ..header };
+    // A prior or smoothing that does not fit is told now, not when the file is opened.
+    Scorer::new(&header, &header.totals, header.n_terms())?;
+    Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
 }
 
 /// The scoring asked for, or the default for what was counted.
@@ -179,11 +192,17 @@ fn fit(
 /// Terms that one thread writes at a time: whole groups.
 const STRETCH: usize = 512 * GROUP;
 
-fn term_sections(union: &Union<'_>, correction: &Fit) -> Result<([Vec<u8>; 3], Size)> {
-    let stretches: Vec<_> = (0..union.n_terms() as TermId).step_by(STRETCH).collect();
+/// The sections of so many terms, each written by `write`.
+pub(crate) fn term_sections(
+    n_terms: usize,
+    write: impl Fn(&mut TermsWriter, TermId) -> Result<()> + Sync,
+) -> Result<([Vec<u8>; 3], Size)> {
+    let stretches: Vec<_> = (0..n_terms).step_by(STRETCH).collect();
     let written = stretches.into_par_iter().map(|first| {
-        let end = union.n_terms().min(first as usize + STRETCH) as TermId;
-        write_terms(union, correction, first..end)
+        let mut writer = TermsWriter::default();
+        let mut stretch = first as TermId..n_terms.min(first + STRETCH) as TermId;
+        stretch.try_for_each(|id| write(&mut writer, id))?;
+        Ok(writer)
     });
     let mut writer = TermsWriter::default();
     for stretch in written.collect::<Result<Vec<_>>>()? {
@@ -192,24 +211,25 @@ fn term_sections(union: &Union<'_>, correction: &Fit) -> Result<([Vec<u8>; 3], S
     writer.finish()
 }
 
-fn write_terms(union: &Union<'_>, correction: &Fit, terms: Range<TermId>) -> Result<TermsWriter> {
-    let mut writer = TermsWriter::default();
-    let mut weights = Vec::new();
-    for id in terms {
-        weights.clear();
-        match correction {
-            Fit::None => (),
-            Fit::Two(correction, _) => weights.extend(weight_of(correction, id)?.map(|weight| (0, weight))),
-            Fit::Many(correction, _) => weights.extend(correction.weights(id).map(|w| (w.class, w.units))),
-            Fit::Expected(expected) => {
-                let bits = |weight: f64| (weight as f32).to_bits() as i32;
-                weights.extend(expected.weights(id).map(|(class, weight)| (class, bits(weight))));
-            }
+fn write_term(writer: &mut TermsWriter, union: &Union<'_>, correction: &Fit, id: TermId) -> Result<()> {
+    let (fingerprint, text) = union.term(id);
+    let cells = union.statistics.cells(id);
+    match correction {
+        Fit::None => writer.push(fingerprint, text, cells, std::iter::empty()),
+        Fit::Two(correction, _) => {
+            let weight = weight_of(correction, id)?.map(|weight| (0, weight));
+            writer.push(fingerprint, text, cells, weight.into_iter())
         }
-        let (fingerprint, text) = union.term(id);
-        writer.push(fingerprint, text, union.statistics.cells(id), weights.iter().copied())?;
+        Fit::Many(correction, _) => {
+            let weights = correction.weights(id).map(|w| (w.class, w.units));
+            writer.push(fingerprint, text, cells, weights)
+        }
+        Fit::Expected(expected) => {
+            let bits = |weight: f64| (weight as f32).to_bits() as i32;
+            let weights = expected.weights(id).map(|(class, weight)| (class, bits(weight)));
+            writer.push(fingerprint, text, cells, weights)
+        }
     }
-    Ok(writer)
 }
 
 /// The weight of a term in the correction of two classes, unless it is 0.
@@ -223,11 +243,10 @@ fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
 fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
     let (mut records, mut vectors) = (Vec::new(), Vec::new());
     for (i, document) in documents.iter().enumerate() {
+        if let Fit::Many(_, coefficients) = &fitted.correction {
+            encode_coefficients(&coefficients[i], &mut vectors);
+        }
         if keep == Keep::Vectors {
-            match &fitted.correction {
-                Fit::Many(_, coefficients) => encode_coefficients(&coefficients[i], &mut vectors),
-                Fit::None | Fit::Two(..) | Fit::Expected(_) => (),
-            }
             encode_vector(document.row, &mut vectors);
         }
         let coefficient = match &fitted.correction {
@@ -269,12 +288,12 @@ impl Model {
     }
 
     /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
-    /// never a part. Writers take turns on `PATH.lock`.
+    /// never a part. Writers take turns on `PATH.lock`, and wait a minute at most.
     ///
     /// # Errors
     /// If the file cannot be written; what was there stays.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        save::replace(path.as_ref(), &self.bytes)
+        Lock::wait(path.as_ref(), PATIENCE)?.replace(&self.bytes)
     }
 
     /// The filter that this model is.

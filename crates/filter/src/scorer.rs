@@ -1,8 +1,9 @@
 //! A model's scoring, ready to run over its counts.
 
 use tamis_model::{
-    COEFFICIENT_ONE, ClassId, Classes, CorrectionOptions, Counts, ExpectedNaiveBayes, NaiveBayes,
-    OneAgainstRest, Temperature, TermWeight, Transform, WeightedLogOdds, WeightedVector, corrected,
+    COEFFICIENT_ONE, ClassId, ClassTotals, Classes, CorrectionOptions, Counts, ExpectedNaiveBayes,
+    NaiveBayes, OneAgainstRest, Temperature, TermWeight, Transform, WeightedLogOdds, WeightedVector,
+    corrected,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -36,15 +37,15 @@ pub(crate) enum Scorer {
 }
 
 impl Scorer {
-    pub(crate) fn new(header: &Header) -> Result<Self> {
+    /// `totals` and `n_features` are the header's, with what was learned since it was written.
+    pub(crate) fn new(header: &Header, totals: &[ClassTotals], n_features: u64) -> Result<Self> {
         let n_classes = header.classes.len();
         header.check()?;
         match &header.scoring {
             Scoring::Weighted(weighted) => {
                 let positive = positive_class(&header.classes);
                 weighted.correction.as_ref().map_or(Ok(()), CorrectionOptions::check)?;
-                let log_odds =
-                    WeightedLogOdds::new(weighted.alpha, &header.totals, header.n_terms(), positive)?;
+                let log_odds = WeightedLogOdds::new(weighted.alpha, totals, n_features, positive)?;
                 Ok(Scorer::Weighted(WeightedScorer { log_odds, correction: weighted.correction, positive }))
             }
             Scoring::NaiveBayes(parameters) => {
@@ -58,7 +59,7 @@ impl Scorer {
             }
             Scoring::OneAgainstRest(weighted) => {
                 weighted.correction.as_ref().map_or(Ok(()), CorrectionOptions::check)?;
-                let scorer = OneAgainstRest::new(weighted.alpha, &header.totals, header.n_terms())?;
+                let scorer = OneAgainstRest::new(weighted.alpha, totals, n_features)?;
                 let mix = weighted.correction.map(|options| options.mix);
                 Ok(Scorer::OneAgainstRest(TopicScorer { scorer, mix, temperature: header.temperature }))
             }
@@ -211,7 +212,8 @@ impl WeightedScorer {
         (score, known)
     }
 
-    fn score(&self, store: &Store, row: CountRow<'_>) -> Result<Option<f64>> {
+    /// The score of a whole document; `None` if no term is known.
+    pub(crate) fn score(&self, store: &Store, row: CountRow<'_>) -> Result<Option<f64>> {
         let Some(log_odds) = self.log_odds.log_odds(store, row)? else { return Ok(None) };
         let Some(options) = &self.correction else { return Ok(Some(log_odds)) };
         let mut sum = 0i64;
@@ -250,7 +252,7 @@ impl WeightedScorer {
 
 /// Log-odds of each class against the rest, corrected and calibrated.
 pub(crate) struct TopicScorer {
-    scorer: OneAgainstRest,
+    pub(crate) scorer: OneAgainstRest,
     /// The share of the uncorrected score, where there is a correction.
     mix: Option<f64>,
     temperature: Temperature,

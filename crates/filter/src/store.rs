@@ -6,18 +6,20 @@ mod verify;
 pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
 use tamis_model::{
-    Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts, GaussianStatistics, Statistics,
-    Summary, Temperature,
+    Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts, GaussianStatistics, Summary,
+    Temperature,
 };
 use tamis_tokenizer::TermId;
 use terms::GroupRecord;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::blocks::Section;
-use crate::documents::{DocumentRecord, Remembered, decode_coefficients, decode_vector};
+use crate::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::error::{Error, Result};
 use crate::format::{self, Header};
+use crate::log;
 use crate::map::Bytes;
+use crate::overlay::Overlay;
 use crate::recipe::Recipe;
 use crate::scoring::{Decision, Expected, Scoring, Weighted};
 use crate::trainer::Keep;
@@ -56,40 +58,86 @@ pub struct Information<'a> {
     pub documents: usize,
     /// What it remembers of them.
     pub keep: Keep,
+    /// Documents that were learned or forgotten one by one since it was trained.
+    pub changes: u64,
     /// Bytes of the whole file.
     pub bytes: usize,
+    /// Of these, bytes of the log of what was learned and forgotten since the rest was written.
+    pub log_bytes: usize,
 }
 
 pub(crate) struct Store {
     bytes: Bytes,
     pub(crate) header: Header,
+    /// Documents and counts of each class, the log's among them.
+    pub(crate) totals: Vec<ClassTotals>,
+    pub(crate) overlay: Overlay,
+    /// Where the log begins in the file, and how many bytes of it are whole records.
+    pub(crate) log: (u64, usize),
     directory: Section,
     terms: Section,
     texts: Section,
     documents: Section,
     vectors: Section,
+    /// Terms before the log.
     n_terms: usize,
-    /// Bytes of the file, in whatever format it is.
+    /// Whether the file is of a format that has a log.
+    takes_a_log: bool,
+    /// Bytes of the file without its log, in whatever format it is.
     length: usize,
 }
 
 impl Store {
-    /// Reads preface and header; of the sections only where they lie.
-    pub(crate) fn new(bytes: Bytes) -> Result<Self> {
-        let length = bytes.len();
-        let (bytes, header, [directory, terms, texts, documents, vectors]) = format::open(bytes)?;
+    /// Reads preface, header and log; of the sections only where they lie. `read_log` gives what is in the file from
+    /// an offset on.
+    pub(crate) fn new(bytes: Bytes, read_log: impl FnOnce(&[u8], usize) -> Result<Vec<u8>>) -> Result<Self> {
+        let format::Opened { bytes, header, sections, length, log_bytes, takes_a_log } =
+            format::open(bytes, read_log)?;
+        let [directory, terms, texts, documents, vectors] = sections;
         entries::<DocumentRecord>(&documents)?;
         let n_terms = limited("terms", header.n_terms())? as usize;
         let n_groups = entries::<GroupRecord>(&directory)?;
         if n_groups != n_terms.div_ceil(GROUP) {
             return Err(Error::inconsistent("directory", format!("groups of {n_terms} terms"), n_groups));
         }
-        let mut store = Store { bytes, header, directory, terms, texts, documents, vectors, n_terms, length };
+        let (mut totals, mut overlay) = (header.totals.clone(), Overlay::default());
+        let whole = log::read(&log_bytes, length, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
+        let log = (length as u64, whole);
+        let mut store = Store {
+            bytes,
+            header,
+            totals,
+            overlay,
+            log,
+            directory,
+            terms,
+            texts,
+            documents,
+            vectors,
+            n_terms,
+            takes_a_log,
+            length,
+        };
         if let (Scoring::NaiveBayes(parameters), None) = (&store.header.scoring, &store.header.summary) {
             // Format 1 wrote another one.
             store.header.summary = Some(parameters.summarize(&store)?);
         }
         Ok(store)
+    }
+
+    /// Whether what is learned can be appended to the file.
+    pub(crate) fn takes_a_log(&self) -> bool {
+        self.takes_a_log
+    }
+
+    /// Whether the terms of a known document are remembered: those in the log always are.
+    pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
+        self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
+    }
+
+    /// Terms with counts, of which weighted scoring is.
+    pub(crate) fn n_features(&self) -> u64 {
+        (self.n_terms as u64).saturating_add_signed(self.overlay.features())
     }
 
     pub(crate) fn information(&self) -> Information<'_> {
@@ -101,10 +149,10 @@ impl Store {
             temperature,
             expected,
             classes,
-            totals,
             summary,
             table,
             size,
+            changes,
             ..
         } = &self.header;
         Information {
@@ -114,16 +162,18 @@ impl Store {
             temperature: *temperature,
             expected: *expected,
             classes,
-            totals,
+            totals: &self.totals,
             reals: table.as_ref().map(|table| &table.reals),
             missing: table.as_ref().map_or(&[], |table| &table.missing),
-            n_terms: self.n_terms,
-            n_features: summary.as_ref().map_or(self.n_terms as u64, Summary::n_features),
+            n_terms: self.n_features() as usize,
+            n_features: summary.as_ref().map_or(self.n_features(), Summary::n_features),
             n_cells: size.cells as usize,
             n_weights: size.weights as usize,
             documents: self.n_documents(),
             keep: *keep,
-            bytes: self.length,
+            changes: changes + self.overlay.n_entries(),
+            bytes: self.length + self.log.1,
+            log_bytes: self.log.1,
         }
     }
 
@@ -137,42 +187,86 @@ impl Store {
         Ok(units)
     }
 
-    /// Visits the weights of a term as the file holds them: in fixed point, or the bits of an `f32`.
-    fn for_each_value(&self, id: TermId, visit: impl FnMut(ClassId, i32) -> Result<()>) -> Result<()> {
-        self.runs(id)?.for_each_weight(self.header.classes.len(), visit)
+    /// Visits the weights of a term, in the order of their classes: in fixed point, or the bits of an `f32`.
+    pub(crate) fn for_each_value(
+        &self,
+        id: TermId,
+        mut visit: impl FnMut(ClassId, i32) -> Result<()>,
+    ) -> Result<()> {
+        let (runs, n_classes) = (self.runs(id)?, self.header.classes.len());
+        if !self.overlay.changes(id) {
+            return runs.for_each_weight(n_classes, visit);
+        }
+        let mut weights = Vec::new();
+        runs.for_each_weight(n_classes, |class, value| {
+            weights.push((class, value));
+            Ok(())
+        })?;
+        self.overlay.change_weights(id, &mut weights)?;
+        weights.into_iter().try_for_each(|(class, value)| visit(class, value))
     }
 
     pub(crate) fn n_documents(&self) -> usize {
+        self.n_recorded().saturating_add_signed(self.overlay.n_documents() as isize)
+    }
+
+    /// Documents remembered before the log.
+    fn n_recorded(&self) -> usize {
         self.documents.len() / size_of::<DocumentRecord>()
     }
 
     /// The documents that the model remembers, by digest; their vectors are empty where only digests are kept.
     pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
-        let mut start = 0;
-        (0..self.n_documents()).map(move |i| {
-            let record: &DocumentRecord = self.entry(&self.documents, i)?;
-            let end = record.vector_end.get() as usize;
-            let mut bytes = self.vectors.get(&self.bytes, start..end)?;
-            let coefficients = match self.header.scoring {
-                Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }) if !bytes.is_empty() => {
-                    decode_coefficients(&mut bytes)?
-                }
-                _ => Vec::new(),
-            };
-            let vector = decode_vector(bytes, self.n_terms)?;
-            start = end;
-            Ok(Remembered {
-                digest: record.digest,
-                class: record.class.get(),
-                multiplicity: record.multiplicity.get(),
-                date: record.date.get(),
-                group: record.group.get(),
-                coefficient: record.coefficient.get(),
-                coefficients,
-                held_out: Some(f64::from(record.held_out.get())).filter(|score| !score.is_nan()),
-                vector,
-            })
+        let changed = self.overlay.documents();
+        let recorded = self
+            .recorded()
+            .filter(|d| d.as_ref().is_ok_and(|d| !changed.contains_key(&d.key())) || d.is_err());
+        let mut recorded = recorded.peekable();
+        let mut logged = changed.values().flatten().peekable();
+        std::iter::from_fn(move || match (recorded.peek(), logged.peek()) {
+            (Some(Ok(a)), Some(b)) if b.key() < a.key() => logged.next().cloned().map(Ok),
+            (None, Some(_)) => logged.next().cloned().map(Ok),
+            _ => recorded.next(),
         })
+    }
+
+    /// What is remembered of a document under a class.
+    pub(crate) fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
+        if let Some(state) = self.overlay.documents().get(&key) {
+            return Ok(state.clone());
+        }
+        let (mut low, mut high) = (0, self.n_recorded());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let record: &DocumentRecord = self.entry(&self.documents, middle)?;
+            match (record.digest, record.class.get()).cmp(&key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return self.recorded_at(middle).map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The document at a place before the log.
+    fn recorded_at(&self, i: usize) -> Result<Remembered> {
+        let before = i.checked_sub(1).map(|before| self.entry::<DocumentRecord>(&self.documents, before));
+        let start = before.transpose()?.map_or(0, |before| before.vector_end.get() as usize);
+        let record: &DocumentRecord = self.entry(&self.documents, i)?;
+        let mut bytes = self.vectors.get(&self.bytes, start..record.vector_end.get() as usize)?;
+        let coefficients = match self.header.scoring {
+            Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }) if !bytes.is_empty() => {
+                decode_coefficients(&mut bytes)?
+            }
+            _ => Vec::new(),
+        };
+        let vector = decode_vector(bytes, self.n_terms)?;
+        Ok(Remembered::new(record, coefficients, vector))
+    }
+
+    /// The documents remembered before the log.
+    fn recorded(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
+        (0..self.n_recorded()).map(|i| self.recorded_at(i))
     }
 
     fn entry<T: FromBytes + KnownLayout + Immutable + Unaligned>(
@@ -187,16 +281,16 @@ impl Store {
 }
 
 /// What naive Bayes needs of the counts besides those of single terms.
-pub(crate) fn summarize(scoring: &Scoring, statistics: &Statistics) -> Option<Summary> {
+pub(crate) fn summarize<C: Counts>(
+    scoring: &Scoring,
+    counts: &C,
+) -> std::result::Result<Option<Summary>, C::Error> {
     match scoring {
         Scoring::Weighted(_)
         | Scoring::OneAgainstRest(_)
         | Scoring::ExpectationMaximization(_)
-        | Scoring::Mixed(_) => None,
-        Scoring::NaiveBayes(parameters) => {
-            let Ok(summary) = parameters.summarize(statistics);
-            Some(summary)
-        }
+        | Scoring::Mixed(_) => Ok(None),
+        Scoring::NaiveBayes(parameters) => parameters.summarize(counts).map(Some),
     }
 }
 
@@ -204,15 +298,23 @@ impl Counts for Store {
     type Error = Error;
 
     fn totals(&self) -> &[ClassTotals] {
-        &self.header.totals
+        &self.totals
     }
 
     fn n_terms(&self) -> usize {
-        self.n_terms
+        self.n_terms + self.overlay.new_terms().len()
     }
 
-    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
-        self.runs(term)?.for_each_cell(self.header.totals.len(), visit)
+    fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let (runs, n_classes) = (self.runs(term)?, self.totals.len());
+        if !self.overlay.changes(term) {
+            return runs.for_each_cell(n_classes, visit);
+        }
+        let mut cells = Vec::new();
+        runs.for_each_cell(n_classes, |cell| cells.push(cell))?;
+        self.overlay.change_cells(term, &mut cells)?;
+        cells.into_iter().for_each(&mut visit);
+        Ok(())
     }
 }
 

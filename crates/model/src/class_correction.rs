@@ -4,12 +4,13 @@ use tamis_tokenizer::{CountRow, TermId};
 
 use crate::cells::{Cells, ClassCell};
 use crate::class_rows::{Values, Weights};
-use crate::lessons::{Lesson, Lessons};
+use crate::lessons::{Lesson, Lessons, keep_rivals, scale};
 use crate::logs::sigmoid;
 use crate::random::SplitMix64;
 use crate::ranks::Ranks;
+use crate::transform::{idf, log_documents, log_tf};
 use crate::{
-    ClassId, ClassWeights, CorrectionOptions, Labelled, OneAgainstRest, Statistics, StatisticsError,
+    ClassId, ClassWeights, CorrectionOptions, Counts, Labelled, OneAgainstRest, Statistics, StatisticsError,
 };
 
 /// What counting cannot see, learned on top of [`OneAgainstRest`]: a logistic weight a term and class that makes
@@ -140,8 +141,7 @@ pub fn fit_class_correction(
     let mut random = SplitMix64::new(options.seed);
     let values = Values::new(scorer.n_classes());
     let weights = Weights::new(scorer.n_classes(), ranks.terms().len());
-    // the log-odds of a class among equals: without them every rival seems to compete at first
-    let bias = (scorer.n_classes().max(2) as f64 - 1.0).ln();
+    let bias = bias(scorer.n_classes());
     let mut fit = Fit { options, weights, values, steps: Vec::new(), bias };
     let mut coefficients = vec![Vec::new(); documents.len()];
     for _ in 0..options.passes {
@@ -151,6 +151,54 @@ pub fn fit_class_correction(
         }
     }
     Ok((ClassCorrection { cells: fit.weights.into_cells(ranks.terms())? }, coefficients))
+}
+
+/// The coefficients that one more document teaches a correction, in increasing class order, given the weights so far:
+/// one step of [`fit_class_correction`] for weights that are kept elsewhere. The document must not have been counted.
+///
+/// # Errors
+/// Reading counts or weights fails.
+pub fn class_correction_step<C: Counts, W: ClassWeights<Error = C::Error>>(
+    scorer: &OneAgainstRest,
+    counts: &C,
+    weights: &W,
+    options: &CorrectionOptions,
+    row: CountRow<'_>,
+    own: ClassId,
+) -> Result<Vec<ClassWeight>, C::Error> {
+    let mut scores = Vec::new();
+    scorer.corrected_scores(counts, weights, options.mix, row, &mut scores)?;
+    let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
+    keep_rivals(&mut ranked, own);
+    let (mut square, all) = (0.0, log_documents(scorer.documents()));
+    for (term, tf) in row.iter() {
+        let df = counts.document_frequency(term)?;
+        let v = if df == 0 { 0.0 } else { log_tf(tf) * idf(df, all) };
+        square += v * v;
+    }
+    let scale = scale(square);
+    let bias = bias(scorer.n_classes());
+    let step = |(class, score)| options.class_step(class, class == own, score - bias, scale);
+    Ok(ranked.into_iter().filter_map(step).collect())
+}
+
+impl CorrectionOptions {
+    /// What a document teaches a class, given its corrected log-odds; nothing if the document is of another class and
+    /// clearly so.
+    fn class_step(&self, class: ClassId, is_own: bool, z: f64, scale: f64) -> Option<ClassWeight> {
+        if !is_own && z < COMPETES {
+            return None;
+        }
+        let error = if is_own { sigmoid(-z) } else { -sigmoid(z) };
+        let step = self.rate * error * scale * f64::from(ClassWeight::ONE);
+        // the cast saturates, and takes the NaN of options that were not checked to 0
+        Some(ClassWeight { class, units: step.round() as i32 })
+    }
+}
+
+/// The log-odds of a class among equals (nats): without them every rival seems to compete at first.
+fn bias(n_classes: usize) -> f64 {
+    (n_classes.max(2) as f64 - 1.0).ln()
 }
 
 struct Fit<'a> {
@@ -176,13 +224,8 @@ impl Fit<'_> {
         let values = self.values.as_slice();
         for &(class, score) in &lesson.scores {
             let z = self.options.mix * score + values[usize::from(class)] * lesson.scale - self.bias;
-            if class != document.class && z < COMPETES {
-                continue;
-            }
-            let error = if class == document.class { sigmoid(-z) } else { -sigmoid(z) };
-            let step = self.options.rate * error * lesson.scale * f64::from(ClassWeight::ONE);
-            // the cast saturates, and takes the NaN of options that were not checked to 0
-            let step = ClassWeight { class, units: step.round() as i32 };
+            let is_own = class == document.class;
+            let Some(step) = self.options.class_step(class, is_own, z, lesson.scale) else { continue };
             self.steps.push(step);
             match coefficients.binary_search_by_key(&class, |c| c.class) {
                 Ok(at) => coefficients[at].units = coefficients[at].units.wrapping_add(step.units),
@@ -201,7 +244,7 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
-    use crate::{Counts, Smoothing};
+    use crate::Smoothing;
 
     fn learned(rows: &[(u16, CountVector)]) -> (Statistics, Vec<Labelled<'_>>) {
         let mut statistics = Statistics::new(40);

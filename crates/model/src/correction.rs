@@ -72,6 +72,16 @@ impl CorrectionOptions {
         }
         Ok(())
     }
+
+    /// The coefficient that a document teaches a correction, see [`Correction::step`], given its corrected log-odds: for
+    /// weights that are kept elsewhere. An empty row teaches nothing.
+    pub fn step(&self, row: CountRow<'_>, is_positive: bool, corrected: f64) -> Coefficient {
+        // 1 - sigmoid(z) without subtracting from 1
+        let error = if is_positive { sigmoid(-corrected) } else { -sigmoid(corrected) };
+        let step = self.rate * error * scale(row) * COEFFICIENT_ONE as f64;
+        // NaN, of options that were not checked, becomes 0
+        step.round().clamp(-MAX_STEP, MAX_STEP) as Coefficient
+    }
 }
 
 /// The corrected log-odds (nats): `mix * score + value`, with the uncorrected score and the
@@ -162,12 +172,7 @@ impl Correction {
         is_positive: bool,
         score: f64,
     ) -> Coefficient {
-        let z = corrected(options, score, self.value(row));
-        // 1 - sigmoid(z) without subtracting from 1
-        let error = if is_positive { sigmoid(-z) } else { -sigmoid(z) };
-        let step = options.rate * error * scale(row) * COEFFICIENT_ONE as f64;
-        // NaN, of options that were not checked, becomes 0
-        let coefficient = step.round().clamp(-MAX_STEP, MAX_STEP) as Coefficient;
+        let coefficient = options.step(row, is_positive, corrected(options, score, self.value(row)));
         self.add(row, coefficient);
         coefficient
     }

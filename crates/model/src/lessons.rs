@@ -94,15 +94,7 @@ impl<'a> Lessons<'a> {
         let mut scores = Vec::new();
         self.scores(&ranks, counts, document.class, &mut scores);
         let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
-        if ranked.len() > RIVALS + 1 {
-            // the own class first, whatever its score
-            let is_own = |class| class == document.class;
-            ranked.select_nth_unstable_by(RIVALS, |a, b| {
-                is_own(b.0).cmp(&is_own(a.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
-            });
-            ranked.truncate(RIVALS + 1);
-            ranked.sort_unstable_by_key(|(class, _)| *class);
-        }
+        keep_rivals(&mut ranked, document.class);
         let (factors, scale) = self.factors(&ranks, counts);
         Lesson { ranks, scores: ranked.into(), factors, scale }
     }
@@ -150,13 +142,30 @@ impl<'a> Lessons<'a> {
             v * term.full_idf / f64::from(ClassWeight::ONE)
         };
         let factors = self.terms(ranks, counts).map(factor).collect();
-        (factors, 1.0 / square.sqrt().max(1.0))
+        (factors, scale(square))
     }
 
     /// The terms of a document with ln(1 + tf).
     fn terms(&self, ranks: &[u32], counts: &[u32]) -> impl Iterator<Item = (&Term, f64)> {
         ranks.iter().zip(counts).map(|(&rank, &tf)| (&self.terms[rank as usize], log_tf(tf)))
     }
+}
+
+/// Keeps the own class, whatever its score, and the [`RIVALS`] that score highest, in the order of classes.
+pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
+    if ranked.len() > RIVALS + 1 {
+        let is_own = |class| class == own;
+        ranked.select_nth_unstable_by(RIVALS, |a, b| {
+            is_own(b.0).cmp(&is_own(a.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
+        });
+        ranked.truncate(RIVALS + 1);
+        ranked.sort_unstable_by_key(|(class, _)| *class);
+    }
+}
+
+/// 1 / |v| for a square of |v|, at most 1, so that no step of learning is longer than its rate.
+pub(crate) fn scale(square: f64) -> f64 {
+    1.0 / square.sqrt().max(1.0)
 }
 
 #[cfg(test)]

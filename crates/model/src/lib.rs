@@ -103,7 +103,7 @@ pub use bayes::NaiveBayes;
 pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
 pub use calibration::Platt;
 pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
-pub use class_correction::{ClassCorrection, ClassWeight, fit_class_correction};
+pub use class_correction::{ClassCorrection, ClassWeight, class_correction_step, fit_class_correction};
 pub use classes::{Classes, ClassesError};
 pub use correction::{
     COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,

@@ -18,6 +18,11 @@ const TEXTS: [(&str, &str); 6] = [
 ];
 const ROW: [(&str, &str); 3] = [("miles", "2"), ("wet", "yes"), ("sky", "blue")];
 
+fn read(model: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
+    let opened = open(Bytes::Owned(model.to_vec()), |file, offset| Ok(file[offset..].to_vec()))?;
+    Ok((opened.header, opened.sections))
+}
+
 /// The bytes of a model of so many labels.
 fn text(scoring: Scoring, n_labels: usize) -> Vec<u8> {
     let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));

@@ -5,7 +5,7 @@ use tamis_model::{Cell, ClassId, ClassTotals, Classes, ExpectedNaiveBayes, Summa
 use zerocopy::little_endian::{I32, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::layout;
+use super::{layout, whole};
 use crate::error::{Error, Result};
 use crate::mixed::Table;
 use crate::recipe::Recipe;
@@ -60,7 +60,8 @@ struct WeightRecord {
 
 /// The same model in the format of today; the sections begin at `start`.
 pub(super) fn upgrade(header: Header, file: &[u8], start: usize) -> Result<Vec<u8>> {
-    let sections = layout(SECTIONS, header.lengths, start, file.len())?;
+    let (sections, end) = layout(SECTIONS, header.lengths, start, file.len())?;
+    whole(end, file.len())?;
     let mut contents = [&[][..]; N_SECTIONS];
     for (content, section) in contents.iter_mut().zip(&sections) {
         *content = section.get(file, 0..section.len())?;
@@ -128,6 +129,8 @@ impl Header {
             scoring: self.scoring,
             classes: self.classes,
             totals: self.totals,
+            asked: None,
+            changes: 0,
             summary: self.summary,
             table: self.table,
             decision: self.decision,

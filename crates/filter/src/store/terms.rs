@@ -240,6 +240,10 @@ impl<'a> Runs<'a> {
 impl Store {
     /// The id of the term with this fingerprint: in the last group that begins at it or before.
     pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
+        Ok(self.find_own(fingerprint)?.or_else(|| self.overlay.find(fingerprint)))
+    }
+
+    fn find_own(&self, fingerprint: u64) -> Result<Option<TermId>> {
         let next = self.groups_up_to(fingerprint)?;
         let Some(g) = next.checked_sub(1) else { return Ok(None) };
         let fingerprints = self.group(g)?.fingerprints;
@@ -331,6 +335,17 @@ impl Store {
         own.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
     }
 
+    /// The fingerprint of a term.
+    pub(crate) fn fingerprint(&self, id: TermId) -> Result<u64> {
+        let id = id as usize;
+        let new = id.checked_sub(self.n_terms).and_then(|new| self.overlay.new_terms().get(new));
+        if let Some((fingerprint, _)) = new {
+            return Ok(*fingerprint);
+        }
+        let fingerprint = self.group(id / GROUP)?.fingerprints.get(id % GROUP).map(|print| print.get());
+        fingerprint.ok_or_else(|| Error::inconsistent("terms", format!("a term {id}"), self.n_terms))
+    }
+
     /// The texts of a group.
     pub(super) fn texts(&self, g: usize) -> Result<&[u8]> {
         let start = self.group(g)?.text_start as usize;
@@ -342,6 +357,11 @@ impl Store {
     /// The text of a term.
     pub(crate) fn text(&self, id: TermId) -> Result<&str> {
         let id = id as usize;
+        if let Some((_, text)) =
+            id.checked_sub(self.n_terms).and_then(|new| self.overlay.new_terms().get(new))
+        {
+            return Ok(text);
+        }
         let mut texts = self.texts(id / GROUP)?;
         let text = (0..=id % GROUP).try_fold(&[][..], |_, _| take_run(&mut texts));
         let text =

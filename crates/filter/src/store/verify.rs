@@ -19,10 +19,13 @@ impl Store {
         }
         self.verify_groups()?;
         let statistics = self.statistics()?;
-        if statistics.totals() != self.header.totals {
+        if statistics.totals() != self.totals {
             return Err(Error::inconsistent("terms", "sums equal to the header's totals", "other sums"));
         }
-        let summary = summarize(&self.header.scoring, &statistics);
+        if statistics.n_features() as u64 != self.n_features() {
+            return Err(Error::inconsistent("log", self.n_features(), statistics.n_features()));
+        }
+        let Ok(summary) = summarize(&self.header.scoring, &statistics);
         if summary != self.header.summary {
             return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
         }
@@ -34,11 +37,11 @@ impl Store {
         self.verify_documents(&statistics)
     }
 
-    /// The counts as a value of their own.
-    fn statistics(&self) -> Result<Statistics> {
-        let documents = self.header.totals.iter().map(|t| t.documents);
+    /// The counts as a value of their own, the log's among them.
+    pub(crate) fn statistics(&self) -> Result<Statistics> {
+        let documents = self.totals.iter().map(|t| t.documents);
         let mut statistics = Statistics::with_documents(documents);
-        for id in 0..self.n_terms as TermId {
+        for id in 0..self.n_terms() as TermId {
             let mut pushed = Ok(());
             self.for_each_cell(id, |cell| {
                 if pushed.is_ok() {
@@ -142,7 +145,7 @@ impl Store {
                 class_correction.add(document.vector.row(), *coefficient)?;
             }
         }
-        let expected: Vec<u64> = self.header.totals.iter().map(|t| t.documents).collect();
+        let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
         if documents != expected {
             return Err(Error::inconsistent(
                 "documents",
@@ -154,7 +157,7 @@ impl Store {
             return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
         }
         if self.header.keep == Keep::Vectors {
-            for id in 0..self.n_terms as TermId {
+            for id in 0..self.n_terms() as TermId {
                 self.verify_correction(id, &correction, &class_correction)?;
             }
         }

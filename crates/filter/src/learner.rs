@@ -1,0 +1,448 @@
+//! Learning and forgetting one document at a time, in a file that others read meanwhile.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tamis_model::{ClassId, ClassWeight, Coefficient, Counts, class_correction_step};
+use tamis_tokenizer::{CountVector, TermId, Vocabulary};
+
+use crate::documents::{NO_DATE, Remembered};
+use crate::error::{Error, Result};
+use crate::extractor::Counted;
+use crate::filter::{Filter, Score, Scratch};
+use crate::log::{self, Entry};
+use crate::recipe::{Document, digest};
+use crate::rewrite;
+use crate::save::{Lock, PATIENCE};
+use crate::scorer::Scorer;
+use crate::scoring::{Scoring, Weighted};
+use crate::trainer::Trainer;
+
+/// How a model learns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LearnOptions {
+    /// How long to wait while another process is changing the model; a minute by default.
+    pub patience: Duration,
+    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file
+    /// is written anew; 128 KiB by default, some hundred messages.
+    pub log_limit: usize,
+}
+
+impl Default for LearnOptions {
+    fn default() -> Self {
+        LearnOptions { patience: PATIENCE, log_limit: 128 << 10 }
+    }
+}
+
+/// What learning a document came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Learned {
+    /// It was new.
+    New,
+    /// It was known under this label: nothing changed.
+    Already,
+    /// It was known under other labels, and is now under this one.
+    Moved {
+        /// The labels it was known under.
+        from: Vec<String>,
+    },
+}
+
+/// A model file open for learning. Nobody else can change it until this is dropped; readers go on as if nothing were.
+///
+/// What is learned is in the file once [`commit`](Self::commit) has returned, and then for good: a record is appended
+/// and synced, whole or not at all. Beyond [`LearnOptions::log_limit`] the file is written anew instead, and replaced.
+/// What was not committed when it is dropped is not learned.
+///
+/// Learning a document twice is learning it once, and forgetting it takes away exactly what learning it added.
+///
+/// ```
+/// use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.tamis");
+/// let mut learner = Learner::create(&path, TrainOptions::new(Kind::Mail), ["ham", "spam"], LearnOptions::default())?;
+/// learner.learn("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+/// learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// let again = learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// assert_eq!(again, Learned::Already);
+/// learner.commit()?;
+///
+/// let filter = Filter::open(&path)?;
+/// let score = filter.score_mail(b"Subject: offer\n\nbuy cheap pills\n", &mut Scratch::default())?;
+/// assert!(score.log_odds > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Learner {
+    lock: Lock,
+    options: LearnOptions,
+    filter: Filter,
+    /// Records that are not in the file yet.
+    pending: Vec<u8>,
+    /// Whether the file has to be written anew, because it is of an older format or its scoring knows no log.
+    must_fold: bool,
+    counted: Counted,
+    vocabulary: Vocabulary,
+    scratch: Scratch,
+}
+
+/// A document as the model would know it.
+struct Seen {
+    digest: [u8; 16],
+    /// Over the ids of the model, and further ones for the terms that are new.
+    document: Remembered,
+    new_terms: Vec<(u64, String)>,
+}
+
+impl Learner {
+    /// Opens a model for learning, once nobody else is changing it.
+    ///
+    /// # Errors
+    /// As [`Filter::open`]; another process holds the model for too long; it does not learn so: one of a table with
+    /// columns other than text, or of expectation maximization.
+    pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
+        Learner::new(Lock::wait(path.as_ref(), options.patience)?, options)
+    }
+
+    /// As [`open`](Self::open); if there is no file, makes one that knows these labels and nothing else.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`Trainer::finish`].
+    pub fn create<'a>(
+        path: impl AsRef<Path>,
+        train: crate::TrainOptions,
+        labels: impl IntoIterator<Item = &'a str>,
+        options: LearnOptions,
+    ) -> Result<Self> {
+        let lock = Lock::wait(path.as_ref(), options.patience)?;
+        if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
+            let mut trainer = Trainer::new(train)?;
+            for label in labels {
+                trainer.class_of(label)?;
+            }
+            lock.replace(trainer.finish()?.as_bytes())?;
+        }
+        Learner::new(lock, options)
+    }
+
+    fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
+        let filter = Filter::open(&lock.path)?;
+        let got = match filter.store.header.scoring {
+            Scoring::Weighted(_) | Scoring::OneAgainstRest(_) | Scoring::NaiveBayes(_) => None,
+            Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
+            Scoring::Mixed(_) => Some("of columns other than text"),
+        };
+        if let Some(got) = got {
+            return Err(Error::NotLearning { got });
+        }
+        let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
+        Ok(Learner {
+            must_fold: is_bayes || !filter.store.takes_a_log(),
+            lock,
+            options,
+            filter,
+            pending: Vec::new(),
+            counted: Counted::default(),
+            vocabulary: Vocabulary::new(),
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// The filter with all that was learned so far, committed or not.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Scores a document with all that was learned so far.
+    ///
+    /// # Errors
+    /// As [`Filter::score`].
+    pub fn score(&mut self, document: Document<'_>) -> Result<Score> {
+        self.filter.score(document, &mut self.scratch)
+    }
+
+    /// Learns a document under a label that the model knows; one known under other labels moves, with all its copies.
+    ///
+    /// # Errors
+    /// If the label is unknown, the document not of the model's kind, a count overflows or the model is damaged where
+    /// the document touches it. Nothing is learned then.
+    pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
+        let class = self.class(label)?;
+        let mut seen = self.see(document)?;
+        let known = self.known(seen.digest)?;
+        if matches!(&known[..], [one] if one.class == class) {
+            return Ok(Learned::Already);
+        }
+        let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
+        let from: Vec<_> = from.collect();
+        let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>().max(1);
+        let limit = Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+        seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+        seen.document.class = class;
+        let mut done = Vec::new();
+        let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
+        self.settle(done, outcome)?;
+        Ok(if from.is_empty() { Learned::New } else { Learned::Moved { from } })
+    }
+
+    /// Forgets a document, all copies of it; with a label, only if it is known under that one.
+    ///
+    /// # Errors
+    /// [`Error::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
+    /// then.
+    pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+        let seen = self.see(document)?;
+        self.forget_known(label, seen.digest, Some(&seen))
+    }
+
+    /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
+    ///
+    /// # Errors
+    /// As [`forget`](Self::forget); [`Error::NotAtHand`] if the model remembers digests only.
+    pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<()> {
+        self.forget_known(label, digest, None)
+    }
+
+    fn forget_known(&mut self, label: Option<&str>, digest: [u8; 16], seen: Option<&Seen>) -> Result<()> {
+        let class = label.map(|label| self.class(label)).transpose()?;
+        let mut known = self.known(digest)?;
+        if let Some(class) = class {
+            let elsewhere =
+                known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
+            known.retain(|known| known.class == class);
+            if known.is_empty() {
+                return Err(Error::NotLearned { digest, known: elsewhere });
+            }
+        }
+        if known.is_empty() {
+            return Err(Error::NotLearned { digest, known: None });
+        }
+        let mut done = Vec::new();
+        let outcome = self.take_all(known, seen, &mut done);
+        self.settle(done, outcome)
+    }
+
+    /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
+    /// nothing to write.
+    ///
+    /// # Errors
+    /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let (start, written) = self.filter.store.log;
+        if self.must_fold || written + self.pending.len() > self.options.log_limit {
+            return self.fold();
+        }
+        let path = &self.lock.path;
+        let end = start + written as u64;
+        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(Error::io(path))?;
+        if let Err(error) = append(&mut file, end, &self.pending) {
+            // what was written of it must not stand before what comes next
+            let _ = file.set_len(end);
+            return Err(Error::Io { path: path.clone(), source: error });
+        }
+        self.filter.store.log.1 += self.pending.len();
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes the file anew with all that was learned, committed or not, and without a log. [`commit`](Self::commit)
+    /// does it when it is time.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn fold(&mut self) -> Result<()> {
+        self.lock.replace(rewrite::fold(&self.filter.store)?.as_bytes())?;
+        self.pending.clear();
+        let decision = self.filter.decision_if_changed();
+        self.filter = Filter::open(&self.lock.path)?;
+        if let Some(decision) = decision {
+            self.filter.set_decision(decision);
+        }
+        self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
+        Ok(())
+    }
+
+    fn class(&self, label: &str) -> Result<ClassId> {
+        let classes = self.filter.classes();
+        classes.index(label).ok_or_else(|| {
+            let labels = classes.iter().map(|(_, known)| known);
+            let nearest = labels.min_by_key(|known| distance(label, known)).unwrap_or_default();
+            Error::UnknownLabel { got: label.to_owned(), nearest: nearest.to_owned() }
+        })
+    }
+
+    fn label(&self, class: ClassId) -> String {
+        self.filter.classes().label(class).unwrap_or_default().to_owned()
+    }
+
+    /// What is known of a document, under whatever classes.
+    fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
+        let classes = 0..self.filter.classes().len() as ClassId;
+        classes.filter_map(|class| self.filter.store.document((digest, class)).transpose()).collect()
+    }
+
+    fn see(&mut self, document: Document<'_>) -> Result<Seen> {
+        let Learner { filter: Filter { store, extractor, .. }, counted, vocabulary, .. } = self;
+        extractor.count(document, counted, vocabulary)?;
+        let (mut ids, mut new_terms): (Vec<TermId>, Vec<_>) = (Vec::new(), Vec::new());
+        for term in vocabulary.document() {
+            ids.push(match store.find(term.fingerprint)? {
+                Some(id) => id,
+                None => {
+                    let text = vocabulary.term(term.id).unwrap_or_default().to_owned();
+                    new_terms.push((term.fingerprint, text));
+                    (store.n_terms() + new_terms.len() - 1) as TermId
+                }
+            });
+        }
+        let digest = digest(extractor.recipe().version, vocabulary.document(), counted.reals());
+        counted.rows(vocabulary.document(), |place| ids.get(place).copied());
+        let document = Remembered {
+            digest,
+            class: 0,
+            multiplicity: 1,
+            date: counted.date().unwrap_or(NO_DATE),
+            group: counted.group(),
+            coefficient: 0,
+            coefficients: Vec::new(),
+            held_out: None,
+            vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
+        };
+        Ok(Seen { digest, document, new_terms })
+    }
+
+    /// Forgets what is known of a document; its terms are those of the document at hand where the model has none.
+    fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
+        for mut document in known {
+            if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
+                let seen = seen.ok_or(Error::NotAtHand)?;
+                document.vector.clone_from(&seen.document.vector);
+            }
+            let mut features = 0;
+            for id in document.vector.row().ids() {
+                let copies = u64::from(document.multiplicity);
+                features -= i32::from(self.filter.store.document_frequency(*id)? == copies);
+            }
+            self.apply(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
+        }
+        Ok(())
+    }
+
+    /// Learns a document that is not known.
+    fn add(&mut self, Seen { mut document, new_terms, .. }: Seen, done: &mut Vec<Entry>) -> Result<()> {
+        let mut features = 0;
+        for id in document.vector.row().ids() {
+            features += i32::from(self.filter.store.document_frequency(*id)? == 0);
+        }
+        let taught = self.teach(&document)?;
+        (document.coefficient, document.coefficients, document.held_out) = taught;
+        // as a model keeps it
+        document.held_out = document.held_out.map(|score| f64::from(score as f32));
+        self.apply(Entry { learned: true, document, features, new_terms }, done)
+    }
+
+    /// What a document adds to the correction, and its score before it is learned.
+    fn teach(&self, document: &Remembered) -> Result<(Coefficient, Vec<ClassWeight>, Option<f64>)> {
+        let (store, row) = (&self.filter.store, document.vector.row());
+        match (&self.filter.scorer, &store.header.scoring) {
+            (Scorer::Weighted(scorer), Scoring::Weighted(Weighted { correction, .. })) => {
+                let held_out = scorer.best(store, &self.counted)?.map(|(score, _)| score);
+                let Some(options) = correction else { return Ok((0, Vec::new(), held_out)) };
+                let whole = scorer.score(store, row)?.unwrap_or(0.0);
+                let coefficient = options.step(row, document.class == scorer.positive, whole);
+                Ok((coefficient, Vec::new(), held_out))
+            }
+            (
+                Scorer::OneAgainstRest(topics),
+                Scoring::OneAgainstRest(Weighted { correction: Some(options), .. }),
+            ) => {
+                let step = class_correction_step(&topics.scorer, store, store, options, row, document.class)?;
+                Ok((0, step, None))
+            }
+            _ => Ok((0, Vec::new(), None)),
+        }
+    }
+
+    /// Adds an entry to what this filter knows.
+    fn apply(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
+        self.filter.change(entry.clone())?;
+        let row = entry.document.vector.row();
+        let learned = entry.learned;
+        let ids = row.ids().to_vec();
+        done.push(entry);
+        // nothing may be written that cannot be read again
+        for id in ids.into_iter().filter(|_| learned) {
+            self.filter.store.for_each_cell(id, |_| ())?;
+            self.filter.store.for_each_value(id, |_, _| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a record of the entries; if something went wrong, undoes them.
+    fn settle(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
+        let outcome = outcome.and_then(|()| log::write(&done, &mut self.pending));
+        if outcome.is_err() {
+            for entry in done.into_iter().rev() {
+                self.filter.store.overlay.drop_new_terms(entry.new_terms.len());
+                let undone = Entry {
+                    learned: !entry.learned,
+                    features: -entry.features,
+                    new_terms: Vec::new(),
+                    ..entry
+                };
+                self.filter.change(undone)?;
+            }
+        }
+        outcome
+    }
+}
+
+/// Writes a record after the last whole one, and waits until it is on the disk.
+fn append(file: &mut File, end: u64, record: &[u8]) -> std::io::Result<()> {
+    if file.metadata()?.len() != end {
+        // what a writer left behind that was stopped amid its record
+        file.set_len(end)?;
+    }
+    file.seek(SeekFrom::Start(end))?;
+    file.write_all(record)?;
+    file.sync_data()
+}
+
+/// How many characters to change, add or take away to make one of the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+impl Filter {
+    /// Adds an entry of a log to what is known.
+    fn change(&mut self, entry: Entry) -> Result<()> {
+        let n_own = self.store.header.n_terms() as usize;
+        self.store.overlay.add(entry, n_own, &mut self.store.totals)?;
+        if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
+            self.scorer = Scorer::new(&self.store.header, &self.store.totals, self.store.n_features())?;
+        }
+        // what a scratch remembers of terms is no longer so
+        self.identity = Arc::default();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

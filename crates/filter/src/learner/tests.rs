@@ -1,0 +1,205 @@
+use super::*;
+use crate::recipe::Kind;
+use crate::trainer::{Keep, TrainOptions};
+use proptest::prelude::*;
+use tamis_model::Statistics;
+
+const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
+
+fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
+    let mut trainer = Trainer::new(TrainOptions { keep, ..TrainOptions::new(Kind::Text) }).unwrap();
+    LABELS[..n_labels].iter().for_each(|label| {
+        trainer.class_of(label).unwrap();
+    });
+    for (label, text) in texts {
+        trainer.add(LABELS[*label % n_labels], Document::Text(text)).unwrap();
+    }
+    trainer.finish().unwrap().as_bytes().to_vec()
+}
+
+/// A model file, and a learner of it whose log holds so many bytes.
+fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, log_limit: usize) -> Learner {
+    let path = folder.path().join("model.tamis");
+    bytes.into_iter().for_each(|bytes| std::fs::write(&path, bytes).unwrap());
+    Learner::open(path, LearnOptions { log_limit, ..LearnOptions::default() }).unwrap()
+}
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(0u8..20, 0..8)
+        .prop_map(|words| words.iter().map(|w| format!("w{w} ")).collect::<String>())
+}
+
+fn texts() -> impl Strategy<Value = Vec<(usize, String)>> {
+    proptest::collection::vec((0usize..3, text()), 0..12)
+}
+
+/// Counts by the texts of terms, since ids move.
+fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
+    let store = &filter.store;
+    let mut counts = Vec::new();
+    for id in 0..store.n_terms() as TermId {
+        let mut cells = Vec::new();
+        store.for_each_cell(id, |cell| cells.push(cell)).unwrap();
+        if !cells.is_empty() {
+            counts.push((store.text(id).unwrap().to_owned(), cells));
+        }
+    }
+    counts.sort_by(|a, b| a.0.cmp(&b.0));
+    counts
+}
+
+/// The file without what may differ: how often it changed.
+fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
+    let mut filter = Filter::from_bytes(bytes).unwrap();
+    filter.store.header.changes = 0;
+    rewrite::fold(&filter.store).unwrap().as_bytes().to_vec()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the log's bound, the number of labels and what is remembered: forgetting in any order what was learned
+    /// leaves the file that was there before, counts, correction, calibration and all.
+    #[test]
+    fn learned_and_forgotten_is_never_learned(
+        n_labels in 2usize..=3,
+        before in texts(), more in texts(),
+        digests: bool,
+        log_limit in prop_oneof![Just(0usize), Just(300), Just(1 << 20)],
+        order in any::<u64>(),
+    ) {
+        let keep = if digests { Keep::Digests } else { Keep::Vectors };
+        let start = trained(n_labels, keep, &before);
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&start), log_limit);
+        let mut new = Vec::new();
+        for (label, text) in &more {
+            let document = Document::Text(text);
+            if learner.known(learner.filter.digest(document).unwrap()).unwrap().is_empty() {
+                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::New);
+                new.push(text);
+            }
+            learner.commit().unwrap();
+            prop_assert!(learner.filter().verify().is_ok(), "{:?}", learner.filter().verify());
+        }
+        drop(learner);
+        let mut learner = open(&folder, None, log_limit);
+        if !new.is_empty() {
+            let middle = order as usize % new.len();
+            new.rotate_left(middle);
+        }
+        for text in &new {
+            learner.forget(None, Document::Text(text)).unwrap();
+            learner.commit().unwrap();
+            learner.filter().verify().unwrap();
+            let again = learner.forget(None, Document::Text(text));
+            let is_refused = matches!(again, Err(Error::NotLearned { .. }));
+            prop_assert!(is_refused);
+        }
+        learner.fold().unwrap();
+        let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
+        prop_assert_eq!(unchanging(end), unchanging(start));
+    }
+
+    /// One by one in any order and by several processes, or all at once.
+    #[test]
+    fn learning_one_by_one_counts_as_training_does(
+        n_labels in 2usize..=3, all in texts(), split in 0usize..12, log_limit in prop_oneof![Just(0usize), Just(1 << 20)],
+    ) {
+        let mut different: Vec<(usize, String)> = Vec::new();
+        let empty = Filter::from_bytes(trained(n_labels, Keep::Vectors, &[])).unwrap();
+        let digest = |text: &str| empty.digest(Document::Text(text)).unwrap();
+        for (label, text) in all {
+            if different.iter().all(|(_, known)| digest(known) != digest(&text)) {
+                different.push((label, text));
+            }
+        }
+        let at_once = Filter::from_bytes(trained(n_labels, Keep::Vectors, &different)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (first, rest) = different.split_at(split.min(different.len()));
+        let mut bytes = Some(trained(n_labels, Keep::Vectors, rest));
+        for (label, text) in first.iter().rev() {
+            let mut learner = open(&folder, bytes.take().as_deref(), log_limit);
+            learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
+            let document = Document::Text(text);
+            prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::Already);
+            learner.commit().unwrap();
+        }
+        let learner = open(&folder, bytes.take().as_deref(), log_limit);
+        prop_assert_eq!(counts(learner.filter()), counts(&at_once));
+        prop_assert_eq!(&learner.filter.store.totals, &at_once.store.totals);
+        prop_assert_eq!(learner.filter.store.n_features(), at_once.store.n_features());
+        prop_assert_eq!(learner.filter.information().documents, different.len());
+        // and what others read is what the learner knows
+        let read = Filter::open(folder.path().join("model.tamis")).unwrap();
+        for (_, text) in &different {
+            let scores = [&read, learner.filter()].map(|f| f.score_text(text, &mut Scratch::default()).unwrap());
+            prop_assert_eq!(scores[0], scores[1]);
+        }
+        let statistics: Statistics = read.store.statistics().unwrap();
+        prop_assert_eq!(statistics.n_features() as u64, at_once.store.n_features());
+    }
+
+    /// Moving to another label and back.
+    #[test]
+    fn a_document_moves(n_labels in 2usize..=3, before in texts(), pick: proptest::sample::Index, to in 0usize..3) {
+        prop_assume!(!before.is_empty());
+        let folder = tempfile::tempdir().unwrap();
+        let start = trained(n_labels, Keep::Vectors, &before);
+        let mut learner = open(&folder, Some(&start), 1 << 20);
+        let text = &before[pick.index(before.len())].1;
+        let known: Vec<_> = learner.known(learner.filter.digest(Document::Text(text)).unwrap()).unwrap();
+        let copies: u32 = known.iter().map(|known| known.multiplicity).sum();
+        let label = LABELS[to % n_labels];
+        let outcome = learner.learn(label, Document::Text(text)).unwrap();
+        let from: Vec<_> =
+            known.iter().map(|known| learner.label(known.class)).filter(|known| known != label).collect();
+        prop_assert_eq!(outcome, if from.is_empty() { Learned::Already } else { Learned::Moved { from } });
+        let now = learner.known(learner.filter.digest(Document::Text(text)).unwrap()).unwrap();
+        prop_assert_eq!(now.len(), 1);
+        let under = learner.label(now[0].class);
+        prop_assert_eq!((under.as_str(), now[0].multiplicity), (label, copies));
+        learner.filter().verify().unwrap();
+        learner.commit().unwrap();
+        Filter::open(folder.path().join("model.tamis")).unwrap().verify().unwrap();
+    }
+}
+
+#[test]
+fn forgetting_wants_the_document_and_its_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    for (keep, known) in [(Keep::Vectors, true), (Keep::Digests, false)] {
+        let mut learner = open(&folder, Some(&trained(2, keep, &texts)), 1 << 20);
+        let egg = Document::Text("boiled egg");
+        let digest = learner.filter().digest(egg).unwrap();
+        let outcome = learner.forget(Some("ham"), egg);
+        assert!(matches!(outcome, Err(Error::NotLearned { known: Some(label), .. }) if label == "eggs"));
+        let outcome = learner.forget(Some("hum"), egg);
+        assert!(matches!(outcome, Err(Error::UnknownLabel { nearest, .. }) if nearest == "ham"));
+        assert!(matches!(
+            learner.forget(None, Document::Text("x")),
+            Err(Error::NotLearned { known: None, .. })
+        ));
+        match (learner.forget_digest(None, digest), known) {
+            (Ok(()), true) => (),
+            (Err(Error::NotAtHand), false) => learner.forget(Some("eggs"), egg).unwrap(),
+            other => panic!("{other:?}"),
+        }
+        learner.commit().unwrap();
+        assert_eq!(learner.filter().information().documents, 1);
+        assert_eq!(learner.filter().information().n_terms, 2);
+    }
+}
+
+#[test]
+fn two_writers_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), 1 << 20);
+    let options = LearnOptions { patience: Duration::from_millis(20), ..LearnOptions::default() };
+    let path = folder.path().join("model.tamis");
+    assert!(matches!(Learner::open(&path, options), Err(Error::Locked { .. })));
+    drop(learner);
+    assert!(Learner::open(&path, options).is_ok());
+}

@@ -1,0 +1,244 @@
+//! What a model has learned and forgotten since its file was written: records after the file's sections.
+//!
+//! ```text
+//! length, CRC-32 of these four bytes      u32, u32
+//! entries, `length` bytes of them         what happened to a document, at least one
+//! CRC-32 of the entries                   u32
+//! ```
+//!
+//! A record is there whole or not at all. One that was being written when the machine stopped ends before its length
+//! says, or has sectors that were never written; it was not acknowledged, and nothing follows it. Anything else that
+//! does not check out is damage.
+
+use tamis_model::ClassWeight;
+use zerocopy::little_endian::U64;
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::documents::{
+    DocumentRecord, Remembered, decode_coefficients, decode_vector, encode_coefficients, encode_vector,
+    put_varint, take_varint,
+};
+use crate::error::{Error, Result};
+
+/// What happened to a document.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Entry {
+    /// It was learned, and had not been known under this class; else it was forgotten, all copies of it.
+    pub(crate) learned: bool,
+    /// Its terms are known by the ids of the model; those that the model did not know come after these, in the order of
+    /// their first appearance in the log.
+    pub(crate) document: Remembered,
+    /// How many terms more, or fewer, have counts since.
+    pub(crate) features: i32,
+    /// The fingerprints and texts of the terms that appear here first.
+    pub(crate) new_terms: Vec<(u64, String)>,
+}
+
+const NAME: &str = "log";
+const FRAME: usize = 12;
+/// What a disk writes whole.
+const SECTOR: usize = 512;
+
+/// Appends a record of entries.
+///
+/// # Errors
+/// If they are too large for one.
+pub(crate) fn write(entries: &[Entry], out: &mut Vec<u8>) -> Result<()> {
+    let mut bytes = Vec::new();
+    entries.iter().for_each(|entry| entry.write(&mut bytes));
+    let got = bytes.len() as u64;
+    let length = u32::try_from(got).map_err(|_| Error::TooLarge {
+        what: "bytes of a document to learn",
+        limit: u32::MAX.into(),
+        got,
+    })?;
+    let length = length.to_le_bytes();
+    out.extend(length);
+    out.extend(crc32fast::hash(&length).to_le_bytes());
+    out.extend(&bytes);
+    out.extend(crc32fast::hash(&bytes).to_le_bytes());
+    Ok(())
+}
+
+/// Reads the records of a log that begins at `offset` in its file, and visits each entry; `n_terms` is the number of
+/// terms before it. Returns how many bytes of it are whole records.
+///
+/// # Errors
+/// If it is damaged, or `visit` fails.
+pub(crate) fn read(
+    log: &[u8],
+    offset: usize,
+    mut n_terms: usize,
+    mut visit: impl FnMut(Entry) -> Result<()>,
+) -> Result<usize> {
+    let mut at = 0;
+    while let Some(mut entries) = record(log, offset, at)? {
+        at += FRAME + entries.len();
+        while !entries.is_empty() {
+            let entry = Entry::take(&mut entries, n_terms)?;
+            n_terms += entry.new_terms.len();
+            visit(entry)?;
+        }
+    }
+    Ok(at)
+}
+
+/// The entries of the record at a place in the log; none if it was not written to its end.
+fn record(log: &[u8], offset: usize, at: usize) -> Result<Option<&[u8]>> {
+    let Some((head, rest)) = log[at..].split_at_checked(8) else { return Ok(None) };
+    let (length, checksum) = (number(&head[..4]), number(&head[4..]));
+    let damaged = |expected, got| Error::Checksum { part: NAME, offset: (at) as u64, expected, got };
+    let got = crc32fast::hash(&head[..4]);
+    if got != checksum {
+        // never written: a file can have grown before what it grew by was there
+        return if head == [0; 8] { Ok(None) } else { Err(damaged(checksum, got)) };
+    }
+    let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return Ok(None) };
+    let Some((checksum, rest)) = rest.split_at_checked(4) else { return Ok(None) };
+    let (got, expected) = (crc32fast::hash(entries), number(checksum));
+    if got == expected {
+        return Ok(Some(entries));
+    }
+    let end = log.len() - rest.len();
+    match rest.is_empty() && has_unwritten_sector(&log[at..end], offset + at) {
+        true => Ok(None),
+        false => Err(damaged(expected, got)),
+    }
+}
+
+/// Whether the bytes, which begin at `offset` in their file, have a whole sector of zeros, or their part of one is.
+fn has_unwritten_sector(bytes: &[u8], offset: usize) -> bool {
+    let (first, rest) = bytes.split_at((SECTOR - offset % SECTOR).min(bytes.len()));
+    std::iter::once(first)
+        .chain(rest.chunks(SECTOR))
+        .any(|sector| !sector.is_empty() && sector.iter().all(|b| *b == 0))
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
+}
+
+impl Entry {
+    fn write(&self, out: &mut Vec<u8>) {
+        let document = &self.document;
+        let mut vector = Vec::new();
+        encode_vector(document.vector.row(), &mut vector);
+        out.push(self.learned.into());
+        out.extend(document.record(vector.len() as u64).as_bytes());
+        out.extend(self.features.to_le_bytes());
+        put_varint(self.new_terms.len() as u64, out);
+        for (fingerprint, text) in &self.new_terms {
+            out.extend(fingerprint.to_le_bytes());
+            put_varint(text.len() as u64, out);
+            out.extend(text.as_bytes());
+        }
+        encode_coefficients(&document.coefficients, out);
+        out.extend(vector);
+    }
+
+    fn take(bytes: &mut &[u8], n_terms: usize) -> Result<Entry> {
+        let broken = || Error::inconsistent(NAME, "whole entries", "other bytes");
+        let learned = match take(bytes, 1).ok_or_else(broken)? {
+            [0] => false,
+            [1] => true,
+            _ => return Err(broken()),
+        };
+        let (record, rest) = DocumentRecord::ref_from_prefix(bytes).map_err(|_| broken())?;
+        *bytes = rest;
+        let features = take(bytes, 4).and_then(|b| b.try_into().ok()).map(i32::from_le_bytes);
+        let features = features.ok_or_else(broken)?;
+        let mut new_terms = Vec::new();
+        for _ in 0..take_varint(bytes).ok_or_else(broken)? {
+            new_terms.push(take_term(bytes).ok_or_else(broken)?);
+        }
+        let coefficients: Vec<ClassWeight> = decode_coefficients(bytes)?;
+        let length = usize::try_from(record.vector_end.get()).map_err(|_| broken())?;
+        let vector = take(bytes, length).ok_or_else(broken)?;
+        let vector = decode_vector(vector, n_terms + new_terms.len())?;
+        Ok(Entry { learned, document: Remembered::new(record, coefficients, vector), features, new_terms })
+    }
+}
+
+fn take<'a>(bytes: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+    let (taken, rest) = bytes.split_at_checked(n)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+fn take_term(bytes: &mut &[u8]) -> Option<(u64, String)> {
+    let (fingerprint, rest) = U64::read_from_prefix(bytes).ok()?;
+    *bytes = rest;
+    let length = usize::try_from(take_varint(bytes)?).ok()?;
+    let text = String::from_utf8(take(bytes, length)?.to_vec()).ok()?;
+    Some((fingerprint.get(), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tamis_tokenizer::CountVector;
+
+    fn entry() -> impl Strategy<Value = Entry> {
+        let row = proptest::collection::btree_map(0u32..2_000, 1u32..9, 0..9);
+        let new = proptest::collection::vec((any::<u64>(), ".{0,9}"), 0..4);
+        (any::<bool>(), any::<[u8; 16]>(), 0u16..3, row, new, any::<i32>(), any::<Option<f32>>()).prop_map(
+            |(learned, digest, class, row, new_terms, features, held_out)| Entry {
+                learned,
+                document: Remembered {
+                    digest,
+                    class,
+                    multiplicity: 1,
+                    date: 5,
+                    group: 7,
+                    coefficient: -9,
+                    coefficients: vec![ClassWeight { class, units: -3 }],
+                    held_out: held_out.filter(|h| !h.is_nan()).map(f64::from),
+                    vector: CountVector::from_pairs(row).unwrap(),
+                },
+                features,
+                new_terms,
+            },
+        )
+    }
+
+    fn entries(log: &[u8]) -> Result<(Vec<Entry>, usize)> {
+        let mut entries = Vec::new();
+        let whole = read(log, 100, 2_000, |entry| {
+            entries.push(entry);
+            Ok(())
+        })?;
+        Ok((entries, whole))
+    }
+
+    proptest! {
+        #[test]
+        fn entries_come_back_and_a_torn_end_is_left_out(
+            records in proptest::collection::vec(proptest::collection::vec(entry(), 1..3), 0..4),
+            cut: proptest::sample::Index,
+        ) {
+            let (mut log, mut ends) = (Vec::new(), vec![0]);
+            for record in &records {
+                write(record, &mut log).unwrap();
+                ends.push(log.len());
+            }
+            prop_assert_eq!(entries(&log).unwrap(), (records.concat(), log.len()));
+            let cut = cut.index(log.len() + 1);
+            let whole = ends.partition_point(|end| *end <= cut) - 1;
+            prop_assert_eq!(entries(&log[..cut]).unwrap(), (records[..whole].concat(), ends[whole]));
+            // the file grew before its content was there
+            let mut grown = log[..ends[whole]].to_vec();
+            grown.resize(grown.len() + 700, 0);
+            prop_assert_eq!(entries(&grown).unwrap(), (records[..whole].concat(), ends[whole]));
+        }
+
+        #[test]
+        fn a_flipped_bit_is_an_error(record in proptest::collection::vec(entry(), 1..3), at: proptest::sample::Index, bit in 0u8..8) {
+            let mut log = Vec::new();
+            write(&record, &mut log).unwrap();
+            let at = at.index(log.len());
+            log[at] ^= 1 << bit;
+            prop_assert!(entries(&log).is_err());
+        }
+    }
+}
