@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::extractor::Counted;
 use crate::filter::{Filter, Score, Scratch};
 use crate::log::{self, Entry};
+use crate::model::Model;
 use crate::recipe::{Document, digest};
 use crate::rewrite;
 use crate::save::{Lock, PATIENCE};
@@ -252,13 +253,35 @@ impl Learner {
         Ok(())
     }
 
+    /// Teaches the model a label that it does not know yet, and writes the file anew with it. A model of two labels gets
+    /// the scoring of topics by that.
+    ///
+    /// # Errors
+    /// If the label is not acceptable or known, and as [`commit`](Self::commit).
+    pub fn add_label(&mut self, label: &str) -> Result<()> {
+        self.replace(rewrite::with_label(&self.filter.store, label)?)
+    }
+
+    /// Fits correction, calibration and thresholds anew to all documents that the model remembers, and writes the file.
+    ///
+    /// # Errors
+    /// [`Error::NotAtHand`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
+    pub fn retrain(&mut self) -> Result<()> {
+        self.replace(rewrite::refit(&self.filter.store)?)
+    }
+
     /// Writes the file anew with all that was learned, committed or not, and without a log. [`commit`](Self::commit)
     /// does it when it is time.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn fold(&mut self) -> Result<()> {
-        self.lock.replace(rewrite::fold(&self.filter.store)?.as_bytes())?;
+        self.replace(rewrite::fold(&self.filter.store)?)
+    }
+
+    /// Puts a model in the place of the file that is all this filter knows.
+    fn replace(&mut self, model: Model) -> Result<()> {
+        self.lock.replace(model.as_bytes())?;
         self.pending.clear();
         let decision = self.filter.decision_if_changed();
         self.filter = Filter::open(&self.lock.path)?;

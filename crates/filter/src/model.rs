@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use tamis_model::{ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
+use tamis_model::{Cell, ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
 use tamis_tokenizer::{CountRow, TermId};
 use zerocopy::IntoBytes;
 
@@ -44,7 +44,9 @@ impl Trainer {
         let n_terms = union.n_terms();
         let fitted = fit(&scoring, &self.options.decision, &self.classes, statistics, n_terms, &documents)?;
         let sections =
-            term_sections(n_terms, |writer, id| write_term(writer, &union, &fitted.correction, id))?;
+            term_sections(n_terms, |writer, id| {
+            write_term(writer, union.term(id), statistics.cells(id), &fitted.correction, id)
+        })?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
@@ -113,10 +115,10 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
 }
 
 /// A learned document and its terms with canonical ids.
-struct Distinct<'a> {
-    learned: Learned,
-    row: CountRow<'a>,
-    windows: Vec<CountRow<'a>>,
+pub(crate) struct Distinct<'a> {
+    pub(crate) learned: Learned,
+    pub(crate) row: CountRow<'a>,
+    pub(crate) windows: Vec<CountRow<'a>>,
 }
 
 impl Distinct<'_> {
@@ -160,7 +162,7 @@ fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct<'_>]) ->
 }
 
 /// What the scoring fits to the documents.
-fn fit(
+pub(crate) fn fit(
     scoring: &Scoring,
     options: &DecisionOptions,
     classes: &Classes,
@@ -211,9 +213,14 @@ pub(crate) fn term_sections(
     writer.finish()
 }
 
-fn write_term(writer: &mut TermsWriter, union: &Union<'_>, correction: &Fit, id: TermId) -> Result<()> {
-    let (fingerprint, text) = union.term(id);
-    let cells = union.statistics.cells(id);
+/// Writes a term, by its id in the correction.
+pub(crate) fn write_term(
+    writer: &mut TermsWriter,
+    (fingerprint, text): (u64, &str),
+    cells: impl Iterator<Item = Cell>,
+    correction: &Fit,
+    id: TermId,
+) -> Result<()> {
     match correction {
         Fit::None => writer.push(fingerprint, text, cells, std::iter::empty()),
         Fit::Two(correction, _) => {
@@ -240,7 +247,7 @@ fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
     Ok(Some(i32::try_from(weight).map_err(|_| limit)?).filter(|weight| *weight != 0))
 }
 
-fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
+pub(crate) fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
     let (mut records, mut vectors) = (Vec::new(), Vec::new());
     for (i, document) in documents.iter().enumerate() {
         if let Fit::Many(_, coefficients) = &fitted.correction {

@@ -322,6 +322,6 @@ impl Trainer {
 }
 
 /// Rows of terms that could not be kept in a temporary file.
-fn spill(source: std::io::Error) -> Error {
+pub(crate) fn spill(source: std::io::Error) -> Error {
     Error::Io { path: std::env::temp_dir(), source }
 }

@@ -192,6 +192,53 @@ fn forgetting_wants_the_document_and_its_label() {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// What was learned one by one and then fitted anew is what training on all of it gives, to the byte.
+    #[test]
+    fn retrained_is_trained(n_labels in 2usize..=3, before in texts(), more in texts()) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), 1 << 20);
+        let mut all = before.clone();
+        for (label, text) in &more {
+            let document = Document::Text(text);
+            if learner.known(learner.filter.digest(document).unwrap()).unwrap().is_empty() {
+                learner.learn(LABELS[label % n_labels], document).unwrap();
+                all.push((*label, text.clone()));
+            }
+        }
+        learner.retrain().unwrap();
+        let got = std::fs::read(folder.path().join("model.tamis")).unwrap();
+        prop_assert_eq!(unchanging(got), unchanging(trained(n_labels, Keep::Vectors, &all)));
+    }
+
+    /// A label that comes later, before or after the others.
+    #[test]
+    fn a_label_comes_later(before in texts(), more in texts(), digests: bool, first: bool) {
+        let keep = if digests { Keep::Digests } else { Keep::Vectors };
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&trained(2, keep, &before)), 300);
+        let label = if first { "bacon" } else { "tea" };
+        let missing = matches!(learner.learn(label, Document::Text("x")), Err(Error::UnknownLabel { .. }));
+        prop_assert!(missing);
+        learner.add_label(label).unwrap();
+        learner.filter().verify().unwrap();
+        for (_, text) in &more {
+            learner.learn(label, Document::Text(text)).unwrap();
+            learner.commit().unwrap();
+        }
+        let read = Filter::open(folder.path().join("model.tamis")).unwrap();
+        read.verify().unwrap();
+        let class = read.classes().index(label).unwrap();
+        prop_assert_eq!(class, if first { 0 } else { 2 });
+        for (_, text) in &more {
+            let document = read.digest(Document::Text(text)).unwrap();
+            prop_assert!(read.store.document((document, class)).unwrap().is_some());
+        }
+    }
+}
+
 #[test]
 fn two_writers_take_turns() {
     let folder = tempfile::tempdir().unwrap();
