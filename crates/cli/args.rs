@@ -1,9 +1,13 @@
 //! The command line: every option, its default and its words of help.
 
+mod learning;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tamis_filter::{ColumnKind, Criterion, Kind, Language, Select, WordRule};
+
+pub(crate) use learning::{ForgetArgs, LearnArgs, RetrainArgs};
 
 /// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
 #[derive(Parser)]
@@ -33,6 +37,12 @@ pub(crate) enum Command {
     Score(ScoreArgs),
     /// Label every document below a path, in parallel
     Label(LabelArgs),
+    /// Learn documents under a label, one by one: correct a mistake
+    Learn(LearnArgs),
+    /// Forget documents that were learned
+    Forget(ForgetArgs),
+    /// Fit correction, calibration and thresholds anew to all documents remembered
+    Retrain(RetrainArgs),
     /// Show which terms decided a score
     Explain(ExplainArgs),
     /// Show what a model is made of
@@ -124,6 +134,9 @@ pub(crate) struct TrainArgs {
     /// The most iterations [default: 10]
     #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
     pub(crate) iterations: Option<usize>,
+    /// Replace a model that has learned since it was trained, and lose what it learned
+    #[arg(long, help_heading = "Model")]
+    pub(crate) replace: bool,
     /// Remember each document's terms (default for mail), so that it can be forgotten without being at hand
     #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
     pub(crate) documents: bool,

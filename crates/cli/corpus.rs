@@ -13,7 +13,7 @@ use tamis_filter::{Document, Error, Kind, Limits, Recipe};
 use crate::args::InputArgs;
 use crate::output::{Loaded, counted, say};
 use crate::records::Cells;
-use crate::sources::{self, Columns, Content, Item, Layout, Place, Source};
+use crate::sources::{self, Columns, Content, Holds, Item, Layout, Place, Source};
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -63,7 +63,11 @@ impl<'a> Corpus<'a> {
                 Some(_) => (),
                 None => kind = Some((found.kind, argument.clone())),
             }
-            say!("{argument}: {}, {}", found.kind, counted(found.places.len() as u64, "file"));
+            // of a file that is a document there is nothing to tell
+            if !matches!(&found.places[..], [Place { holds: Holds::One, path, .. }] if path.as_os_str() == argument.as_str())
+            {
+                say!("{argument}: {}, {}", found.kind, counted(found.places.len() as u64, "file"));
+            }
             if found.unlabelled > 0 {
                 say!(
                     "{argument}: left out {} beside the folders of labels",

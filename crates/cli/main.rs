@@ -10,6 +10,7 @@ mod evaluate;
 mod explain;
 mod inspect;
 mod label;
+mod learn;
 mod output;
 mod records;
 mod report;
@@ -56,6 +57,9 @@ fn run(command: Command) -> Result<u8> {
         Command::Train(args) => on_threads(&args.input, || train::run(&args)),
         Command::Score(args) => score::run(&args),
         Command::Label(args) => on_threads(&args.input, || label::run(&args)),
+        Command::Learn(args) => learn::learn(&args),
+        Command::Forget(args) => learn::forget(&args),
+        Command::Retrain(args) => learn::retrain(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),

@@ -19,7 +19,7 @@ use crate::sources::Item;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
-    refuse_to_replace_what_is_no_model(&path)?;
+    refuse_to_replace(&path, args.replace)?;
     let corpus = match &args.target {
         Some(_) => Corpus::find_rows(&args.sources, true, &args.input, args.target.as_deref())?,
         None => Corpus::find(&args.sources, true, &args.input, None)?,
@@ -135,8 +135,9 @@ fn learn(
     Ok((trainer, finished.unreadable))
 }
 
-/// A slip of the keyboard must not cost a file that has nothing to do with us.
-fn refuse_to_replace_what_is_no_model(path: &Path) -> Result<()> {
+/// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
+/// trained.
+fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     if path.is_dir() {
         bail!("{}: expected a model file, got a folder", path.display());
     }
@@ -144,6 +145,12 @@ fn refuse_to_replace_what_is_no_model(path: &Path) -> Result<()> {
         Err(Error::NotAModel { got }) if !got.is_empty() => {
             bail!("{}: there is a file that is no tamis model; remove it or name another", path.display())
         }
+        Ok(filter) if filter.information().changes > 0 && !replace => bail!(
+            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
+             nevertheless, tamis learn adds to the model",
+            path.display(),
+            counted(filter.information().changes, "document")
+        ),
         _ => Ok(()),
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct Header {
     pub(crate) asked: Option<DecisionOptions>,
     /// Documents that were learned or forgotten one by one since the model was trained.
     pub(crate) changes: u64,
+    /// Of these, those since correction, calibration and thresholds were fitted to all documents.
+    pub(crate) unfitted: u64,
     /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
     pub(crate) summary: Option<Summary>,
     /// What mixed naive Bayes needs besides.

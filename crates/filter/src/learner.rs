@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_model::{ClassId, ClassWeight, Coefficient, Counts, class_correction_step};
+use tamis_model::{ClassId, ClassTotals, ClassWeight, Coefficient, Counts, class_correction_step};
 use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 
 use crate::documents::{NO_DATE, Remembered};
@@ -262,6 +262,14 @@ impl Learner {
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
 
+    /// Whether so much was learned one by one, more than a quarter of all documents, that it is time to
+    /// [`retrain`](Self::retrain): steps of the correction that were taken with few documents known, or many of one label
+    /// in a row, are worse than those taken with all in view. Never true of a model that cannot.
+    pub fn wants_retraining(&self) -> bool {
+        let store = &self.filter.store;
+        rewrite::can_refit(store) && 4 * store.unfitted() > store.n_documents() as u64
+    }
+
     /// Fits correction, calibration and thresholds anew to all documents that the model remembers, and writes the file.
     ///
     /// # Errors
@@ -374,6 +382,11 @@ impl Learner {
     /// What a document adds to the correction, and its score before it is learned.
     fn teach(&self, document: &Remembered) -> Result<(Coefficient, Vec<ClassWeight>, Option<f64>)> {
         let (store, row) = (&self.filter.store, document.vector.row());
+        let is_empty = |class: &ClassTotals| class.documents == 0;
+        if store.totals.iter().all(is_empty) || store.totals.len() == 2 && store.totals.iter().any(is_empty) {
+            // there is nothing yet to tell it from
+            return Ok((0, Vec::new(), None));
+        }
         match (&self.filter.scorer, &store.header.scoring) {
             (Scorer::Weighted(scorer), Scoring::Weighted(Weighted { correction, .. })) => {
                 let held_out = scorer.best(store, &self.counted)?.map(|(score, _)| score);

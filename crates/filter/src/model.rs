@@ -43,8 +43,7 @@ impl Trainer {
         let scoring = settle_scoring(&self.options, n_classes, statistics)?;
         let n_terms = union.n_terms();
         let fitted = fit(&scoring, &self.options.decision, &self.classes, statistics, n_terms, &documents)?;
-        let sections =
-            term_sections(n_terms, |writer, id| {
+        let sections = term_sections(n_terms, |writer, id| {
             write_term(writer, union.term(id), statistics.cells(id), &fitted.correction, id)
         })?;
         let keep = self.options.keep;
@@ -63,6 +62,7 @@ impl Trainer {
             recipe: self.options.recipe,
             asked: Some(self.options.decision),
             changes: 0,
+            unfitted: 0,
             keep,
             summary,
             table,
@@ -247,7 +247,11 @@ fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
     Ok(Some(i32::try_from(weight).map_err(|_| limit)?).filter(|weight| *weight != 0))
 }
 
-pub(crate) fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
+pub(crate) fn document_sections(
+    documents: &[Distinct<'_>],
+    fitted: &Fitted,
+    keep: Keep,
+) -> Result<(Vec<u8>, Vec<u8>)> {
     let (mut records, mut vectors) = (Vec::new(), Vec::new());
     for (i, document) in documents.iter().enumerate() {
         if let Fit::Many(_, coefficients) = &fitted.correction {

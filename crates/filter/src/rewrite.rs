@@ -62,6 +62,7 @@ fn fold_into(store: &Store, classes: Classes, scoring: Scoring) -> Result<Model>
     let mut header = Header {
         totals: terms.totals.clone(),
         changes: store.header.changes + store.overlay.n_entries(),
+        unfitted: store.unfitted(),
         summary: summarize(&scoring, &terms)?,
         scoring,
         classes,
@@ -88,15 +89,16 @@ fn fold_into(store: &Store, classes: Classes, scoring: Scoring) -> Result<Model>
 /// [`Error::NotAtHand`] if it remembers digests only, or scores windows, which no model remembers.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     let header = &store.header;
-    if !matches!(header.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_)) {
+    if !is_fitted(store) {
         return fold(store);
     }
-    if header.keep != Keep::Vectors || header.recipe.windows.is_some() {
+    if !can_refit(store) {
         return Err(Error::NotAtHand);
     }
     let moved = (0..header.classes.len() as ClassId).collect();
     let terms = Terms::new(store, moved, header.classes.len())?;
-    let statistics = store.statistics()?.permuted(&terms.order.iter().map(|(_, old)| *old).collect::<Vec<_>>());
+    let statistics =
+        store.statistics()?.permuted(&terms.order.iter().map(|(_, old)| *old).collect::<Vec<_>>());
     let mut rows = Rows::default();
     let mut learned = Vec::new();
     for document in store.documents() {
@@ -105,7 +107,8 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         let row = rows.push(row.row().iter()).map_err(crate::trainer::spill)?;
         learned.push((Learned { terms: Some(row), ..document.learned() }, row));
     }
-    let distinct = |(learned, row)| Distinct { learned, row: rows.get(row), windows: Vec::<CountRow<'_>>::new() };
+    let distinct =
+        |(learned, row)| Distinct { learned, row: rows.get(row), windows: Vec::<CountRow<'_>>::new() };
     let documents: Vec<_> = learned.into_iter().map(distinct).collect();
     let asked = header.asked.unwrap_or_default();
     let fitted = fit(&header.scoring, &asked, &header.classes, &statistics, terms.order.len(), &documents)?;
@@ -120,12 +123,23 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let sealed = Header {
         totals: store.totals.clone(),
         changes: header.changes + store.overlay.n_entries(),
+        unfitted: 0,
         decision,
         temperature: fitted.temperature,
         expected: fitted.expected,
         ..header.clone()
     };
     seal(sealed, sections, document_sections(&documents, &fitted, header.keep)?)
+}
+
+/// Whether anything of the model is fitted to documents, besides counting them.
+fn is_fitted(store: &Store) -> bool {
+    matches!(store.header.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_))
+}
+
+/// Whether there is something to fit, and what it is fitted to is remembered: windows are not.
+pub(crate) fn can_refit(store: &Store) -> bool {
+    is_fitted(store) && store.header.keep == Keep::Vectors && store.header.recipe.windows.is_none()
 }
 
 /// The terms that have counts.

@@ -130,6 +130,11 @@ impl Store {
         self.takes_a_log
     }
 
+    /// Documents learned or forgotten since correction, calibration and thresholds were fitted to all.
+    pub(crate) fn unfitted(&self) -> u64 {
+        self.header.unfitted + self.overlay.n_entries()
+    }
+
     /// Whether the terms of a known document are remembered: those in the log always are.
     pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
         self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)

@@ -131,6 +131,7 @@ impl Header {
             totals: self.totals,
             asked: None,
             changes: 0,
+            unfitted: 0,
             summary: self.summary,
             table: self.table,
             decision: self.decision,

@@ -38,6 +38,7 @@ impl From<Header> for super::Header {
             totals: old.totals,
             asked: None,
             changes: 0,
+            unfitted: 0,
             summary: old.summary,
             table: old.table,
             decision: old.decision,

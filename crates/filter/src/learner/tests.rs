@@ -51,7 +51,7 @@ fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
 /// The file without what may differ: how often it changed.
 fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
     let mut filter = Filter::from_bytes(bytes).unwrap();
-    filter.store.header.changes = 0;
+    (filter.store.header.changes, filter.store.header.unfitted) = (0, 0);
     rewrite::fold(&filter.store).unwrap().as_bytes().to_vec()
 }
 

@@ -1,0 +1,125 @@
+//! The command line of learning in use.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tamis_filter::LearnOptions;
+
+use super::{InputArgs, ModelArg};
+
+/// How a model is changed.
+#[derive(Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ChangeArgs {
+    /// Seconds to wait while another process is changing the model
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) wait: u64,
+    /// Bytes of the model file's log beyond which the file is written anew
+    #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, hide = true)]
+    pub(crate) log_limit: usize,
+}
+
+impl ChangeArgs {
+    pub(crate) fn options(&self) -> LearnOptions {
+        LearnOptions { patience: Duration::from_secs(self.wait), log_limit: self.log_limit }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+What was learned is on the disk when the program returns, whatever happens to the machine after.
+A document that is known under the label stays as it is; one known under another label moves.
+Without a model, one that knows ham and spam is made.
+
+Example:
+  tamis learn spam < message.eml
+  tamis learn ham \"$HOME/Maildir/.Archive\"
+  tamis learn spam --if-wrong < message.eml
+  grep -l casino mail/* | tamis learn spam --files-from -")]
+pub(crate) struct LearnArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// The label to learn them under
+    #[arg(value_name = "LABEL")]
+    pub(crate) label: String,
+    /// Files, folders, mboxes, Maildirs; standard input by default
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Also the paths that this file lists, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
+    /// Learn only what the model does not label so already
+    #[arg(long)]
+    pub(crate) if_wrong: bool,
+    /// Learn only what the model does not label so already, or with log-odds of less than X (nats)
+    #[arg(long, value_name = "X")]
+    pub(crate) margin: Option<f64>,
+    /// Let the label be one that the model does not know yet
+    #[arg(long)]
+    pub(crate) new_label: bool,
+    /// Do not fit correction and calibration anew to all documents when much was learned since that was done
+    #[arg(long)]
+    pub(crate) no_retrain: bool,
+    /// The labels of a model that is made because there is none [default: ham,spam]
+    #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
+    pub(crate) labels: Vec<String>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Forgetting takes away exactly what learning added. The first argument is the label if the model
+knows such a label; write ./spam for a file of that name.
+
+Example:
+  tamis forget < message.eml
+  tamis forget spam message.eml
+  tamis forget --digest 0123456789abcdef0123456789abcdef")]
+pub(crate) struct ForgetArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// The label they were learned under, if that is to be checked; then files, folders, mboxes, Maildirs. Standard
+    /// input by default
+    #[arg(value_name = "[LABEL] PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Forget the document of this digest, as `inspect --suspects` prints it, without having it at hand
+    #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
+    pub(crate) digest: Vec<Digest>,
+    /// Also the paths that this file lists, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+/// Fits anew what learning one by one leaves as it was.
+#[derive(Args)]
+#[command(after_help = "\
+Single documents are learned as they come. This goes over all that are remembered again, as train
+does: the correction, what probabilities are calibrated to, the thresholds.")]
+pub(crate) struct RetrainArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+/// A document's identity, 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digest(pub(crate) [u8; 16]);
+
+impl std::str::FromStr for Digest {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let number = (s.len() == 32).then(|| u128::from_str_radix(s, 16).ok()).flatten();
+        let number = number.ok_or_else(|| format!("expected 32 hexadecimal digits, got {s:?}"))?;
+        Ok(Digest(number.to_be_bytes()))
+    }
+}

@@ -1,0 +1,231 @@
+//! `tamis learn`, `tamis forget` and `tamis retrain`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tamis_filter::{Document, Error, Kind, Learned, Learner, Score, TrainOptions};
+use tamis_mail::looks_like_mail;
+
+use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
+use crate::corpus::Corpus;
+use crate::output::{Loaded, counted, say};
+use crate::{ERROR, read_input};
+
+/// What became of the documents.
+#[derive(Default)]
+struct Tally {
+    learned: u64,
+    already: u64,
+    moved: u64,
+    right: u64,
+}
+
+pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    let source = Source::new(&args.paths, args.files_from.as_ref())?;
+    let mut learner = open_or_create(args, &path, &source)?;
+    if args.new_label && learner.filter().classes().index(&args.label).is_none() {
+        learner.add_label(&args.label)?;
+    }
+    let mut tally = Tally::default();
+    let unreadable = source.for_each(&mut learner, &args.input, |learner, document| {
+        if is_sure(args, learner, document)? {
+            tally.right += 1;
+            return Ok(());
+        }
+        match learner.learn(&args.label, document) {
+            Ok(Learned::Already) => tally.already += 1,
+            Ok(Learned::Moved { .. }) => tally.moved += 1,
+            Ok(_) => tally.learned += 1,
+            Err(error @ Error::UnknownLabel { .. }) => {
+                return Err(anyhow!("{error}; --new-label makes it a new one"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    })?;
+    learner.commit()?;
+    // only where the file was written anew as it is
+    if !args.no_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
+        learner.retrain()?;
+        say!("fitted anew to {}", counted(learner.filter().information().documents as u64, "document"));
+    }
+    let parts = [
+        (tally.already, "already known"),
+        (tally.moved, "moved from another label"),
+        (tally.right, "labelled so already"),
+    ];
+    let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+    let others: String = others.collect();
+    print(&format!("{}: learned {}{others}", args.label, counted(tally.learned, "document")))?;
+    Ok(unreadable)
+}
+
+/// Whether the model labels a document rightly, so surely that it need not be learned.
+fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> Result<bool> {
+    if !args.if_wrong && args.margin.is_none() {
+        return Ok(false);
+    }
+    let score: Score = learner.score(document)?;
+    let is_right = learner.filter().label_of(&score) == args.label;
+    Ok(is_right && score.log_odds.abs() >= args.margin.unwrap_or(0.0))
+}
+
+fn open_or_create(args: &LearnArgs, path: &Path, source: &Source) -> Result<Learner> {
+    let options = args.change.options();
+    if path.exists() {
+        return Learner::open(path, options).with_context(|| path.display().to_string());
+    }
+    let labels: Vec<&str> = match &args.labels[..] {
+        [] => vec!["ham", "spam"],
+        labels => labels.iter().map(String::as_str).collect(),
+    };
+    if !labels.contains(&args.label.as_str()) {
+        bail!(
+            "{}: there is no model yet; name the labels of a new one with --labels {},OTHER",
+            path.display(),
+            args.label
+        );
+    }
+    let kind = match args.input.kind {
+        Some(kind) => kind,
+        None => source.kind(&args.input)?,
+    };
+    if args.model.model.is_none()
+        && let Some(directory) = path.parent()
+    {
+        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+    }
+    say!("{}: a new model of {kind} with the labels {}", path.display(), labels.join(" and "));
+    Learner::create(path, TrainOptions::new(kind), labels, options)
+        .with_context(|| path.display().to_string())
+}
+
+pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    // says that there is none
+    drop(args.model.open()?);
+    let mut learner =
+        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
+    let first = args.paths.first().filter(|first| learner.filter().classes().index(first).is_some());
+    let label = first.map(String::as_str);
+    let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
+    let (mut forgotten, mut unknown) = (0, 0);
+    for digest in &args.digest {
+        learner.forget_digest(label, digest.0)?;
+        forgotten += 1;
+    }
+    let mut unreadable = 0;
+    if args.digest.is_empty() || !paths.is_empty() {
+        let source = Source::new(paths, args.files_from.as_ref())?;
+        unreadable = source.for_each(&mut learner, &args.input, |learner, document| {
+            match learner.forget(label, document) {
+                Ok(()) => forgotten += 1,
+                Err(error @ Error::NotLearned { .. }) => {
+                    say!("tamis: {error}");
+                    unknown += 1;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            Ok(())
+        })?;
+    }
+    learner.commit()?;
+    print(&format!("forgot {}", counted(forgotten, "document")))?;
+    Ok(if unknown > 0 { ERROR } else { unreadable })
+}
+
+pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    drop(args.model.open()?);
+    let mut learner =
+        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
+    learner.retrain().map_err(|error| match error {
+        Error::NotAtHand => anyhow!(
+            "{}: expected a model that remembers the terms of its documents, and no --windows; train it anew",
+            path.display()
+        ),
+        error => error.into(),
+    })?;
+    let documents = learner.filter().information().documents as u64;
+    print(&format!("retrained on {}", counted(documents, "document")))?;
+    if let Some(expectation) = crate::train::expectation(learner.filter()) {
+        print(&expectation)?;
+    }
+    Ok(0)
+}
+
+fn print(line: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{line}").context("standard output")
+}
+
+/// Where the documents to learn or forget come from.
+enum Source {
+    Input,
+    Paths(Vec<String>),
+}
+
+impl Source {
+    fn new(paths: &[String], list: Option<&PathBuf>) -> Result<Self> {
+        let mut paths = paths.to_vec();
+        if let Some(list) = list {
+            let (_, bytes) = read_input(Some(list))?;
+            let list = String::from_utf8(bytes).context("--files-from: expected paths in UTF-8")?;
+            paths.extend(list.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+            return Ok(Source::Paths(paths));
+        }
+        Ok(match &paths[..] {
+            [] => Source::Input,
+            [one] if one == "-" => Source::Input,
+            _ => Source::Paths(paths),
+        })
+    }
+
+    /// What the documents are, for a model that is yet to be made.
+    fn kind(&self, input: &InputArgs) -> Result<Kind> {
+        match self {
+            Source::Input => Ok(Kind::Mail),
+            Source::Paths(paths) => Ok(Corpus::find(paths, false, input, None)?.kind),
+        }
+    }
+
+    /// Goes through the documents one after the other; returns the exit status that unreadable ones ask for.
+    fn for_each(
+        &self,
+        learner: &mut Learner,
+        input: &InputArgs,
+        mut work: impl FnMut(&mut Learner, Document<'_>) -> Result<()> + Send,
+    ) -> Result<u8> {
+        let recipe = learner.filter().information().recipe.clone();
+        let paths = match self {
+            Source::Paths(paths) => paths,
+            Source::Input => {
+                let (_, bytes) = read_input(None)?;
+                if recipe.kind == Kind::Mail && !looks_like_mail(&bytes) {
+                    say!("tamis: this does not look like mail, which the model is of");
+                }
+                work(learner, Loaded::new(recipe.kind, &bytes).document())?;
+                return Ok(0);
+            }
+        };
+        let corpus = Corpus::find_for(paths, false, input, &recipe)?;
+        // one after the other: what is learned depends on what was learned before
+        let state = Mutex::new((learner, &mut work));
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().context("starting a thread")?;
+        let finished = one.install(|| {
+            corpus.for_each(
+                &recipe.limits,
+                || Ok(()),
+                |(), _, document| {
+                    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                    let (learner, work) = &mut *state;
+                    work(learner, document)
+                },
+                |_, ()| Ok(()),
+            )
+        })?;
+        Ok(corpus.conclude(finished.unreadable))
+    }
+}
