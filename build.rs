@@ -21,7 +21,21 @@ fn main() {
     if let Some(directory) = static_libraries() {
         println!("cargo:rustc-link-arg-bins=-L{}", directory.display());
         println!("cargo:rustc-link-arg-bins=-static-pie");
+        if starts_packed().unwrap_or(false) {
+            println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        }
     }
+}
+
+/// Whether the C library starts programs whose relocations are packed, which saves reading 300 kB of them: glibc does
+/// since 2.36.
+fn starts_packed() -> Option<bool> {
+    let macros =
+        Command::new("cc").args(["-E", "-dM", "-include", "features.h", "-xc", "/dev/null"]).output().ok()?;
+    let macros = String::from_utf8(macros.stdout).ok()?;
+    let number =
+        |name: &str| macros.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u32>().ok());
+    Some((number("#define __GLIBC__ ")?, number("#define __GLIBC_MINOR__ ")?) >= (2, 36))
 }
 
 /// A folder of linker scripts, each named as a shared library and naming an archive: they are found before those of

@@ -51,13 +51,18 @@ impl<W: Copy> Memo<W> {
     }
 
     fn look_up_new(&mut self, store: &Store, weigh: impl Fn(TermId) -> Result<Option<W>>) -> Result<()> {
-        for number in self.ids.len()..self.terms.len() {
-            // every number below the length has a fingerprint
-            let fingerprint = self.terms.fingerprint(number as TermId).unwrap_or_default();
+        // every number below the length has a fingerprint
+        let fingerprint = |number| self.terms.fingerprint(number as TermId).unwrap_or_default();
+        let mut new: Vec<_> =
+            (self.ids.len()..self.terms.len()).map(|number| (fingerprint(number), number)).collect();
+        // in the order of the file: what lies together is read together
+        new.sort_unstable();
+        self.ids.resize(self.terms.len(), None);
+        self.weights.resize(self.terms.len(), None);
+        for (fingerprint, number) in new {
             let id = store.find(fingerprint)?;
-            let weight = id.map_or(Ok(None), &weigh)?;
-            self.ids.push(id);
-            self.weights.push(weight);
+            self.ids[number] = id;
+            self.weights[number] = id.map_or(Ok(None), &weigh)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::extractor::Counted;
 use crate::format::Header;
 use crate::mixed::MixedScorer;
 use crate::scoring::Scoring;
-use crate::store::Store;
+use crate::store::{Store, TermByTerm};
 
 /// The label of spam: a model of two classes, one of which is called so, is a spam filter.
 const SPAM: &str = "spam";
@@ -268,9 +268,10 @@ impl TopicScorer {
     }
 
     fn raw_scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        let terms = TermByTerm::new(store);
         match self.mix {
-            Some(mix) => self.scorer.corrected_scores(store, store, mix, row, out),
-            None => self.scorer.scores(store, row, out),
+            Some(mix) => self.scorer.corrected_scores(&terms, &terms, mix, row, out),
+            None => self.scorer.scores(&terms, row, out),
         }
     }
 

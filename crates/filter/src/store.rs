@@ -10,7 +10,7 @@ use tamis_model::{
     Temperature,
 };
 use tamis_tokenizer::TermId;
-use terms::GroupRecord;
+use terms::{GroupRecord, Runs};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::blocks::Section;
@@ -211,6 +211,22 @@ impl Store {
         weights.into_iter().try_for_each(|(class, value)| visit(class, value))
     }
 
+    /// Visits the weights of a term, given what the file says of it.
+    fn weights(&self, runs: Runs<'_>, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        let expected = self.header.expected_model.is_some();
+        runs.for_each_weight(self.header.classes.len(), |class, value| {
+            let weight = match expected {
+                true => f64::from(f32::from_bits(value as u32)),
+                false => ClassWeight { class, units: value }.value(),
+            };
+            if expected && !(weight.is_finite() && weight >= 0.0) {
+                return Err(Error::inconsistent("terms", "weights that are not negative", weight));
+            }
+            visit(class, weight);
+            Ok(())
+        })
+    }
+
     pub(crate) fn n_documents(&self) -> usize {
         self.n_recorded().saturating_add_signed(self.overlay.n_documents() as isize)
     }
@@ -326,19 +342,55 @@ impl Counts for Store {
 impl ClassWeights for Store {
     type Error = Error;
 
-    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        let expected = self.header.expected_model.is_some();
-        self.for_each_value(term, |class, value| {
-            let weight = match expected {
-                true => f64::from(f32::from_bits(value as u32)),
-                false => ClassWeight { class, units: value }.value(),
-            };
-            if expected && !(weight.is_finite() && weight >= 0.0) {
-                return Err(Error::inconsistent("terms", "weights that are not negative", weight));
-            }
-            visit(class, weight);
-            Ok(())
-        })
+    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        self.weights(self.runs(term)?, visit)
+    }
+}
+
+/// A store that finds a term once for all that is asked of it in a row: its document frequency, cells and weights.
+pub(crate) struct TermByTerm<'a> {
+    store: &'a Store,
+    last: std::cell::Cell<Option<(TermId, Runs<'a>)>>,
+}
+
+impl<'a> TermByTerm<'a> {
+    pub(crate) fn new(store: &'a Store) -> Self {
+        TermByTerm { store, last: std::cell::Cell::default() }
+    }
+
+    fn runs(&self, id: TermId) -> Result<Runs<'a>> {
+        if let Some((last, runs)) = self.last.get()
+            && last == id
+        {
+            return Ok(runs);
+        }
+        let runs = self.store.runs(id)?;
+        self.last.set(Some((id, runs)));
+        Ok(runs)
+    }
+}
+
+impl Counts for TermByTerm<'_> {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        self.store.totals()
+    }
+
+    fn n_terms(&self) -> usize {
+        self.store.n_terms
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
+        self.runs(term)?.for_each_cell(self.totals().len(), visit)
+    }
+}
+
+impl ClassWeights for TermByTerm<'_> {
+    type Error = Error;
+
+    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        self.store.weights(self.runs(term)?, visit)
     }
 }
 
