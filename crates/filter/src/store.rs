@@ -196,9 +196,19 @@ impl Store {
     pub(crate) fn for_each_value(
         &self,
         id: TermId,
+        visit: impl FnMut(ClassId, i32) -> Result<()>,
+    ) -> Result<()> {
+        self.values_of(id, self.runs(id)?, visit)
+    }
+
+    /// The same, given what the file says of the term.
+    fn values_of(
+        &self,
+        id: TermId,
+        runs: Runs<'_>,
         mut visit: impl FnMut(ClassId, i32) -> Result<()>,
     ) -> Result<()> {
-        let (runs, n_classes) = (self.runs(id)?, self.header.classes.len());
+        let n_classes = self.header.classes.len();
         if !self.overlay.changes(id) {
             return runs.for_each_weight(n_classes, visit);
         }
@@ -211,10 +221,10 @@ impl Store {
         weights.into_iter().try_for_each(|(class, value)| visit(class, value))
     }
 
-    /// Visits the weights of a term, given what the file says of it.
-    fn weights(&self, runs: Runs<'_>, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
+    /// Visits the weights of a term as real numbers, given what the file says of it.
+    fn weights_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
         let expected = self.header.expected_model.is_some();
-        runs.for_each_weight(self.header.classes.len(), |class, value| {
+        self.values_of(id, runs, |class, value| {
             let weight = match expected {
                 true => f64::from(f32::from_bits(value as u32)),
                 false => ClassWeight { class, units: value }.value(),
@@ -225,6 +235,19 @@ impl Store {
             visit(class, weight);
             Ok(())
         })
+    }
+
+    /// Visits the counts of a term, given what the file says of it.
+    fn cells_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let n_classes = self.totals.len();
+        if !self.overlay.changes(id) {
+            return runs.for_each_cell(n_classes, visit);
+        }
+        let mut cells = Vec::new();
+        runs.for_each_cell(n_classes, |cell| cells.push(cell))?;
+        self.overlay.change_cells(id, &mut cells)?;
+        cells.into_iter().for_each(&mut visit);
+        Ok(())
     }
 
     pub(crate) fn n_documents(&self) -> usize {
@@ -326,16 +349,8 @@ impl Counts for Store {
         self.n_terms + self.overlay.new_terms().len()
     }
 
-    fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
-        let (runs, n_classes) = (self.runs(term)?, self.totals.len());
-        if !self.overlay.changes(term) {
-            return runs.for_each_cell(n_classes, visit);
-        }
-        let mut cells = Vec::new();
-        runs.for_each_cell(n_classes, |cell| cells.push(cell))?;
-        self.overlay.change_cells(term, &mut cells)?;
-        cells.into_iter().for_each(&mut visit);
-        Ok(())
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
+        self.cells_of(term, self.runs(term)?, visit)
     }
 }
 
@@ -343,7 +358,7 @@ impl ClassWeights for Store {
     type Error = Error;
 
     fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        self.weights(self.runs(term)?, visit)
+        self.weights_of(term, self.runs(term)?, visit)
     }
 }
 
@@ -378,11 +393,11 @@ impl Counts for TermByTerm<'_> {
     }
 
     fn n_terms(&self) -> usize {
-        self.store.n_terms
+        self.store.n_terms()
     }
 
     fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
-        self.runs(term)?.for_each_cell(self.totals().len(), visit)
+        self.store.cells_of(term, self.runs(term)?, visit)
     }
 }
 
@@ -390,7 +405,7 @@ impl ClassWeights for TermByTerm<'_> {
     type Error = Error;
 
     fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        self.store.weights(self.runs(term)?, visit)
+        self.store.weights_of(term, self.runs(term)?, visit)
     }
 }
 
