@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_filter::{Kind, is_missing};
 use tamis_mail::{looks_like_mail, maildir, mbox};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::records::{Cells, Record, records};
 
@@ -162,7 +162,9 @@ impl Listing {
 
     /// Every file below a folder, hidden ones left out, a Maildir's messages among them.
     fn folder(&mut self, path: &Path, label: Option<Arc<str>>) {
-        let mut walk = WalkDir::new(path).follow_links(true).sort_by_file_name().into_iter();
+        // by path, which those in a folder share but for their names: taking names apart costs more
+        let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
+        let mut walk = WalkDir::new(path).follow_links(true).sort_by(by_name).into_iter();
         while let Some(entry) = walk.next() {
             let entry = match entry {
                 Ok(entry) => entry,

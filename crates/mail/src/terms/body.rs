@@ -135,6 +135,11 @@ impl Words {
 
 /// Whether a word has three characters or more, a capital among them, and no small letter.
 fn is_capitals(word: &str) -> bool {
+    // most words are told by their first two letters
+    let [first, second, _, ..] = word.as_bytes() else { return false };
+    if first.is_ascii_lowercase() | second.is_ascii_lowercase() {
+        return false;
+    }
     let (mut length, mut capital) = (0, false);
     for c in word.chars() {
         if c.is_lowercase() {
