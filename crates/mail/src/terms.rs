@@ -164,12 +164,15 @@ struct Terms<'e> {
     text: String,
     /// Where those that wait begin and end.
     spans: Vec<[usize; 2]>,
+    /// From here on those that wait have still to be put in lower case: most come one after the other.
+    unfolded: usize,
     scope: Scope,
 }
 
 impl<'e> Terms<'e> {
     fn new(emit: &'e mut dyn FnMut(Piece<'_>), scope: Scope) -> Self {
-        Terms { emit, text: String::with_capacity(2_000), spans: Vec::with_capacity(Batch::MOST), scope }
+        let (text, spans) = (String::with_capacity(2_000), Vec::with_capacity(Batch::MOST));
+        Terms { emit, text, spans, unfolded: 0, scope }
     }
 
     fn words(&mut self, prefix: &str, text: &str) {
@@ -180,18 +183,15 @@ impl<'e> Terms<'e> {
     /// The term that is these strings, one after the other, cut if too long.
     fn term(&mut self, strings: &[&str]) {
         self.put(strings);
-        self.end();
+        self.end_as_it_is();
     }
 
     /// The same in lower case.
     fn lower(&mut self, strings: &[&str]) {
         self.put(strings);
         let start = self.start();
-        let term = &mut self.text[start..];
-        if term.is_ascii() {
-            term.make_ascii_lowercase();
-        } else {
-            let lower = term.to_lowercase();
+        if !self.text[start..].is_ascii() {
+            let lower = self.text[start..].to_lowercase();
             self.text.truncate(start);
             self.text.push_str(&lower);
             self.cut();
@@ -208,7 +208,7 @@ impl<'e> Terms<'e> {
         self.put(&[prefix]);
         push_shape(text, &mut self.text);
         self.cut();
-        self.end();
+        self.end_as_it_is();
     }
 
     /// From here on terms speak of something else.
@@ -219,9 +219,12 @@ impl<'e> Terms<'e> {
 
     fn flush(&mut self) {
         if !self.spans.is_empty() {
-            Batch::each(&self.text, &self.spans).for_each(|batch| (self.emit)(Piece::Terms(batch, self.scope)));
+            self.fold();
+            Batch::each(&self.text, &self.spans)
+                .for_each(|batch| (self.emit)(Piece::Terms(batch, self.scope)));
             self.text.clear();
             self.spans.clear();
+            self.unfolded = 0;
         }
     }
 
@@ -243,7 +246,20 @@ impl<'e> Terms<'e> {
         self.text.truncate(self.text.floor_char_boundary(self.start() + LONGEST));
     }
 
-    /// Ends the term in the making.
+    /// Puts those that wait in lower case.
+    fn fold(&mut self) {
+        let end = self.start();
+        self.text[self.unfolded..end].make_ascii_lowercase();
+    }
+
+    /// Ends the term in the making, whose case stays.
+    fn end_as_it_is(&mut self) {
+        self.fold();
+        self.unfolded = self.text.len();
+        self.end();
+    }
+
+    /// Ends the term in the making, to be put in lower case with those before it.
     fn end(&mut self) {
         self.spans.push([self.start(), self.text.len()]);
         if self.spans.len() == Batch::MOST {
