@@ -1,7 +1,9 @@
 //! What the text of a body looks like: amounts, numbers, punctuation, capitals, length.
 use super::Terms;
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use tamis_tokenizer::WordRule;
+
+const BLOCK: usize = 64;
 
 /// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
 pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
@@ -17,10 +19,15 @@ pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
 
 /// The first digit from `from` on.
 fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
-    // Few blocks have any: these are tested whole, which the compiler turns into vector code.
     let has_digit = |block: &[u8]| block.iter().fold(false, |has, byte| has | byte.is_ascii_digit());
-    let (number, block) = bytes[from..].chunks(32).enumerate().find(|(_, block)| has_digit(block))?;
-    Some(from + 32 * number + block.iter().position(u8::is_ascii_digit)?)
+    let block = from + next_block(&bytes[from..], has_digit)?;
+    Some(block + bytes[block..].iter().position(u8::is_ascii_digit)?)
+}
+
+/// Where the first of the blocks begins that have something. Few do: they are tested whole, which the compiler turns
+/// into vector code.
+fn next_block(bytes: &[u8], has: impl Fn(&[u8]) -> bool) -> Option<usize> {
+    bytes.chunks(BLOCK).position(has).map(|number| BLOCK * number)
 }
 
 /// Runs of two or more `!` and `?`, told by the first three.
@@ -116,13 +123,20 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn count(&mut self, text: &str) {
-        if text.is_ascii() {
-            return self.count_ascii(text.as_bytes());
+        let mut rest = text;
+        while let Some(foreign) = next_block(rest.as_bytes(), |block| !block.is_ascii()) {
+            // what is not ASCII is cut out at white space, behind which no word goes on
+            let (before, after) = rest.as_bytes().split_at(rest.len().min(foreign + BLOCK));
+            let start = before[..foreign].iter().rposition(|byte| matches!(byte, b' ' | b'\n')).unwrap_or(0);
+            let end = before.len() + memchr(b'\n', after).unwrap_or(after.len());
+            self.count_ascii(&before[..start]);
+            WordRule::Mail.for_each_word(&rest[start..end], |word| {
+                self.all += 1;
+                self.capitals += usize::from(is_capitals(word));
+            });
+            rest = &rest[end..];
         }
-        WordRule::Mail.for_each_word(text, |word| {
-            self.all += 1;
-            self.capitals += usize::from(is_capitals(word));
-        });
+        self.count_ascii(rest.as_bytes());
     }
 
     /// The same for ASCII, 64 bytes at a time: of most words it is enough to know that they begin.
@@ -160,8 +174,6 @@ impl Words {
         out.number("len:", (self.all + 1).ilog2() as usize);
     }
 }
-
-const BLOCK: usize = 64;
 
 /// Bit i says whether byte i is such a one.
 fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
@@ -280,7 +292,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_of_ascii_are_those_of_the_rule(text in "([A-Z]{1,3}|[a-z]{1,3}|[$!%0-9]|['-]{1,3}|[ ._]{1,30}){0,60}") {
+        fn words_are_those_of_the_rule(text in "([A-Z]{1,3}|[a-z]{1,3}|[$!%0-9]|['-]{1,3}|[ ._\n]{1,30}|[éß漢\u{a0}]){0,60}") {
             let mut words = Words::default();
             words.count(&text);
             let (mut all, mut capitals) = (0, 0);
