@@ -221,7 +221,10 @@ fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
 }
 
 fn document_sections(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> Result<(Vec<u8>, Vec<u8>)> {
-    let (mut records, mut vectors) = (Vec::new(), Vec::new());
+    let mut records = Vec::with_capacity(documents.len() * size_of::<DocumentRecord>());
+    let terms: usize = documents.iter().map(|document| document.row.len()).sum();
+    // about two bytes a term
+    let mut vectors = Vec::with_capacity(if keep == Keep::Vectors { 2 * terms } else { 0 });
     for (i, document) in documents.iter().enumerate() {
         if keep == Keep::Vectors {
             match &fitted.correction {
