@@ -78,7 +78,8 @@ impl Holds {
     fn of_listed(name: &OsStr) -> Holds {
         let path = Path::new(name);
         // most names have no such ending: one look is enough
-        if path.extension().is_none_or(|ending| ending.len() > 6) {
+        let mut end = name.as_encoded_bytes().iter().rev().take(7);
+        if !end.any(|byte| *byte == b'.') {
             Holds::One
         } else if extension_is(path, &["csv"]) {
             Holds::Csv
@@ -173,7 +174,8 @@ impl Listing {
                     continue;
                 }
             };
-            let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
+            let name = entry.file_name();
+            let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
             if entry.file_type().is_dir() {
                 if hidden {
                     walk.skip_current_dir();
@@ -182,7 +184,7 @@ impl Listing {
                     walk.skip_current_dir();
                 }
             } else if !hidden {
-                let holds = Holds::of_listed(entry.file_name());
+                let holds = Holds::of_listed(name);
                 self.places.push(Place { path: entry.into_path(), label: label.clone(), holds });
             }
         }

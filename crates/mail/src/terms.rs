@@ -249,7 +249,9 @@ impl<'e> Terms<'e> {
     /// Puts those that wait in lower case.
     fn fold(&mut self) {
         let end = self.start();
-        self.text[self.unfolded..end].make_ascii_lowercase();
+        if self.unfolded < end {
+            self.text[self.unfolded..end].make_ascii_lowercase();
+        }
     }
 
     /// Ends the term in the making, whose case stays.
