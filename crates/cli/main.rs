@@ -83,7 +83,9 @@ fn run(command: Command) -> Result<u8> {
 /// Runs a command whose work is spread over threads: as many as it was told, all cores by default.
 fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Result<u8> {
     let threads = input.threads.map_or(0, usize::from);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("starting threads")?;
+    // this thread is one of them: a single one needs no other
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build();
+    let pool = pool.context("starting threads")?;
     pool.install(run)
 }
 

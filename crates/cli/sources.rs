@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_filter::{Kind, is_missing};
 use tamis_mail::{looks_like_mail, maildir, mbox};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::records::{Cells, Record, records};
 
@@ -78,7 +78,8 @@ impl Holds {
     fn of_listed(name: &OsStr) -> Holds {
         let path = Path::new(name);
         // most names have no such ending: one look is enough
-        if path.extension().is_none_or(|ending| ending.len() > 6) {
+        let mut end = name.as_encoded_bytes().iter().rev().take(7);
+        if !end.any(|byte| *byte == b'.') {
             Holds::One
         } else if extension_is(path, &["csv"]) {
             Holds::Csv
@@ -162,7 +163,9 @@ impl Listing {
 
     /// Every file below a folder, hidden ones left out, a Maildir's messages among them.
     fn folder(&mut self, path: &Path, label: Option<Arc<str>>) {
-        let mut walk = WalkDir::new(path).follow_links(true).sort_by_file_name().into_iter();
+        // by path, which those in a folder share but for their names: taking names apart costs more
+        let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
+        let mut walk = WalkDir::new(path).follow_links(true).sort_by(by_name).into_iter();
         while let Some(entry) = walk.next() {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -171,7 +174,8 @@ impl Listing {
                     continue;
                 }
             };
-            let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
+            let name = entry.file_name();
+            let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
             if entry.file_type().is_dir() {
                 if hidden {
                     walk.skip_current_dir();
@@ -180,7 +184,7 @@ impl Listing {
                     walk.skip_current_dir();
                 }
             } else if !hidden {
-                let holds = Holds::of_listed(entry.file_name());
+                let holds = Holds::of_listed(name);
                 self.places.push(Place { path: entry.into_path(), label: label.clone(), holds });
             }
         }

@@ -208,12 +208,14 @@ impl Extractor {
         counted.date = message.date();
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
-            Piece::Term(term, scope) => match (vocabulary.count(term), scope) {
-                (Err(full), _) => counted.full = Some(full),
-                (Ok(place), Scope::Message) if self.has_parts => counted.outside.push(place),
-                (Ok(place), Scope::Stretch) if self.has_parts => counted.body.push(place),
-                (Ok(_), Scope::Message | Scope::Stretch | Scope::Body) => (),
-            },
+            Piece::Terms(batch, scope) => {
+                let outcome = vocabulary.count_batch(batch, |_, places| match scope {
+                    Scope::Message if self.has_parts => counted.outside.extend(places),
+                    Scope::Stretch if self.has_parts => counted.body.extend(places),
+                    Scope::Message | Scope::Stretch | Scope::Body => (),
+                });
+                outcome.err().into_iter().for_each(|full| counted.full = Some(full));
+            }
             Piece::EndOfStretch => counted.end_stretch(),
         });
     }

@@ -252,7 +252,10 @@ pub(crate) fn document_sections(
     fitted: &Fitted,
     keep: Keep,
 ) -> Result<(Vec<u8>, Vec<u8>)> {
-    let (mut records, mut vectors) = (Vec::new(), Vec::new());
+    let mut records = Vec::with_capacity(documents.len() * size_of::<DocumentRecord>());
+    let terms: usize = documents.iter().map(|document| document.row.len()).sum();
+    // about two bytes a term
+    let mut vectors = Vec::with_capacity(if keep == Keep::Vectors { 2 * terms } else { 0 });
     for (i, document) in documents.iter().enumerate() {
         if let Fit::Many(_, coefficients) = &fitted.correction {
             encode_coefficients(&coefficients[i], &mut vectors);

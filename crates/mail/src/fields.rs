@@ -79,11 +79,11 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Field<'a>> {
         loop {
             let start = self.position;
-            let name = field_name(&self.raw[start..line_end(self.raw, start)]);
+            let mut end = line_end(self.raw, start);
+            let name = field_name(&self.raw[start..end]);
             if name.is_none() && !is_mailbox_line(&self.raw[start..]) {
                 return None;
             }
-            let mut end = line_end(self.raw, start);
             while matches!(self.raw.get(end), Some(b' ' | b'\t')) {
                 end = line_end(self.raw, end);
             }

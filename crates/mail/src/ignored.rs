@@ -63,7 +63,10 @@ pub fn is_ignored(name: &str) -> bool {
     if !begins_with(name, "x-") {
         return is_one_of(NAMES);
     }
-    is_one_of(X_NAMES) || X_PREFIXES.iter().any(|prefix| begins_with(name, prefix))
+    // most are told from those that begin so by one more letter
+    let third = name.as_bytes().get(2).map(u8::to_ascii_lowercase);
+    let may_begin_with = |prefix: &&&str| prefix.as_bytes().get(2).copied() == third;
+    is_one_of(X_NAMES) || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
 }
 
 /// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.

@@ -28,13 +28,13 @@ use crate::detect::are_of_mail;
 use crate::message::{Message, Part};
 use scan::push_shape;
 use std::borrow::Cow;
-use tamis_tokenizer::stretches;
+use tamis_tokenizer::{Batch, stretches};
 
 /// Bytes of the longest term, its prefix included.
 const LONGEST: usize = 80;
 
 /// A piece of evidence of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
     /// Text to be cut into words, each of which becomes a term behind the prefix.
     Words {
@@ -43,13 +43,13 @@ pub enum Piece<'a> {
         /// The decoded text.
         text: &'a str,
     },
-    /// A term as it is, its prefix included: at most 80 bytes; and what it speaks of.
-    Term(&'a str, Scope),
+    /// Terms as they are, their prefixes included: of at most 80 bytes each; and what they speak of.
+    Terms(Batch<'a>, Scope),
     /// A stretch of the body ends.
     EndOfStretch,
 }
 
-/// What a term speaks of.
+/// What terms speak of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// The message: its header fields, its way, its parts.
@@ -78,19 +78,19 @@ impl Message {
     /// let mut terms = Vec::new();
     /// message.for_each_piece(false, usize::MAX, |piece| match piece {
     ///     Piece::Words { prefix, text } => terms.push(format!("{prefix}... {text:?}")),
-    ///     Piece::Term(term, _) => terms.push(term.to_owned()),
+    ///     Piece::Terms(batch, _) => terms.extend(batch.iter().map(str::to_owned)),
     ///     Piece::EndOfStretch => (),
     /// });
     /// assert_eq!(terms[0], "s:... \"Offer\"");
     /// assert!(terms.contains(&"url:h:example.org".to_owned()));
     /// ```
     pub fn for_each_piece(&self, content_only: bool, stretch: usize, mut emit: impl FnMut(Piece<'_>)) {
-        let mut out = Terms { emit: &mut emit, term: String::with_capacity(LONGEST), scope: Scope::Message };
+        let mut out = Terms::new(&mut emit, Scope::Message);
         for subject in self.values("subject") {
             out.words("s:", subject);
         }
         let mut words = body::Words::default();
-        out.scope = Scope::Stretch;
+        out.begin(Scope::Stretch);
         for part in self.parts() {
             for_each_stretch(part, stretch, |text, source| {
                 out.words("", text);
@@ -99,6 +99,7 @@ impl Message {
                     body::figures(text, &mut out);
                     urls::terms(source, &mut out);
                 }
+                out.flush();
                 (out.emit)(Piece::EndOfStretch);
             });
         }
@@ -106,14 +107,15 @@ impl Message {
         if content_only || !are_of_mail(names) {
             return;
         }
-        out.scope = Scope::Body;
+        out.begin(Scope::Body);
         words.terms(&mut out);
-        out.scope = Scope::Message;
+        out.begin(Scope::Message);
         self.values("subject").for_each(|subject| subject::terms(subject, &mut out));
         addresses::terms(self, &mut out);
         route::terms(self, &mut out);
         structure::terms(self, &mut out);
         date::terms(self.header("date"), &mut out);
+        out.flush();
     }
 
     /// When the message says it was written, in seconds since 1970 (UTC).
@@ -155,34 +157,46 @@ fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str
     }
 }
 
-/// Where terms go.
+/// Where terms go: several at a time, so that what is done with them can be done for all of them step by step.
 struct Terms<'e> {
     emit: &'e mut dyn FnMut(Piece<'_>),
-    term: String,
+    /// The terms that wait, one after the other, behind them the one in the making.
+    text: String,
+    /// Where those that wait begin and end.
+    spans: Vec<[usize; 2]>,
+    /// From here on those that wait have still to be put in lower case: most come one after the other.
+    unfolded: usize,
     scope: Scope,
 }
 
-impl Terms<'_> {
+impl<'e> Terms<'e> {
+    fn new(emit: &'e mut dyn FnMut(Piece<'_>), scope: Scope) -> Self {
+        let (text, spans) = (String::with_capacity(2_000), Vec::with_capacity(Batch::MOST));
+        Terms { emit, text, spans, unfolded: 0, scope }
+    }
+
     fn words(&mut self, prefix: &str, text: &str) {
+        self.flush();
         (self.emit)(Piece::Words { prefix, text });
     }
 
     /// The term that is these strings, one after the other, cut if too long.
     fn term(&mut self, strings: &[&str]) {
         self.put(strings);
-        self.emit();
+        self.end_as_it_is();
     }
 
     /// The same in lower case.
     fn lower(&mut self, strings: &[&str]) {
         self.put(strings);
-        if self.term.is_ascii() {
-            self.term.make_ascii_lowercase();
-        } else {
-            self.term = self.term.to_lowercase();
+        let start = self.start();
+        if !self.text[start..].is_ascii() {
+            let lower = self.text[start..].to_lowercase();
+            self.text.truncate(start);
+            self.text.push_str(&lower);
             self.cut();
         }
-        self.emit();
+        self.end();
     }
 
     fn number(&mut self, prefix: &str, number: usize) {
@@ -192,26 +206,67 @@ impl Terms<'_> {
     /// The shape of a text: see [`push_shape`].
     fn shape(&mut self, prefix: &str, text: &str) {
         self.put(&[prefix]);
-        push_shape(text, &mut self.term);
+        push_shape(text, &mut self.text);
         self.cut();
-        self.emit();
+        self.end_as_it_is();
     }
 
-    fn emit(&mut self) {
-        (self.emit)(Piece::Term(&self.term, self.scope));
+    /// From here on terms speak of something else.
+    fn begin(&mut self, scope: Scope) {
+        self.flush();
+        self.scope = scope;
+    }
+
+    fn flush(&mut self) {
+        if !self.spans.is_empty() {
+            self.fold();
+            Batch::each(&self.text, &self.spans)
+                .for_each(|batch| (self.emit)(Piece::Terms(batch, self.scope)));
+            self.text.clear();
+            self.spans.clear();
+            self.unfolded = 0;
+        }
+    }
+
+    /// Where the term in the making begins.
+    fn start(&self) -> usize {
+        self.spans.last().map_or(0, |[_, end]| *end)
     }
 
     fn put(&mut self, strings: &[&str]) {
-        self.term.clear();
+        let most = self.start() + LONGEST;
         for string in strings {
-            let room = LONGEST - self.term.len();
+            let room = most - self.text.len();
             let fits = string.len() <= room;
-            self.term.push_str(if fits { string } else { &string[..string.floor_char_boundary(room)] });
+            self.text.push_str(if fits { string } else { &string[..string.floor_char_boundary(room)] });
         }
     }
 
     fn cut(&mut self) {
-        self.term.truncate(self.term.floor_char_boundary(LONGEST));
+        self.text.truncate(self.text.floor_char_boundary(self.start() + LONGEST));
+    }
+
+    /// Puts those that wait in lower case.
+    fn fold(&mut self) {
+        let end = self.start();
+        if self.unfolded < end {
+            self.text[self.unfolded..end].make_ascii_lowercase();
+        }
+    }
+
+    /// Ends the term in the making, whose case stays.
+    fn end_as_it_is(&mut self) {
+        self.fold();
+        self.unfolded = self.text.len();
+        self.end();
+    }
+
+    /// Ends the term in the making, to be put in lower case with those before it.
+    fn end(&mut self) {
+        self.spans.push([self.start(), self.text.len()]);
+        if self.spans.len() == Batch::MOST {
+            self.flush();
+        }
     }
 }
 
@@ -224,10 +279,12 @@ mod testing {
     pub(super) fn terms(group: impl FnOnce(&mut Terms<'_>)) -> Vec<String> {
         let mut terms = Vec::new();
         let mut emit = |piece: Piece<'_>| match piece {
-            Piece::Term(term, _) => terms.push(term.to_owned()),
+            Piece::Terms(batch, _) => terms.extend(batch.iter().map(str::to_owned)),
             _ => panic!("{piece:?}"),
         };
-        group(&mut Terms { emit: &mut emit, term: String::new(), scope: Scope::Message });
+        let mut out = Terms::new(&mut emit, Scope::Message);
+        group(&mut out);
+        out.flush();
         assert!(terms.iter().all(|term| term.len() <= super::LONGEST));
         terms
     }

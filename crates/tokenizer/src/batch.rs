@@ -9,7 +9,12 @@ pub struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// Terms in one batch at most.
-    pub(crate) const MOST: usize = 64;
+    pub const MOST: usize = 64;
+
+    /// The terms that begin and end at these places of a text, as many batches as it takes.
+    pub fn each(text: &'a str, spans: &'a [[usize; 2]]) -> impl Iterator<Item = Batch<'a>> {
+        spans.chunks(Batch::MOST).map(move |spans| Batch { text, spans })
+    }
 
     /// Calls `emit` with a batch of this term alone.
     pub(crate) fn of_one(term: &str, emit: &mut impl FnMut(Batch<'_>)) {

@@ -23,22 +23,72 @@ pub(super) fn push_shape(text: &str, out: &mut String) {
     out.extend(shape.take(LONGEST_SHAPE));
 }
 
+/// A set of characters: in ASCII one look tells.
+pub(super) struct Set {
+    /// Of bytes outside ASCII, none.
+    ascii: [bool; 256],
+    beyond: fn(char) -> bool,
+}
+
+impl Set {
+    /// The letters and digits of ASCII and these signs, and what `beyond` tells of others.
+    const fn letters_digits_and(signs: &[u8], beyond: fn(char) -> bool) -> Set {
+        Set { ascii: ascii(signs, true), beyond }
+    }
+
+    /// All of ASCII but these, and what `beyond` tells of others.
+    pub(super) const fn all_but(others: &[u8], beyond: fn(char) -> bool) -> Set {
+        let mut set = Set { ascii: ascii(others, false), beyond };
+        let mut byte = 0;
+        while byte < 128 {
+            set.ascii[byte] = !set.ascii[byte];
+            byte += 1;
+        }
+        set
+    }
+
+    fn has(&self, c: char) -> bool {
+        if c.is_ascii() { self.ascii[c as usize] } else { (self.beyond)(c) }
+    }
+}
+
+/// Which bytes are among these, or letters or digits.
+const fn ascii(signs: &[u8], letters_and_digits: bool) -> [bool; 256] {
+    let mut bytes = [false; 256];
+    let mut at = 0;
+    while at < signs.len() {
+        bytes[signs[at] as usize] = true;
+        at += 1;
+    }
+    let mut byte = 0;
+    while byte < 128 {
+        bytes[byte] |= letters_and_digits && (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    bytes
+}
+
+static LETTERS_AND_DIGITS: Set = Set::letters_digits_and(b"", char::is_alphanumeric);
+static OF_HOST: Set = Set::letters_digits_and(b"._-", |_| false);
+static OF_NUMBER: Set = Set::letters_digits_and(b"._", char::is_alphanumeric);
+static OF_DOMAIN: Set = Set::letters_digits_and(b"._-", char::is_alphanumeric);
+static OF_LOCAL: Set = Set::letters_digits_and(b"._-+=", char::is_alphanumeric);
+
 /// How many bytes of such characters a text begins with.
-pub(super) fn prefix(text: &str, is_member: impl Fn(char) -> bool) -> usize {
-    // ASCII is not decoded
-    let ends = |byte: u8| !byte.is_ascii() || !is_member(char::from(byte));
-    let ascii = text.bytes().position(ends).unwrap_or(text.len());
+pub(super) fn prefix(text: &str, set: &Set) -> usize {
+    let ascii = text.bytes().position(|byte| !set.ascii[usize::from(byte)]).unwrap_or(text.len());
     match text.as_bytes().get(ascii) {
-        Some(byte) if !byte.is_ascii() => text.len() - text[ascii..].trim_start_matches(&is_member).len(),
+        Some(byte) if !byte.is_ascii() => text.len() - text[ascii..].trim_start_matches(|c| set.has(c)).len(),
         _ => ascii,
     }
 }
 
 /// Where the characters begin that are such ones and end a text.
-fn suffix(text: &str, is_member: impl Fn(char) -> bool) -> usize {
-    let ends = |byte: &u8| !byte.is_ascii() || !is_member(char::from(*byte));
-    match text.as_bytes().iter().rposition(ends) {
-        Some(last) if !text.as_bytes()[last].is_ascii() => text[..=last].trim_end_matches(&is_member).len(),
+fn suffix(text: &str, set: &Set) -> usize {
+    match text.as_bytes().iter().rposition(|byte| !set.ascii[usize::from(*byte)]) {
+        Some(last) if !text.as_bytes()[last].is_ascii() => {
+            text[..=last].trim_end_matches(|c| set.has(c)).len()
+        }
         last => last.map_or(0, |last| last + 1),
     }
 }
@@ -47,8 +97,10 @@ fn suffix(text: &str, is_member: impl Fn(char) -> bool) -> usize {
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     iter::from_fn(move || {
-        rest = &rest[prefix(rest, |c| !c.is_alphanumeric())..];
-        let (word, after) = rest.split_at(prefix(rest, char::is_alphanumeric));
+        let start =
+            rest.bytes().position(|byte| !byte.is_ascii() || LETTERS_AND_DIGITS.ascii[usize::from(byte)])?;
+        rest = rest[start..].trim_start_matches(|c| !LETTERS_AND_DIGITS.has(c));
+        let (word, after) = rest.split_at(prefix(rest, &LETTERS_AND_DIGITS));
         rest = after;
         (!word.is_empty()).then_some(word)
     })
@@ -75,27 +127,26 @@ fn dots(text: &str) -> impl DoubleEndedIterator<Item = usize> {
 }
 
 /// The maximal runs of such characters, which dots are, that have a dot between two such bytes.
-fn dotted_runs(
-    text: &str,
+fn dotted_runs<'t>(
+    text: &'t str,
     is_between: impl Fn(u8, u8) -> bool,
-    is_member: impl Fn(char) -> bool,
-) -> impl Iterator<Item = &str> {
+    set: &'static Set,
+) -> impl Iterator<Item = &'t str> {
     let (bytes, mut done) = (text.as_bytes(), 0);
     memchr_iter(b'.', bytes).filter_map(move |dot| {
         let start = dot.checked_sub(1).filter(|before| *before >= done)?;
         if !is_between(bytes[start], *bytes.get(dot + 1)?) {
             return None;
         }
-        let start = done + suffix(&text[done..dot], &is_member);
-        done = dot + prefix(&text[dot..], &is_member);
+        let start = done + suffix(&text[done..dot], set);
+        done = dot + prefix(&text[dot..], set);
         Some(&text[start..done])
     })
 }
 
 /// Host names: two labels or more, the last one of letters.
 pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
-    let in_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    dotted_runs(text, |_, after| after.is_ascii_alphabetic(), in_host)
+    dotted_runs(text, |_, after| after.is_ascii_alphabetic(), &OF_HOST)
         .flat_map(split_at_two_dots)
         .filter_map(|run| host(run.trim_matches(['.', '-'])))
 }
@@ -127,8 +178,7 @@ fn host(run: &str) -> Option<&str> {
 /// Internet addresses in version 4.
 pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
     let is_between = |before: u8, after: u8| before.is_ascii_digit() && after.is_ascii_digit();
-    let in_number = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
-    dotted_runs(text, is_between, in_number).flat_map(|run| {
+    dotted_runs(text, is_between, &OF_NUMBER).flat_map(|run| {
         let mut rest = run;
         iter::from_fn(move || {
             loop {
@@ -164,13 +214,11 @@ fn ip_length(run: &str) -> Option<usize> {
 
 /// Mail addresses, each with its domain.
 pub(super) fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let in_domain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
-    let in_local = move |c: char| in_domain(c) || matches!(c, '+' | '=');
     let mut done = 0;
     memchr_iter(b'@', text.as_bytes()).filter_map(move |at| {
         let (before, after) = (&text[done..at], &text[at + 1..]);
-        let start = done + suffix(before, in_local);
-        let end = at + 1 + prefix(after, in_domain);
+        let start = done + suffix(before, &OF_LOCAL);
+        let end = at + 1 + prefix(after, &OF_DOMAIN);
         let address = text[start..end].trim_end_matches(['.', '-']);
         let domain = address.get(at + 1 - start..)?.trim_start_matches(['.', '-']);
         if start == at || domain.is_empty() {

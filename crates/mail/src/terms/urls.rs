@@ -1,6 +1,6 @@
 //! Where a text leads.
 use super::Terms;
-use super::scan::{cut, is_ip, networks, prefix, suffixes, words};
+use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, words};
 use crate::parameters::percent_decode;
 use memchr::{memchr, memchr2_iter};
 use std::borrow::Cow;
@@ -40,7 +40,10 @@ fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
         let before = text.get(done..at)?;
         let after = &text[at + 1..];
         let (is_mail, start) = if text.as_bytes()[at] == b'.' {
-            (false, at - word_before(before, &["www"]).filter(|_| !after.starts_with(ends_link))?)
+            (
+                false,
+                at - word_before(before, &["www"]).filter(|_| after.is_empty() || end_of_link(after) > 0)?,
+            )
         } else if after.starts_with("//") {
             word_before(before, &["http", "https", "ftp"])?;
             (false, at + 3)
@@ -64,12 +67,13 @@ fn word_before(text: &str, words: &[&str]) -> Option<usize> {
     words.iter().find(is_before).map(|word| word.len())
 }
 
-fn end_of_link(text: &str) -> usize {
-    prefix(text, |c| !ends_link(c))
-}
+static OF_LINK: Set = Set::all_but(b" \t\n\x0b\x0c\r<>\"')", |c| !c.is_whitespace());
+static OF_AUTHORITY: Set = Set::all_but(b"/\\?#", |_| true);
+static BEFORE_QUERY: Set = Set::all_but(b"?#", |_| true);
+static BEFORE_FRAGMENT: Set = Set::all_but(b"#", |_| true);
 
-fn ends_link(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '<' | '>' | '"' | '\'' | ')')
+fn end_of_link(text: &str) -> usize {
+    prefix(text, &OF_LINK)
 }
 
 fn mail(link: &str, out: &mut Terms<'_>) {
@@ -81,9 +85,9 @@ fn mail(link: &str, out: &mut Terms<'_>) {
 }
 
 fn url(link: &str, out: &mut Terms<'_>) {
-    let (authority, rest) = link.split_at(prefix(link, |c| !matches!(c, '/' | '\\' | '?' | '#')));
-    let rest = &rest[..prefix(rest, |c| c != '#')];
-    let (path, query) = rest.split_at(prefix(rest, |c| c != '?'));
+    let (authority, rest) = link.split_at(prefix(link, &OF_AUTHORITY));
+    let (path, query) = rest.split_at(prefix(rest, &BEFORE_QUERY));
+    let query = &query[..prefix(query, &BEFORE_FRAGMENT)];
     self::authority(authority, out);
     if link.contains('%') {
         out.term(&["url:pct"]);
