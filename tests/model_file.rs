@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use tamis_filter::{
-    Column, ColumnKind, Document, Error, ExpectationMaximization, Filter, Keep, Kind, Likelihood, Model,
-    Parameters, Scoring, Scratch, TrainOptions, Trainer, Weighted,
+    Column, ColumnKind, Document, Error, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learned,
+    Learner, Likelihood, Model, Parameters, Score, Scoring, Scratch, TrainOptions, Trainer, Weighted,
 };
 
+use crate::attacks::Random;
+use crate::crash::mail;
 use crate::support::root;
 
 const TEXTS: [(&str, &str); 4] = [
@@ -74,7 +76,7 @@ fn models() -> Vec<(&'static str, Model, Document<'static>)> {
 }
 
 /// Opens, scores and verifies: an answer must be the right one, and some step must notice the damage.
-fn check_damaged(bytes: Vec<u8>, question: Document<'_>, right: &tamis_filter::Score, what: &str) {
+fn check_damaged(bytes: Vec<u8>, question: Document<'_>, right: &Score, what: &str) {
     let filter = match Filter::from_bytes(bytes) {
         Ok(filter) => filter,
         Err(error) => return assert!(!error.to_string().is_empty()),
@@ -86,15 +88,56 @@ fn check_damaged(bytes: Vec<u8>, question: Document<'_>, right: &tamis_filter::S
     assert!(filter.verify().is_err(), "{what}: not noticed");
 }
 
+/// A model file with a log of documents learned one by one, or forgotten if known under that label. Where its records
+/// end, and what the file answered then.
+fn with_log(
+    model: &Model,
+    documents: &[(&str, Document<'_>)],
+    question: Document<'_>,
+) -> (Vec<u8>, Vec<(usize, Score)>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.tamis");
+    model.save(&path).unwrap();
+    let mut learner =
+        Learner::open(&path, LearnOptions { log_limit: 1 << 30, ..LearnOptions::default() }).unwrap();
+    let state = || {
+        let filter = Filter::open(&path).unwrap();
+        (filter.information().bytes, filter.score(question, &mut Scratch::default()).unwrap())
+    };
+    let mut states = vec![state()];
+    for (label, document) in documents {
+        if learner.learn(label, *document).unwrap() == Learned::Already {
+            learner.forget(Some(label), *document).unwrap();
+        }
+        learner.commit().unwrap();
+        states.push(state());
+    }
+    (std::fs::read(path).unwrap(), states)
+}
+
+fn more() -> Vec<(&'static str, Document<'static>)> {
+    let (gone, text) = TEXTS[1];
+    let new = [("fruit", "plums are softer than tin"), ("metal", "gold"), ("fruit", "lead is a soft metal")];
+    new.into_iter().chain([(gone, text)]).map(|(label, text)| (label, Document::Text(text))).collect()
+}
+
 #[test]
 fn a_flipped_bit_anywhere_is_an_error_and_never_a_wrong_answer() {
-    for (name, model, question) in models() {
-        let filter = Filter::from_bytes(model.as_bytes().to_vec()).unwrap();
+    let mut files: Vec<_> = models()
+        .into_iter()
+        .map(|(name, model, question)| (name, model.as_bytes().to_vec(), question))
+        .collect();
+    let question = Document::Text(QUESTION);
+    files.push(("two with a log", with_log(&small_model(), &more(), question).0, question));
+    let three = train(TrainOptions::new(Kind::Text), &[&TEXTS[..], &MORE].concat(), &[]);
+    files.push(("topics with a log", with_log(&three, &more(), question).0, question));
+    for (name, file, question) in files {
+        let filter = Filter::from_bytes(file.clone()).unwrap();
         filter.verify().unwrap();
         let right = filter.score(question, &mut Scratch::default()).unwrap();
-        for at in 0..model.as_bytes().len() {
+        for at in 0..file.len() {
             for flip in [0x01, 0x80, 0xFF] {
-                let mut bytes = model.as_bytes().to_vec();
+                let mut bytes = file.clone();
                 bytes[at] ^= flip;
                 check_damaged(bytes, question, &right, &format!("{name}, byte {at} ^ {flip:#x}"));
             }
@@ -102,15 +145,57 @@ fn a_flipped_bit_anywhere_is_an_error_and_never_a_wrong_answer() {
     }
 }
 
+/// Mails of some kilobytes in the log, among them one with more new words than a sector has bytes.
 #[test]
-fn a_file_cut_short_anywhere_is_an_error() {
+fn damage_to_a_larger_model_is_an_error_or_an_answer_of_before() {
+    let mails: Vec<_> = (0..350).map(mail).collect();
+    let documents: Vec<_> =
+        mails.iter().map(|(label, mail)| (*label, Document::Mail(mail.as_bytes()))).collect();
+    let (before, after) = documents.split_at(300);
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+    before.iter().for_each(|(label, mail)| trainer.add(label, *mail).unwrap());
+    let words: String = (0..1_500).map(|i| format!("only{i} ")).collect();
+    let long = format!("Subject: long\n\n{words}\n");
+    let after = [after, &[("spam", Document::Mail(long.as_bytes()))]].concat();
+    let (file, states) = with_log(&trainer.finish().unwrap(), &after, after[7].1);
+    let (_, right) = states[states.len() - 1];
+    let log = states[0].0;
+    let mut random = Random(5);
+    for i in 0..3_000 {
+        let range = if i % 2 == 0 { 0..file.len() } else { log..file.len() };
+        let mut bytes = file.clone();
+        let at = range.start + random.below(range.len());
+        let bit = random.below(8);
+        bytes[at] ^= 1 << bit;
+        let answer = Filter::from_bytes(bytes).and_then(|f| f.score(after[7].1, &mut Scratch::default()));
+        assert!(answer.is_err() || answer.is_ok_and(|answer| answer == right), "byte {at}, bit {bit}");
+    }
+    for _ in 0..500 {
+        check_cut(&file, log + random.below(file.len() - log), &states, after[7].1);
+    }
+}
+
+/// A file cut short in its log is what it was before the record that is not whole.
+fn check_cut(file: &[u8], length: usize, states: &[(usize, Score)], question: Document<'_>) {
+    let filter = Filter::from_bytes(file[..length].to_vec()).unwrap();
+    let (bytes, score) = states[states.partition_point(|(end, _)| *end <= length) - 1];
+    assert_eq!(filter.information().bytes, bytes);
+    assert_eq!(filter.score(question, &mut Scratch::default()).unwrap(), score, "{length}");
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_an_error_or_what_it_was_before() {
     let model = small_model();
     for length in 0..model.as_bytes().len() {
         let error = Filter::from_bytes(model.as_bytes()[..length].to_vec()).err().unwrap();
         assert!(matches!(error, Error::NotAModel { .. } | Error::Length { .. }), "{length}: {error}");
     }
-    let longer = [model.as_bytes(), b"x"].concat();
-    assert!(matches!(Filter::from_bytes(longer), Err(Error::Length { .. })));
+    let (file, states) = with_log(&model, &more(), Document::Text(QUESTION));
+    for length in model.as_bytes().len()..=file.len() {
+        check_cut(&file, length, &states, Document::Text(QUESTION));
+    }
+    let longer = [model.as_bytes(), &[b'x'; 20]].concat();
+    assert!(matches!(Filter::from_bytes(longer), Err(Error::Checksum { part: "log", .. })));
 }
 
 #[test]

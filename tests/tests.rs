@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
 mod attacks;
+mod crash;
 mod decisions;
 mod determinism;
 mod evasion;

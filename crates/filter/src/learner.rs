@@ -242,7 +242,11 @@ impl Learner {
         }
         let path = &self.lock.path;
         let end = start + written as u64;
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(Error::io(path))?;
+        let mut file = OpenOptions::new().write(true).open(path).map_err(Error::io(path))?;
+        if file.metadata().map_err(Error::io(path))?.len() != end {
+            // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
+            return self.fold();
+        }
         if let Err(error) = append(&mut file, end, &self.pending) {
             // what was written of it must not stand before what comes next
             let _ = file.set_len(end);
@@ -289,6 +293,8 @@ impl Learner {
 
     /// Puts a model in the place of the file that is all this filter knows.
     fn replace(&mut self, model: Model) -> Result<()> {
+        // if this fails midway, nobody knows which file is there, nor where a log of it ends
+        self.must_fold = true;
         self.lock.replace(model.as_bytes())?;
         self.pending.clear();
         let decision = self.filter.decision_if_changed();
@@ -423,7 +429,9 @@ impl Learner {
 
     /// Makes a record of the entries; if something went wrong, undoes them.
     fn settle(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
-        let outcome = outcome.and_then(|()| log::write(&done, &mut self.pending));
+        let (start, written) = self.filter.store.log;
+        let at = start as usize + written + self.pending.len();
+        let outcome = outcome.and_then(|()| log::write(&done, at, &mut self.pending));
         if outcome.is_err() {
             for entry in done.into_iter().rev() {
                 self.filter.store.overlay.drop_new_terms(entry.new_terms.len());
@@ -442,10 +450,6 @@ impl Learner {
 
 /// Writes a record after the last whole one, and waits until it is on the disk.
 fn append(file: &mut File, end: u64, record: &[u8]) -> std::io::Result<()> {
-    if file.metadata()?.len() != end {
-        // what a writer left behind that was stopped amid its record
-        file.set_len(end)?;
-    }
     file.seek(SeekFrom::Start(end))?;
     file.write_all(record)?;
     file.sync_data()

@@ -1,14 +1,18 @@
 //! What a model has learned and forgotten since its file was written: records after the file's sections.
 //!
 //! ```text
+//! 0xFF, up to seven times                 so that the next two lie in one sector
 //! length, CRC-32 of these four bytes      u32, u32
-//! entries, `length` bytes of them         what happened to a document, at least one
+//! entries, `length` bytes, each inverted  what happened to a document, at least one
 //! CRC-32 of the entries                   u32
+//! 0xFF
 //! ```
 //!
 //! A record is there whole or not at all. One that was being written when the machine stopped ends before its length
-//! says, or has sectors that were never written; it was not acknowledged, and nothing follows it. Anything else that
-//! does not check out is damage.
+//! says, or has sectors that were never written, which are zeros; it was not acknowledged, and nothing follows it.
+//! Anything else that does not check out is damage. The two are never taken for one another: what is written of a
+//! record has no sector, nor part of one, that is all zeros, or would be but for a bit, since 512 bytes of 0xFF are in
+//! no entry (they are no UTF-8, and no varint).
 
 use tamis_model::ClassWeight;
 use zerocopy::little_endian::U64;
@@ -35,15 +39,18 @@ pub(crate) struct Entry {
 }
 
 const NAME: &str = "log";
-const FRAME: usize = 12;
+/// Bytes of a length and its checksum.
+const HEAD: usize = 8;
+/// Between the heads of records, and at their ends.
+const END: u8 = 0xFF;
 /// What a disk writes whole.
 const SECTOR: usize = 512;
 
-/// Appends a record of entries.
+/// Appends a record of entries, to be written at an offset in the file.
 ///
 /// # Errors
 /// If they are too large for one.
-pub(crate) fn write(entries: &[Entry], out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn write(entries: &[Entry], at: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
     let got = bytes.len() as u64;
@@ -53,11 +60,19 @@ pub(crate) fn write(entries: &[Entry], out: &mut Vec<u8>) -> Result<()> {
         got,
     })?;
     let length = length.to_le_bytes();
+    out.resize(out.len() + gap(at), END);
     out.extend(length);
     out.extend(crc32fast::hash(&length).to_le_bytes());
-    out.extend(&bytes);
+    out.extend(bytes.iter().map(|byte| !byte));
     out.extend(crc32fast::hash(&bytes).to_le_bytes());
+    out.push(END);
     Ok(())
+}
+
+/// How many bytes to pass over to where a head fits into the sector.
+fn gap(at: usize) -> usize {
+    let left = SECTOR - at % SECTOR;
+    if left < HEAD { left } else { 0 }
 }
 
 /// Reads the records of a log that begins at `offset` in its file, and visits each entry; `n_terms` is the number of
@@ -72,8 +87,9 @@ pub(crate) fn read(
     mut visit: impl FnMut(Entry) -> Result<()>,
 ) -> Result<usize> {
     let mut at = 0;
-    while let Some(mut entries) = record(log, offset, at)? {
-        at += FRAME + entries.len();
+    while let Some((entries, end)) = record(log, offset, at)? {
+        at = end;
+        let mut entries = &entries[..];
         while !entries.is_empty() {
             let entry = Entry::take(&mut entries, n_terms)?;
             n_terms += entry.new_terms.len();
@@ -83,35 +99,39 @@ pub(crate) fn read(
     Ok(at)
 }
 
-/// The entries of the record at a place in the log; none if it was not written to its end.
-fn record(log: &[u8], offset: usize, at: usize) -> Result<Option<&[u8]>> {
-    let Some((head, rest)) = log[at..].split_at_checked(8) else { return Ok(None) };
+/// The entries of the record at a place in the log, and where it ends; none if it was not written to its end.
+fn record(log: &[u8], offset: usize, at: usize) -> Result<Option<(Vec<u8>, usize)>> {
+    let damaged = |expected, got| Error::Checksum { part: NAME, offset: at as u64, expected, got };
+    let Some((gap, rest)) = log[at..].split_at_checked(gap(offset + at)) else { return Ok(None) };
+    let Some((head, rest)) = rest.split_at_checked(HEAD) else { return Ok(None) };
+    // never written: a file can have grown before what it grew by was there
+    if is_zeros(gap) || is_zeros(head) {
+        return Ok(None);
+    }
     let (length, checksum) = (number(&head[..4]), number(&head[4..]));
-    let damaged = |expected, got| Error::Checksum { part: NAME, offset: (at) as u64, expected, got };
     let got = crc32fast::hash(&head[..4]);
-    if got != checksum {
-        // never written: a file can have grown before what it grew by was there
-        return if head == [0; 8] { Ok(None) } else { Err(damaged(checksum, got)) };
+    if got != checksum || gap.iter().any(|byte| *byte != END) {
+        return Err(damaged(checksum, got));
     }
     let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return Ok(None) };
     let Some((checksum, rest)) = rest.split_at_checked(4) else { return Ok(None) };
-    let (got, expected) = (crc32fast::hash(entries), number(checksum));
-    if got == expected {
-        return Ok(Some(entries));
+    let Some((end, rest)) = rest.split_first() else { return Ok(None) };
+    let entries: Vec<u8> = entries.iter().map(|byte| !byte).collect();
+    let (got, expected) = (crc32fast::hash(&entries), number(checksum));
+    if got == expected && *end == END {
+        return Ok(Some((entries, log.len() - rest.len())));
     }
-    let end = log.len() - rest.len();
-    match rest.is_empty() && has_unwritten_sector(&log[at..end], offset + at) {
+    // the sector of the head is there
+    let next = (offset + at + gap.len() + HEAD).next_multiple_of(SECTOR) - offset;
+    match rest.is_empty() && log.get(next..).is_some_and(|log| log.chunks(SECTOR).any(is_zeros)) {
         true => Ok(None),
         false => Err(damaged(expected, got)),
     }
 }
 
-/// Whether the bytes, which begin at `offset` in their file, have a whole sector of zeros, or their part of one is.
-fn has_unwritten_sector(bytes: &[u8], offset: usize) -> bool {
-    let (first, rest) = bytes.split_at((SECTOR - offset % SECTOR).min(bytes.len()));
-    std::iter::once(first)
-        .chain(rest.chunks(SECTOR))
-        .any(|sector| !sector.is_empty() && sector.iter().all(|b| *b == 0))
+/// Whether there are bytes, and nothing but zeros.
+fn is_zeros(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0)
 }
 
 fn number(bytes: &[u8]) -> u32 {
@@ -202,43 +222,78 @@ mod tests {
         )
     }
 
-    fn entries(log: &[u8]) -> Result<(Vec<Entry>, usize)> {
+    /// Of many terms one after the other, each of which takes a byte that is 0.
+    fn long_entry() -> impl Strategy<Value = Entry> {
+        (entry(), 0u32..1_000).prop_map(|(mut entry, n)| {
+            entry.document.vector = CountVector::from_pairs((0..n).map(|id| (id, 1))).unwrap();
+            entry
+        })
+    }
+
+    fn entries(log: &[u8], offset: usize) -> Result<(Vec<Entry>, usize)> {
         let mut entries = Vec::new();
-        let whole = read(log, 100, 2_000, |entry| {
+        let whole = read(log, offset, 2_000, |entry| {
             entries.push(entry);
             Ok(())
         })?;
         Ok((entries, whole))
     }
 
+    /// A log of records that begins at an offset in its file, and where they end.
+    fn log_of(records: &[Vec<Entry>], offset: usize) -> (Vec<u8>, Vec<usize>) {
+        let (mut log, mut ends) = (Vec::new(), vec![0]);
+        for record in records {
+            let at = offset + log.len();
+            write(record, at, &mut log).unwrap();
+            ends.push(log.len());
+        }
+        (log, ends)
+    }
+
     proptest! {
         #[test]
         fn entries_come_back_and_a_torn_end_is_left_out(
-            records in proptest::collection::vec(proptest::collection::vec(entry(), 1..3), 0..4),
-            cut: proptest::sample::Index,
+            records in proptest::collection::vec(proptest::collection::vec(entry(), 1..3), 0..9),
+            offset in 0usize..1024, cut: proptest::sample::Index,
         ) {
-            let (mut log, mut ends) = (Vec::new(), vec![0]);
-            for record in &records {
-                write(record, &mut log).unwrap();
-                ends.push(log.len());
-            }
-            prop_assert_eq!(entries(&log).unwrap(), (records.concat(), log.len()));
+            let (log, ends) = log_of(&records, offset);
+            prop_assert_eq!(entries(&log, offset).unwrap(), (records.concat(), log.len()));
             let cut = cut.index(log.len() + 1);
             let whole = ends.partition_point(|end| *end <= cut) - 1;
-            prop_assert_eq!(entries(&log[..cut]).unwrap(), (records[..whole].concat(), ends[whole]));
+            prop_assert_eq!(entries(&log[..cut], offset).unwrap(), (records[..whole].concat(), ends[whole]));
             // the file grew before its content was there
             let mut grown = log[..ends[whole]].to_vec();
             grown.resize(grown.len() + 700, 0);
-            prop_assert_eq!(entries(&grown).unwrap(), (records[..whole].concat(), ends[whole]));
+            prop_assert_eq!(entries(&grown, offset).unwrap(), (records[..whole].concat(), ends[whole]));
+        }
+
+        /// Any sectors of the last record, from none to all, may be missing.
+        #[test]
+        fn a_record_of_which_sectors_are_missing_was_not_written(
+            records in proptest::collection::vec(long_entry().prop_map(|entry| vec![entry]), 1..4),
+            offset in 0usize..1024, missing: [bool; 64],
+        ) {
+            let (mut log, ends) = log_of(&records, offset);
+            let begin = ends[records.len() - 1];
+            for at in begin..log.len() {
+                if missing[((offset + at) / SECTOR) % missing.len()] {
+                    log[at] = 0;
+                }
+            }
+            let is_whole = (begin..log.len()).all(|at| !missing[((offset + at) / SECTOR) % missing.len()]);
+            let left = if is_whole { records.len() } else { records.len() - 1 };
+            prop_assert_eq!(entries(&log, offset).unwrap(), (records[..left].concat(), ends[left]));
         }
 
         #[test]
-        fn a_flipped_bit_is_an_error(record in proptest::collection::vec(entry(), 1..3), at: proptest::sample::Index, bit in 0u8..8) {
-            let mut log = Vec::new();
-            write(&record, &mut log).unwrap();
+        fn a_flipped_bit_is_an_error(
+            records in proptest::collection::vec(prop_oneof![entry(), long_entry()].prop_map(|entry| vec![entry]), 1..4),
+            offset in 0usize..1024, at: proptest::sample::Index, bit in 0u8..8,
+        ) {
+            let (mut log, _) = log_of(&records, offset);
             let at = at.index(log.len());
             log[at] ^= 1 << bit;
-            prop_assert!(entries(&log).is_err());
+            prop_assert!(entries(&log, offset).is_err());
         }
     }
 }

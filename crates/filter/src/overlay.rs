@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use tamis_model::{Cell, ClassId, ClassTotals};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight};
 use tamis_tokenizer::TermId;
 
 use crate::documents::{DocumentKey, Remembered};
@@ -43,6 +43,10 @@ impl Overlay {
     pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
         let Entry { learned, document, features, new_terms } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
+        let is_of_model = |weight: &ClassWeight| usize::from(weight.class) < totals.len();
+        if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
+            return Err(impossible("coefficients of classes of the model"));
+        }
         let sign = if learned { 1 } else { -1 };
         let copies = sign * i64::from(document.multiplicity);
         let class = usize::from(document.class);
@@ -97,7 +101,7 @@ impl Overlay {
             let known = &mut self.changes[at as usize - 1];
             if known.class == change.class {
                 known.df += change.df;
-                known.tf += change.tf;
+                known.tf = known.tf.wrapping_add(change.tf);
                 known.units = known.units.wrapping_add(change.units);
                 return;
             }

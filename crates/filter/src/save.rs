@@ -1,7 +1,8 @@
 //! Replacing a model file: whole or not at all.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -44,26 +45,42 @@ impl Lock {
     }
 
     /// Writes the file anew, so that a reader, or whoever comes after a crash, sees the old file or the new one.
+    ///
+    /// Until it is whole it has another name, which only who holds the lock uses: what a writer left that was stopped
+    /// is swept away by the next.
     pub(crate) fn replace(&self, bytes: &[u8]) -> Result<()> {
         let path = &self.path;
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".tamis-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any program creates a file, less the umask; a model that is there keeps its mode.
-            let mode = fs::metadata(path).map_or(0o666, |m| m.permissions().mode() & 0o777);
-            builder.permissions(fs::Permissions::from_mode(mode));
+        let mut name = OsString::from(".tamis-");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(".tmp");
+        let temporary = directory.join(name);
+        let written = write_new(&temporary, bytes, path).and_then(|()| fs::rename(&temporary, path));
+        if let Err(source) = written {
+            // the disk may be full
+            let _ = fs::remove_file(&temporary);
+            return Err(Error::Io { path: path.clone(), source });
         }
-        let mut file = builder.tempfile_in(directory).map_err(Error::io(directory))?;
-        file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(Error::io(path))?;
-        file.persist(path).map_err(|e| Error::Io { path: path.clone(), source: e.error })?;
         sync_directory(directory)
     }
+}
+
+/// Writes a file that is not there yet, or is of no use, with the mode of the model it will replace.
+fn write_new(path: &Path, bytes: &[u8], model: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => (),
+    }
+    // never through a link that someone laid there
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    if let Ok(metadata) = fs::metadata(model) {
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 #[cfg(unix)]

@@ -250,3 +250,109 @@ fn two_writers_take_turns() {
     drop(learner);
     assert!(Learner::open(&path, options).is_ok());
 }
+
+#[test]
+fn nothing_is_appended_to_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), 1 << 20);
+    learner.learn("ham", Document::Text("raw ham")).unwrap();
+    // as after a fold that failed when all but its end was done
+    let (path, other) = (folder.path().join("model.tamis"), folder.path().join("other.tamis"));
+    std::fs::write(&other, trained(3, Keep::Vectors, &texts)).unwrap();
+    std::fs::rename(other, &path).unwrap();
+    learner.commit().unwrap();
+    let filter = Filter::open(&path).unwrap();
+    filter.verify().unwrap();
+    assert_eq!(filter.information().documents, 3);
+}
+
+/// Whatever an entry can be made of, for a model of few terms and labels.
+fn entry() -> impl Strategy<Value = Entry> {
+    let number = || prop_oneof![4 => 0u32..3, 1 => any::<u32>()];
+    let row = proptest::collection::btree_map(0u32..7, number().prop_map(|n| n.max(1)), 0..5);
+    let class = || prop_oneof![9 => 0u16..2, 1 => 2u16..5];
+    let coefficients = proptest::collection::vec((class(), any::<i32>()), 0..4);
+    let new = proptest::collection::vec((any::<u64>(), text()), 0..3);
+    let numbers = (number(), any::<i64>(), any::<Option<f32>>(), -2i32..3);
+    ((proptest::bool::weighted(0.8), class(), 0u8..3), row, coefficients, new, numbers).prop_map(
+        |(
+            (learned, class, digest),
+            row,
+            coefficients,
+            new_terms,
+            (multiplicity, coefficient, held_out, features),
+        )| {
+            let coefficients =
+                coefficients.into_iter().map(|(class, units)| ClassWeight { class, units }).collect();
+            let document = Remembered {
+                digest: [digest; 16],
+                class,
+                multiplicity,
+                date: NO_DATE,
+                group: 7,
+                coefficient,
+                coefficients,
+                held_out: held_out.map(f64::from),
+                vector: CountVector::from_pairs(row).unwrap(),
+            };
+            Entry { learned, document, features, new_terms }
+        },
+    )
+}
+
+/// Models of all scorings, without a log.
+fn of_every_scoring() -> Vec<Vec<u8>> {
+    use crate::scoring::ExpectationMaximization;
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned()), (2, "cheap ham".to_owned())];
+    let scorings = [
+        None,
+        Some(Scoring::NaiveBayes(Scoring::parameters())),
+        Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(4))),
+    ];
+    let model = |scoring: &Option<Scoring>, n_labels: usize| {
+        let options =
+            TrainOptions { scoring: scoring.clone(), keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+        let mut trainer = Trainer::new(options).unwrap();
+        texts[..n_labels]
+            .iter()
+            .for_each(|(label, text)| trainer.add(LABELS[*label], Document::Text(text)).unwrap());
+        trainer.finish().unwrap().as_bytes().to_vec()
+    };
+    scorings.iter().flat_map(|scoring| [2, 3].map(|n_labels| model(scoring, n_labels))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// A log that says what it likes, with the right checksums: an error or an answer, whatever is asked.
+    #[test]
+    fn a_log_of_anything_is_read_or_refused(
+        pick: proptest::sample::Index,
+        records in proptest::collection::vec(proptest::collection::vec(entry(), 1..3), 1..4),
+    ) {
+        thread_local!(static MODELS: Vec<Vec<u8>> = of_every_scoring());
+        let mut file = MODELS.with(|models| models[pick.index(models.len())].clone());
+        for record in &records {
+            let at = file.len();
+            log::write(record, at, &mut file).unwrap();
+        }
+        if let Ok(filter) = Filter::from_bytes(file.clone()) {
+            let (document, mut scratch) = (Document::Text("boiled ham w1 w2"), Scratch::default());
+            if let Ok(score) = filter.score(document, &mut scratch) {
+                prop_assert!((0.0..=1.0).contains(&score.probability) && !score.log_odds.is_nan());
+            }
+            let _ = (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
+            (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
+            // a fold lists the scores of all copies
+            prop_assume!(records.iter().flatten().all(|entry| entry.document.multiplicity < 3));
+            let _ = (rewrite::fold(&filter.store), rewrite::refit(&filter.store));
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("model.tamis");
+            std::fs::write(&path, &file).unwrap();
+            if let Ok(mut learner) = Learner::open(&path, LearnOptions::default()) {
+                let _ = (learner.learn("ham", document), learner.forget_digest(None, [0; 16]), learner.commit());
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Learning one message a process, and killing the process: what of the messages that were acknowledged is lost?
+
+    benches/peers/crash.py [--kills 200] [--tamis target/release/tamis] > RESULT.md
+
+Every program first learns 200 generated messages. Of those that follow every other one is killed (SIGKILL), by turns at any
+time and, with strace, on entering one of the calls by which it changes files, chosen evenly from those of a run that was not
+killed. A message is acknowledged if its process ended with 0. Words that no other message has tell what is there afterwards.
+Killed are processes, not the machine: what was written but not synced is not lost here.
+"""
+
+import argparse
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from measure import machine, table
+
+ROOT = Path(__file__).resolve().parents[2]
+CALLS = "write,pwrite64,writev,pwritev,ftruncate,fsync,fdatasync,/^rename,/^unlink"
+OWN_WORDS = 30
+
+
+def words(number):
+    """The words that only this message has: 4 to 8 letters each."""
+    digits = (f"{number:04}{i:02}" for i in range(OWN_WORDS))
+    return ["".join("bcdfghjklm"[int(d)] for d in word) for word in digits]
+
+
+def message(number):
+    shared = random.Random(number).choices([f"{a}or{b}ed" for a in "bcdfghjklmnprst" for b in "bcdfghjklmnprst"], k=100)
+    return f"From: a@example.org\nSubject: number\n\n{' '.join(shared + words(number))}\n".encode()
+
+
+class Tamis:
+    def __init__(self, program, folder):
+        self.name, self.model = "tamis", folder / "model.tamis"
+        self.program, self.learn = program, [program, "learn", "spam", "-m", str(self.model), "--log-limit", "30000"]
+
+    def is_readable(self):
+        return subprocess.run([self.program, "verify", "-m", self.model], capture_output=True).returncode == 0
+
+    def there(self, numbers):
+        """The share of each message that is there."""
+        shares = []
+        for number in numbers:
+            again = subprocess.run(self.learn, input=message(number), capture_output=True).stdout
+            shares.append(float(b"1 already known" in again))
+        return shares
+
+
+class Bogofilter:
+    def __init__(self, store, folder):
+        self.name, self.folder = f"bogofilter-{store}", folder
+        self.util, self.learn = f"bogoutil-{store}", [f"bogofilter-{store}", "-d", str(folder), "-s"]
+
+    def dump(self):
+        return subprocess.run([self.util, "-d", self.folder / "wordlist.db"], capture_output=True)
+
+    def is_readable(self):
+        return self.dump().returncode == 0
+
+    def there(self, numbers):
+        lines = self.dump().stdout.decode("utf-8", "replace").splitlines()
+        known = {fields[0] for fields in map(str.split, lines) if len(fields) == 4 and fields[1] != "0"}
+        return [sum(word in known for word in words(number)) / OWN_WORDS for number in numbers]
+
+
+def run(command, number, kill_after=None):
+    """Whether it ended with 0, and how long it took."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if kill_after is not None:
+        child.stdin.write(message(number))
+        child.stdin.close()
+        time.sleep(kill_after)
+        child.kill()
+        child.wait()
+    else:
+        child.communicate(message(number))
+    return child.returncode == 0, time.perf_counter() - start
+
+
+def calls_of(program, folder, number):
+    """The calls by which learning a message changes files, each with its number among those of its name."""
+    trace, seen, calls = folder / "trace", {}, []
+    run(["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={CALLS}", *program.learn], number)
+    for name in re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.M):
+        seen[name] = seen.get(name, 0) + 1
+        calls.append((name, seen[name]))
+    return calls
+
+
+def measure(program, folder, kills):
+    dice, acknowledged, killed, unreadable = random.Random(1), [], [], 0
+    for number in range(200):
+        if run(program.learn, number)[0]:
+            acknowledged.append(number)
+    typical = sorted(run(program.learn, number)[1] for number in range(200, 211))[5]
+    acknowledged += range(200, 211)
+    for number in range(211, 211 + 2 * kills):
+        ok = False
+        if number % 2:
+            ok, _ = run(program.learn, number)
+        elif number % 4 or not shutil.which("strace"):
+            ok, _ = run(program.learn, number, dice.uniform(0, 1.2 * typical))
+        else:
+            call, nth = dice.choice(calls_of(program, folder, 5000 + number))
+            stop = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
+            ok, _ = run([*stop, "-e", f"inject={call}:signal=KILL:when={nth}", *program.learn], number)
+        (acknowledged if ok else killed).append(number)
+        unreadable += not program.is_readable()
+    there = program.there(acknowledged)
+    half = sum(0 < share < 1 for share in program.there(killed))
+    lost = sum(share < 1 for share in there)
+    return program.name, len(killed), len(acknowledged), lost, half, unreadable, "yes" if program.is_readable() else "no"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--tamis", default=ROOT / "target/release/tamis", type=Path)
+    options = parser.parse_args()
+    print(f"# Writers that are killed\n\n{machine()}\n", flush=True)
+    rows = []
+    with tempfile.TemporaryDirectory() as work:
+        for name in ("tamis", "bdb", "sqlite"):
+            folder = Path(work) / name
+            folder.mkdir()
+            is_tamis = name == "tamis"
+            program = Tamis(str(options.tamis.resolve()), folder) if is_tamis else Bogofilter(name, folder)
+            if shutil.which(program.learn[0]):
+                rows.append(measure(program, folder, options.kills))
+    head = ["", "killed or failed", "acknowledged", "of these not whole", "killed ones half there"]
+    table([*head, "unreadable after", "readable in the end"], rows)
+
+
+if __name__ == "__main__":
+    main()

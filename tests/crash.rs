@@ -1,0 +1,481 @@
+//! The program killed, starved and crowded while it learns: what it acknowledged stays, and the model stays whole.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions, Trainer};
+
+use crate::attacks::Random;
+use crate::support::{TAMIS, World, stderr, stdout};
+
+const MODEL: &str = "model.tamis";
+/// Enough for no fold.
+const NEVER: usize = 1 << 30;
+
+/// The label of the mail of a number, and the mail, some of whose words no other has.
+pub fn mail(number: usize) -> (&'static str, String) {
+    let mut random = Random(number as u64);
+    let label = ["ham", "spam"][number % 2];
+    let mut mail = format!("From: a{}@example.org\nSubject: {label} {number}\n\n", random.below(9));
+    for _ in 0..20 + random.below(200) {
+        let width = 1 << random.below(10);
+        mail += &match random.below(8) {
+            0 => format!("n{number}x{} ", random.below(1_000)),
+            _ => format!("w{} ", 2 * random.below(width) + number % 2),
+        };
+    }
+    (label, mail + "\n")
+}
+
+/// A world with a model of the mails from 0 to `n`.
+fn world(n: usize) -> World {
+    let world = World::new();
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+    for (label, mail) in (0..n).map(mail) {
+        trainer.add(label, Document::Mail(mail.as_bytes())).unwrap();
+    }
+    trainer.finish().unwrap().save(world.path(MODEL)).unwrap();
+    world
+}
+
+fn options(log_limit: usize, patience: Duration) -> LearnOptions {
+    LearnOptions { patience, log_limit }
+}
+
+/// Arguments to learn a mail from standard input.
+fn arguments(label: &str, log_limit: usize) -> Vec<String> {
+    ["learn", label, "-m", MODEL, "--log-limit", &log_limit.to_string()].map(str::to_owned).to_vec()
+}
+
+/// A program in a world, behind others that start it.
+fn spawn(world: &World, before: &[String], arguments: &[String], input: &str) -> Child {
+    let program: Vec<&str> = before.iter().map(String::as_str).chain([TAMIS]).collect();
+    let mut command = Command::new(program[0]);
+    command.args(&program[1..]).args(arguments).current_dir(world.path("")).env("HOME", world.path(""));
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // it may be killed before it reads
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child
+}
+
+fn learn(world: &World, before: &[String], number: usize, log_limit: usize) -> Output {
+    let (label, mail) = mail(number);
+    spawn(world, before, &arguments(label, log_limit), &mail).wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn must_learn(world: &World, number: usize, log_limit: usize) {
+    let output = learn(world, &[], number, log_limit);
+    assert!(output.status.success(), "{number}: {}", stderr(&output));
+}
+
+/// The model is whole, remembers exactly the mails below `n`, and whoever changed it holds it no more. Of the next one
+/// nobody knows; returns whether it is there.
+#[track_caller]
+fn check(world: &World, n: usize) -> bool {
+    let mut learner = Learner::open(world.path(MODEL), options(NEVER, Duration::ZERO)).unwrap();
+    learner.filter().verify().unwrap();
+    let documents = learner.filter().information().documents;
+    assert!(documents == n || documents == n + 1, "{documents} of {n}");
+    for number in 0..documents {
+        let (label, mail) = mail(number);
+        let learned = learner.learn(label, Document::Mail(mail.as_bytes())).unwrap();
+        assert_eq!(learned, Learned::Already, "{number} of {n}");
+    }
+    documents > n
+}
+
+/// How to stop a writer.
+#[derive(Debug)]
+enum Kill {
+    /// At a call: of a file, by `strace`.
+    At(&'static str, PathBuf),
+    /// When a file grows past so many blocks of 512 bytes, within the call that writes.
+    Size(u64),
+    /// After so many microseconds.
+    After(u64),
+}
+
+/// What a killed writer was doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Hit {
+    Append,
+    Fold,
+    Elsewhere,
+}
+
+struct Harness {
+    world: World,
+    random: Random,
+    has_strace: bool,
+    /// Mails that the model knows.
+    n: usize,
+    hits: BTreeMap<(&'static str, Hit), usize>,
+}
+
+impl Harness {
+    fn new(seed: u64) -> Self {
+        let strace = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
+        let has_strace = strace.is_ok_and(|output| output.status.success());
+        Harness { world: world(30), random: Random(seed), has_strace, n: 30, hits: BTreeMap::new() }
+    }
+
+    /// As the kernel knows it, for `strace`.
+    fn folder(&self) -> PathBuf {
+        fs::canonicalize(self.world.path("")).unwrap()
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.folder().join(format!(".tamis-{MODEL}.tmp"))
+    }
+
+    fn pick(&mut self, is_fold: bool) -> Kill {
+        let model = fs::metadata(self.world.path(MODEL)).unwrap().len();
+        match self.random.below(3) {
+            0 if self.has_strace && is_fold => {
+                let (temporary, folder) = (self.temporary(), self.folder());
+                let calls = [
+                    ("openat", &temporary),
+                    ("write", &temporary),
+                    ("fsync", &temporary),
+                    ("/^rename", &temporary),
+                    ("fsync", &folder),
+                ];
+                let (call, path) = calls[self.random.below(calls.len())];
+                Kill::At(call, path.clone())
+            }
+            0 if self.has_strace => {
+                Kill::At(["write", "fdatasync"][self.random.below(2)], self.folder().join(MODEL))
+            }
+            1 if is_fold => Kill::Size(self.random.below(model as usize / 512) as u64),
+            1 => Kill::Size(model / 512 + 1 + self.random.below(2) as u64),
+            _ => Kill::After(self.random.below(15_000) as u64),
+        }
+    }
+
+    /// Lets the program learn the next mail and kills it meanwhile; returns whether it was killed.
+    fn kill_once(&mut self) -> bool {
+        let log_limit = [0, NEVER][self.random.below(2)];
+        let kill = self.pick(log_limit == 0);
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let before = match &kill {
+            Kill::At(call, path) => words(&[
+                "strace",
+                "-f",
+                "-qq",
+                "-o",
+                "/dev/null",
+                "-P",
+                path.to_str().unwrap(),
+                "-e",
+                &format!("trace={call}"),
+                "-e",
+                &format!("inject={call}:signal=KILL:when=1"),
+            ]),
+            Kill::Size(blocks) => words(&["sh", "-c", "ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]),
+            Kill::After(_) => Vec::new(),
+        };
+        let left =
+            |path: PathBuf| fs::metadata(path).ok().map(|m| (m.ino(), m.len(), m.mtime(), m.mtime_nsec()));
+        let temporary = left(self.temporary());
+        let (label, mail) = mail(self.n);
+        let mut child = spawn(&self.world, &before, &arguments(label, log_limit), &mail);
+        if let Kill::After(time) = kill {
+            std::thread::sleep(Duration::from_micros(time));
+            child.kill().unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        if output.status.success() {
+            self.n += 1;
+            assert!(!check(&self.world, self.n), "{kill:?}");
+            return false;
+        }
+        assert!(output.status.signal().is_some(), "{kill:?}: {}", stderr(&output));
+        let whole = Filter::open(self.world.path(MODEL)).unwrap().information().bytes as u64;
+        let hit = if left(self.temporary()) != temporary || matches!(kill, Kill::At(..)) && log_limit == 0 {
+            Hit::Fold
+        } else if left(self.world.path(MODEL)).unwrap().1 > whole || matches!(kill, Kill::At(..)) {
+            Hit::Append
+        } else {
+            Hit::Elsewhere
+        };
+        let how = match kill {
+            Kill::At(call, _) => call,
+            Kill::Size(_) => "amid a write",
+            Kill::After(_) => "at any time",
+        };
+        *self.hits.entry((how, hit)).or_default() += 1;
+        check(&self.world, self.n);
+        must_learn(&self.world, self.n, NEVER);
+        self.n += 1;
+        assert!(!check(&self.world, self.n), "{kill:?}");
+        true
+    }
+
+    fn hit(&self, what: Hit) -> usize {
+        self.hits.iter().filter(|((_, hit), _)| *hit == what).map(|(_, n)| n).sum()
+    }
+
+    fn run(&mut self, kills: usize, of_each: usize) {
+        let mut killed = 0;
+        while killed < kills || self.hit(Hit::Append) < of_each || self.hit(Hit::Fold) < of_each {
+            killed += usize::from(self.kill_once());
+            assert!(self.n < 10 * kills, "{:?}", self.hits);
+        }
+        self.world.succeed(&["verify", "-m", MODEL]);
+        must_learn(&self.world, self.n, 0);
+        let left = fs::read_dir(self.world.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        assert_eq!(left, [MODEL, "model.tamis.lock"]);
+        eprintln!("{killed} writers killed, {} mails acknowledged, none lost: {:?}", self.n + 1, self.hits);
+    }
+}
+
+#[test]
+fn a_writer_that_is_killed_loses_nothing_it_acknowledged() {
+    Harness::new(1).run(30, 3);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn crash_five_hundred_kills() {
+    Harness::new(2).run(500, 100);
+}
+
+/// Starts a program that may not let files grow past so many blocks, and says that the disk is full instead.
+fn on_a_disk_of(blocks: u64) -> Vec<String> {
+    ["sh", "-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_changes_nothing() {
+    let world = world(30);
+    must_learn(&world, 30, NEVER);
+    let before = fs::read(world.path(MODEL)).unwrap();
+    for (blocks, log_limit) in [(0, 0), (1, 0), (3, 0), (0, NEVER), (before.len() as u64 / 512 + 1, NEVER)] {
+        let output = learn(&world, &on_a_disk_of(blocks), 31, log_limit);
+        assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+        assert!(stderr(&output).contains(MODEL), "{}", stderr(&output));
+        assert_eq!(fs::read(world.path(MODEL)).unwrap(), before, "{blocks}, {log_limit}");
+        assert!(!world.path(&format!(".tamis-{MODEL}.tmp")).exists());
+    }
+    must_learn(&world, 31, NEVER);
+    assert!(!check(&world, 32));
+}
+
+/// Runs a script in a name space of its own, where it may mount; `None` where that is not allowed.
+fn with_mounts(world: &World, script: &str) -> Option<Output> {
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-euc", &format!("mount -t tmpfs none mnt && echo mounted\n{script}"), TAMIS]);
+    let output = command.current_dir(world.path("")).output().ok()?;
+    if !stdout(&output).contains("mounted") {
+        eprintln!("skipped: mounting is not allowed here: {}", stderr(&output));
+        return None;
+    }
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    Some(output)
+}
+
+#[test]
+fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
+    let world = world(30);
+    fs::create_dir(world.path("mnt")).unwrap();
+    for number in 0..200 {
+        world.write(&format!("{number}.eml"), mail(number).1);
+    }
+    // until it is full, whether by an append or a fold
+    for log_limit in [4_000, NEVER] {
+        let script = format!(
+            "mount -o remount,size=$(( $(stat -c %s {MODEL}) / 4096 * 4 + 60 ))k mnt
+            cp {MODEL} mnt; n=30
+            while \"$0\" learn $([ $((n % 2)) = 0 ] && echo ham || echo spam) -m mnt/{MODEL} --log-limit {log_limit} < $n.eml
+            do n=$((n + 1)); done
+            \"$0\" verify -m mnt/{MODEL}
+            cp mnt/{MODEL} full.tamis; echo learned $n"
+        );
+        let Some(output) = with_mounts(&world, &script) else { return };
+        assert!(stderr(&output).contains("No space left on device"), "{}", stderr(&output));
+        let learned = stdout(&output).lines().last().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((31..199).contains(&learned), "{learned}");
+        fs::rename(world.path("full.tamis"), world.path("other.tamis")).unwrap();
+        let mut learner = Learner::open(world.path("other.tamis"), LearnOptions::default()).unwrap();
+        assert_eq!(learner.filter().information().documents, learned);
+        for (label, mail) in (0..learned).map(mail) {
+            assert_eq!(learner.learn(label, Document::Mail(mail.as_bytes())).unwrap(), Learned::Already);
+        }
+    }
+    let script = format!(
+        "cp {MODEL} mnt; mount -o remount,ro mnt
+        \"$0\" verify -m mnt/{MODEL}; \"$0\" score -m mnt/{MODEL} < 1.eml || [ $? -lt 3 ]
+        if \"$0\" learn spam -m mnt/{MODEL} < 31.eml; then exit 1; fi"
+    );
+    let output = with_mounts(&world, &script).unwrap();
+    assert!(stderr(&output).contains(&format!("mnt/{MODEL}")), "{}", stderr(&output));
+}
+
+#[test]
+fn who_waits_for_a_writer_is_told_and_a_killed_writer_holds_nothing() {
+    let world = world(30);
+    let child = || {
+        let mut command = world.command(&["learn", "ham", "-m", MODEL]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    // it holds the model while it waits for its input
+    let mut holder = child();
+    while Learner::open(world.path(MODEL), options(NEVER, Duration::ZERO)).is_ok() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let output = world.run_with_input(&["learn", "ham", "-m", MODEL, "--wait", "0"], mail(30).1.as_bytes());
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("another process has been changing"), "{}", stderr(&output));
+    // readers do not care
+    world.succeed(&["verify", "-m", MODEL]);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let output = world.run_with_input(&["learn", "ham", "-m", MODEL, "--wait", "0"], mail(30).1.as_bytes());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!check(&world, 31));
+}
+
+#[test]
+fn a_model_that_is_a_link_stays_one() {
+    let world = world(30);
+    fs::create_dir(world.path("elsewhere")).unwrap();
+    fs::rename(world.path(MODEL), world.path("elsewhere/real.tamis")).unwrap();
+    std::os::unix::fs::symlink("elsewhere/real.tamis", world.path(MODEL)).unwrap();
+    for (number, log_limit) in [(30, NEVER), (31, 0), (32, NEVER)] {
+        must_learn(&world, number, log_limit);
+        assert!(fs::symlink_metadata(world.path(MODEL)).unwrap().is_symlink());
+    }
+    world.succeed(&["retrain", "-m", MODEL]);
+    assert!(fs::symlink_metadata(world.path(MODEL)).unwrap().is_symlink());
+    assert!(!check(&world, 33));
+}
+
+/// As many writers as asked for learn the mails from 30 to `n`, each opening the model for every mail, and eight
+/// readers score a probe as often as they can: all that they are answered was committed.
+fn crowd(n_writers: usize, n: usize, log_limit: usize) {
+    let world = world(30);
+    let path = world.path(MODEL);
+    let probe = mail(1_000_001).1;
+    let answer = |filter: &Filter| {
+        let score = filter.score_mail(probe.as_bytes(), &mut Scratch::default()).unwrap();
+        (filter.information().documents, score.log_odds.to_bits())
+    };
+    let committed = Mutex::new(vec![answer(&Filter::open(&path).unwrap())]);
+    let (next, writing) = (AtomicUsize::new(30), AtomicUsize::new(n_writers));
+    let write = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= n {
+                break;
+            }
+            let (label, mail) = mail(number);
+            let mut learner = Learner::open(&path, options(log_limit, Duration::from_secs(600))).unwrap();
+            learner.learn(label, Document::Mail(mail.as_bytes())).unwrap();
+            learner.commit().unwrap();
+            committed.lock().unwrap().push(answer(learner.filter()));
+        }
+        writing.fetch_sub(1, Ordering::Relaxed);
+    };
+    let read = || {
+        let mut answers = Vec::new();
+        let mut kept = Filter::open(&path).unwrap();
+        while writing.load(Ordering::Relaxed) > 0 {
+            answers.push(answer(&Filter::open(&path).unwrap()));
+            kept.reload_if_changed().unwrap();
+            answers.push(answer(&kept));
+        }
+        answers
+    };
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        (0..n_writers).for_each(|_| drop(scope.spawn(write)));
+        let readers: Vec<_> = (0..8).map(|_| scope.spawn(read)).collect();
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+    });
+    let committed = committed.into_inner().unwrap();
+    assert_eq!(committed.len(), n - 30 + 1);
+    for answers in &answers {
+        assert!(answers.iter().all(|answer| committed.contains(answer)));
+        assert!(answers.is_sorted_by_key(|(documents, _)| documents));
+    }
+    assert!(!check(&world, n));
+    let n_answers: usize = answers.iter().map(Vec::len).sum();
+    eprintln!(
+        "{n_writers} writers, {n} mails, eight readers, {n_answers} answers, each of a committed state"
+    );
+}
+
+#[test]
+fn readers_see_what_was_committed_while_two_write() {
+    crowd(1, 100, 8_000);
+    crowd(2, 160, 8_000);
+}
+
+/// Mails from 30 to `n`, a process each, eight at once: all are there.
+fn stampede(n: usize, log_limit: usize) {
+    let world = world(30);
+    let next = AtomicUsize::new(30);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= n {
+                        break;
+                    }
+                    must_learn(&world, number, log_limit);
+                }
+            });
+        }
+    });
+    assert!(!check(&world, n));
+    eprintln!("{} processes, eight at once: all mails are there", n - 30);
+}
+
+#[test]
+fn a_process_a_mail_eight_at_once() {
+    stampede(130, 16_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn crash_two_writers_and_eight_readers() {
+    crowd(2, 3_000, 20_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn crash_a_thousand_processes() {
+    stampede(1_030, LearnOptions::default().log_limit);
+}
+
+#[test]
+fn what_a_killed_writer_left_is_not_read_for_more_than_it_is() {
+    let world = world(30);
+    must_learn(&world, 30, NEVER);
+    let whole = fs::read(world.path(MODEL)).unwrap();
+    must_learn(&world, 31, NEVER);
+    let more = fs::read(world.path(MODEL)).unwrap();
+    fs::write(world.path(MODEL), &more[..(whole.len() + more.len()) / 2]).unwrap();
+    let reader = fs::File::open(world.path(MODEL)).unwrap();
+    let left = reader.metadata().unwrap().len();
+    must_learn(&world, 32, NEVER);
+    // a reader may be halfway through what was left: it stays as it is
+    assert_eq!(reader.metadata().unwrap().len(), left);
+    must_learn(&world, 31, NEVER);
+    assert!(!check(&world, 33));
+}
