@@ -70,6 +70,18 @@ impl Counted {
         self.stretches.len() > 2
     }
 
+    /// A hash of what lies in which stretch, if there are windows: the same words can be cut at other places, where what
+    /// stands between them differs.
+    pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
+        let mut start = 0;
+        let stretches = self.stretches.iter().take_while(|_| self.has_windows());
+        stretches.fold(0, |hash, end| {
+            let within = &self.body[std::mem::replace(&mut start, *end)..*end];
+            let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
+            chain(hash, within.iter().fold(0, sum))
+        })
+    }
+
     /// A hash of the body: of the words of mail, of all of a text or a row.
     pub(crate) fn group(&self) -> u64 {
         self.group
