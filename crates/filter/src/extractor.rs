@@ -1,6 +1,6 @@
 //! Documents to count vectors, as a recipe says.
 
-use tamis_mail::{Message, Piece, Scope};
+use tamis_mail::{LimitsHit, Message, Piece, Scope};
 use tamis_tokenizer::{
     CountRow, CountVector, TermCount, TermId, Terms, Tokenizer, TokenizerOptions, Vocabulary, VocabularyFull,
     WordRule, fingerprint, stretches,
@@ -38,6 +38,7 @@ pub(crate) struct Counted {
     /// A hash of the terms of the body, in their order.
     group: u64,
     date: Option<i64>,
+    limits_hit: LimitsHit,
     /// Of a row, the values of the columns of real values.
     reals: Vec<Option<f64>>,
     /// The columns that are missing.
@@ -92,6 +93,11 @@ impl Counted {
         self.date
     }
 
+    /// What was not read of a message.
+    pub(crate) fn limits_hit(&self) -> LimitsHit {
+        self.limits_hit
+    }
+
     /// The values of a row's columns of real values, in their order; `None` if missing.
     pub(crate) fn reals(&self) -> &[Option<f64>] {
         &self.reals
@@ -133,6 +139,7 @@ impl Counted {
         self.full = None;
         self.group = 0;
         self.date = None;
+        self.limits_hit = LimitsHit::default();
         self.outside.clear();
         self.body.clear();
         self.stretches.clear();
@@ -218,6 +225,7 @@ impl Extractor {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
         counted.date = message.date();
+        counted.limits_hit = message.limits_hit();
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
             Piece::Term(term, scope) => match (vocabulary.count(term), scope) {
