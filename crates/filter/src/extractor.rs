@@ -115,21 +115,28 @@ impl Counted {
         self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
         self.whole.assign_pairs(&mut self.pairs);
         let Counted { outside, body, stretches, pairs, groups, windows, .. } = self;
-        let mut count = |places: &mut dyn Iterator<Item = &u32>, rows: &mut Vec<CountVector>, i: usize| {
+        let mut count = |more: CountRow<'_>, places: &[u32], rows: &mut Vec<CountVector>, i: usize| {
             pairs.clear();
-            pairs.extend(places.filter_map(|place| Some((id(*place as usize)?, 1))));
+            pairs.extend(more.iter());
+            pairs.extend(places.iter().filter_map(|place| Some((id(*place as usize)?, 1))));
             rows.resize_with(rows.len().max(i + 1), CountVector::default);
             rows[i].assign_pairs(pairs);
         };
         let mut start = 0;
         for (i, end) in self.group_ends.iter().enumerate() {
-            count(&mut outside[start..*end].iter(), groups, i);
+            count(CountRow::default(), &outside[start..*end], groups, i);
             start = *end;
         }
-        let mut start = 0;
         self.n_windows = 0;
-        for pair in stretches.windows(2).take_while(|_| stretches.len() > 2) {
-            count(&mut outside.iter().chain(&body[start..pair[1]]), windows, self.n_windows);
+        if stretches.len() <= 2 {
+            return;
+        }
+        // once: there can be many terms outside the body, many times the same, and many windows
+        let mut all_outside = Vec::new();
+        count(CountRow::default(), outside, &mut all_outside, 0);
+        let mut start = 0;
+        for pair in stretches.windows(2) {
+            count(all_outside[0].row(), &body[start..pair[1]], windows, self.n_windows);
             self.n_windows += 1;
             start = pair[0];
         }
