@@ -258,7 +258,7 @@ pub(crate) struct ScoreArgs {
     /// Messages or documents; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Print one JSON object a line: path, label, probability, log_odds
+    /// Print one JSON object a line: path, label, probability, log_odds; truncated, if a message was read in part
     #[arg(long)]
     pub(crate) json: bool,
     /// Exit with 0 whatever the verdict

@@ -135,6 +135,11 @@ impl<'a> Scorer<'a> {
         self.scratch.probabilities()
     }
 
+    /// Whether only a part of it was read.
+    pub(crate) fn truncated(&self) -> bool {
+        !self.scratch.limits_hit().is_empty()
+    }
+
     /// The missing cells of each column that all of these scorers met.
     pub(crate) fn missing(scorers: &[Self]) -> Vec<u64> {
         let n_columns = scorers.first().map_or(0, |scorer| scorer.missing.len());

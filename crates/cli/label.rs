@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use tamis_filter::{Classes, Filter, Score};
+use tamis_filter::{Classes, Filter};
 
 use crate::args::{By, Format, LabelArgs};
 use crate::columns::{self, Scorer};
@@ -29,10 +29,11 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         |scorer, _, document| {
             let score = scorer.score(document)?;
             let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
-            Ok((score, probabilities))
+            Ok((score, probabilities, scorer.truncated()))
         },
-        |item, (score, probabilities)| {
-            rows.write(&filter, &item.name, &score, &probabilities)?;
+        |item, (score, probabilities, truncated)| {
+            let verdict = Verdict::new(&filter, &item.name, &score, truncated);
+            rows.write(&filter, &verdict, &probabilities)?;
             if let Some(directory) = &args.sort_into {
                 not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
             }
@@ -72,20 +73,20 @@ impl Rows {
         Ok(Rows::Table { writer, all })
     }
 
-    fn write(&mut self, filter: &Filter, name: &str, score: &Score, probabilities: &[f64]) -> Result<()> {
+    fn write(&mut self, filter: &Filter, verdict: &Verdict<'_>, probabilities: &[f64]) -> Result<()> {
         match self {
             Rows::Table { writer, all } => {
-                writer.write_field(name)?;
-                writer.write_field(filter.label_of(score))?;
-                writer.write_field(format!("{:.6}", score.probability))?;
-                writer.write_field(format!("{:.4}", score.log_odds))?;
+                writer.write_field(verdict.path)?;
+                writer.write_field(verdict.label)?;
+                writer.write_field(format!("{:.6}", verdict.probability))?;
+                writer.write_field(format!("{:.4}", verdict.log_odds))?;
                 if *all {
                     probabilities.iter().try_for_each(|p| writer.write_field(format!("{p:.6}")))?;
                 }
                 writer.write_record(None::<&[u8]>)?;
             }
             Rows::Json { writer, all } => {
-                let mut row = json!(Verdict::new(filter, name, score));
+                let mut row = json!(verdict);
                 if *all && let Value::Object(row) = &mut row {
                     let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
                     let posterior: Map<_, _> = labels.zip(probabilities.iter().map(|p| json!(p))).collect();

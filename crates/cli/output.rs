@@ -34,15 +34,19 @@ pub(crate) struct Verdict<'a> {
     pub(crate) label: &'a str,
     pub(crate) probability: f64,
     pub(crate) log_odds: f64,
+    /// Whether only a part of the message was read; no key where it was read whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) truncated: bool,
 }
 
 impl<'a> Verdict<'a> {
-    pub(crate) fn new(filter: &'a Filter, path: &'a str, score: &Score) -> Self {
+    pub(crate) fn new(filter: &'a Filter, path: &'a str, score: &Score, truncated: bool) -> Self {
         Verdict {
             path,
             label: filter.label_of(score),
             probability: score.probability,
             log_odds: score.log_odds,
+            truncated,
         }
     }
 }

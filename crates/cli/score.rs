@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if args.files.len() <= 1 {
         let (name, bytes) = read_input(args.files.first())?;
         let score = score(&filter, &bytes, &mut scratch)?;
-        print(&mut out, args, &filter, &name, &score)?;
+        print(&mut out, args, &filter, &name, &score, &scratch)?;
         return Ok(if args.exit_zero { 0 } else { status(&filter, &score) });
     }
     let mut outcome = 0;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         let scored = read_input(Some(file))
             .and_then(|(name, bytes)| Ok((name, score(&filter, &bytes, &mut scratch)?)));
         match scored {
-            Ok((name, score)) => print(&mut out, args, &filter, &name, &score)?,
+            Ok((name, score)) => print(&mut out, args, &filter, &name, &score, &scratch)?,
             Err(error) => {
                 say!("tamis: {error:#}");
                 outcome = ERROR;
@@ -48,9 +48,18 @@ fn score(filter: &Filter, bytes: &[u8], scratch: &mut Scratch) -> Result<Score> 
     Ok(filter.score(Loaded::new(filter.information().recipe.kind, bytes).document(), scratch)?)
 }
 
-fn print(out: &mut impl Write, args: &ScoreArgs, filter: &Filter, name: &str, score: &Score) -> Result<()> {
+fn print(
+    out: &mut impl Write,
+    args: &ScoreArgs,
+    filter: &Filter,
+    name: &str,
+    score: &Score,
+    scratch: &Scratch,
+) -> Result<()> {
+    say_limits(name, scratch);
     let written = if args.json {
-        serde_json::to_writer(&mut *out, &Verdict::new(filter, name, score))?;
+        let truncated = !scratch.limits_hit().is_empty();
+        serde_json::to_writer(&mut *out, &Verdict::new(filter, name, score, truncated))?;
         writeln!(out)
     } else if name == "-" {
         writeln!(out, "{}", verdict_line(filter, score))
@@ -61,6 +70,14 @@ fn print(out: &mut impl Write, args: &ScoreArgs, filter: &Filter, name: &str, sc
         // The verdict is in the exit status too.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("standard output"),
+    }
+}
+
+/// Tells that the verdict is on a part of the message, and why.
+fn say_limits(name: &str, scratch: &Scratch) {
+    let hit = scratch.limits_hit();
+    if !hit.is_empty() {
+        say!("tamis: {name}: read in part, because of the limit of: {hit}");
     }
 }
 
@@ -119,7 +136,9 @@ fn annotate(args: &ScoreArgs, raw: &[u8]) -> Result<Vec<u8>> {
     if kind != Kind::Mail {
         bail!("--passthrough: expected a model of mail, got one of {kind}");
     }
-    let score = filter.score_mail(raw, &mut Scratch::default())?;
+    let mut scratch = Scratch::default();
+    let score = filter.score_mail(raw, &mut scratch)?;
+    say_limits("the message", &scratch);
     let verdict = passthrough::Verdict {
         label: filter.label_of(&score),
         is_spam: score.label.is_some() && score.label == filter.spam(),

@@ -1,6 +1,6 @@
 //! Documents to count vectors, as a recipe says.
 
-use tamis_mail::{Message, Piece, Scope};
+use tamis_mail::{LimitsHit, Message, Piece, Scope};
 use tamis_tokenizer::{
     CountRow, CountVector, TermCount, TermId, Terms, Tokenizer, TokenizerOptions, Vocabulary, VocabularyFull,
     WordRule, fingerprint, stretches,
@@ -38,6 +38,7 @@ pub(crate) struct Counted {
     /// A hash of the terms of the body, in their order.
     group: u64,
     date: Option<i64>,
+    limits_hit: LimitsHit,
     /// Of a row, the values of the columns of real values.
     reals: Vec<Option<f64>>,
     /// The columns that are missing.
@@ -70,6 +71,18 @@ impl Counted {
         self.stretches.len() > 2
     }
 
+    /// A hash of what lies in which stretch, if there are windows: the same words can be cut at other places, where what
+    /// stands between them differs.
+    pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
+        let mut start = 0;
+        let stretches = self.stretches.iter().take_while(|_| self.has_windows());
+        stretches.fold(0, |hash, end| {
+            let within = &self.body[std::mem::replace(&mut start, *end)..*end];
+            let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
+            chain(hash, within.iter().fold(0, sum))
+        })
+    }
+
     /// A hash of the body: of the words of mail, of all of a text or a row.
     pub(crate) fn group(&self) -> u64 {
         self.group
@@ -78,6 +91,11 @@ impl Counted {
     /// When the document was written, in seconds since 1970, where it says so.
     pub(crate) fn date(&self) -> Option<i64> {
         self.date
+    }
+
+    /// What was not read of a message.
+    pub(crate) fn limits_hit(&self) -> LimitsHit {
+        self.limits_hit
     }
 
     /// The values of a row's columns of real values, in their order; `None` if missing.
@@ -97,21 +115,28 @@ impl Counted {
         self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
         self.whole.assign_pairs(&mut self.pairs);
         let Counted { outside, body, stretches, pairs, groups, windows, .. } = self;
-        let mut count = |places: &mut dyn Iterator<Item = &u32>, rows: &mut Vec<CountVector>, i: usize| {
+        let mut count = |more: CountRow<'_>, places: &[u32], rows: &mut Vec<CountVector>, i: usize| {
             pairs.clear();
-            pairs.extend(places.filter_map(|place| Some((id(*place as usize)?, 1))));
+            pairs.extend(more.iter());
+            pairs.extend(places.iter().filter_map(|place| Some((id(*place as usize)?, 1))));
             rows.resize_with(rows.len().max(i + 1), CountVector::default);
             rows[i].assign_pairs(pairs);
         };
         let mut start = 0;
         for (i, end) in self.group_ends.iter().enumerate() {
-            count(&mut outside[start..*end].iter(), groups, i);
+            count(CountRow::default(), &outside[start..*end], groups, i);
             start = *end;
         }
-        let mut start = 0;
         self.n_windows = 0;
-        for pair in stretches.windows(2).take_while(|_| stretches.len() > 2) {
-            count(&mut outside.iter().chain(&body[start..pair[1]]), windows, self.n_windows);
+        if stretches.len() <= 2 {
+            return;
+        }
+        // once: there can be many terms outside the body, many times the same, and many windows
+        let mut all_outside = Vec::new();
+        count(CountRow::default(), outside, &mut all_outside, 0);
+        let mut start = 0;
+        for pair in stretches.windows(2) {
+            count(all_outside[0].row(), &body[start..pair[1]], windows, self.n_windows);
             self.n_windows += 1;
             start = pair[0];
         }
@@ -121,6 +146,7 @@ impl Counted {
         self.full = None;
         self.group = 0;
         self.date = None;
+        self.limits_hit = LimitsHit::default();
         self.outside.clear();
         self.body.clear();
         self.stretches.clear();
@@ -206,6 +232,7 @@ impl Extractor {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
         counted.date = message.date();
+        counted.limits_hit = message.limits_hit();
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
             Piece::Terms(batch, scope) => {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, Classes, Counts, WeightedVector, log_sum_exp, softmax};
-
 use tamis_tokenizer::Vocabulary;
 
 use crate::documents::{NO_DATE, Remembered};
@@ -61,6 +61,25 @@ impl Scratch {
     /// The posterior probability of every class for the document scored last, in class order.
     pub fn probabilities(&self) -> &[f64] {
         &self.posterior
+    }
+
+    /// Which limits cut something off the message scored last: the score is of the rest. None of what is no message.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
+    /// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+    /// trainer.add("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    ///
+    /// let mut scratch = Scratch::default();
+    /// filter.score_mail(&b"soup ".repeat(1_000_000), &mut scratch)?;
+    /// assert_eq!(scratch.limits_hit().to_string(), "bytes, text");
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    pub fn limits_hit(&self) -> LimitsHit {
+        self.counted.limits_hit()
     }
 
     /// The columns, by their number in the recipe, that were missing of the row scored last.

@@ -68,7 +68,7 @@ pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
 pub use validation::HeldOut;
 
-pub use tamis_mail::Limits;
+pub use tamis_mail::{Limits, LimitsHit};
 pub use tamis_model::{
     ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, EmOptions,
     FeatureLimits, GaussianStatistics, Likelihood, Moments, Parameters, Platt, Select, Smoothing,

@@ -343,4 +343,20 @@ mod tests {
         }
         assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
     }
+
+    #[test]
+    fn of_documents_with_the_same_words_it_does_not_matter_which_came_first() {
+        let model = |order: [&str; 3]| {
+            let mut options = TrainOptions::new(Kind::Text);
+            options.recipe.windows = Some(20);
+            let mut trainer = Trainer::new(options).unwrap();
+            order.iter().for_each(|text| trainer.add("ham", Document::Text(text)).unwrap());
+            trainer.add("spam", Document::Text("a")).unwrap();
+            trainer.finish().unwrap()
+        };
+        // cut into windows at other places
+        let [one, other, third] =
+            ["a pear is a fruit, lunch at noon", "a pear is a fruit ,,,,,,,, lunch at noon", ""];
+        assert_eq!(model([one, third, other]).as_bytes(), model([other, one, third]).as_bytes());
+    }
 }

@@ -71,6 +71,8 @@ pub(crate) struct Learned {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
+    /// What lies in which window.
+    pub(crate) cuts: u64,
     /// Which part has its rows.
     pub(crate) part: u16,
     /// Its terms, if they are needed once more.
@@ -80,14 +82,14 @@ pub(crate) struct Learned {
 }
 
 impl Learned {
-    /// Learns the same document once more. The same terms can come in another order or at another time: the first by
-    /// that counts, whoever came first.
+    /// Learns the same document once more. The same terms can come in another order, at another time or cut at other
+    /// places: the first by that counts, whoever came first.
     fn repeat(&mut self, other: Learned) -> Result<()> {
         let multiplicity = u64::from(self.multiplicity) + u64::from(other.multiplicity);
         let limit =
             Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: multiplicity };
         let multiplicity = u32::try_from(multiplicity).map_err(|_| limit)?;
-        if (other.group, other.date) < (self.group, self.date) {
+        if (other.group, other.date, other.cuts) < (self.group, self.date, self.cuts) {
             *self = other;
         }
         self.multiplicity = multiplicity;
@@ -225,6 +227,7 @@ impl Trainer {
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: counted.group(),
+            cuts: counted.cuts(part.vocabulary.document()),
             part: 0,
             terms: None,
             windows: Vec::new(),
@@ -232,7 +235,9 @@ impl Trainer {
         };
         let identity = (digest, label.map_or(0, fingerprint));
         let known = self.known.get(&identity).map(|place| &self.documents[*place as usize]);
-        if let Some(known) = known.filter(|known| known.group == document.group) {
+        if let Some(known) =
+            known.filter(|known| (known.group, known.cuts) == (document.group, document.cuts))
+        {
             (document.part, document.terms) = (known.part, known.terms);
             document.windows.clone_from(&known.windows);
         } else if self.options.needs_terms() {

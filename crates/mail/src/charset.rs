@@ -27,6 +27,17 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> C
         .or_else(|| strict(declared(charset?)?, bytes, cut))
         .or_else(|| utf8(bytes, cut))
         .unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0);
+    without_nul(text)
+}
+
+/// Text in UTF-8, else in windows-1252: that of a header, whose line ends no other encoding would leave in place,
+/// whatever byte order mark a value begins with.
+pub(crate) fn decode_header(bytes: &[u8]) -> Cow<'_, str> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    without_nul(utf8(bytes, false).unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0))
+}
+
+fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
     match memchr(0, text.as_bytes()) {
         Some(_) => Cow::Owned(text.replace('\0', "")),
         None => text,

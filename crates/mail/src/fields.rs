@@ -1,5 +1,5 @@
 //! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
-use crate::charset::decode_text;
+use crate::charset::decode_header;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -22,7 +22,7 @@ impl<'a> Field<'a> {
 
     /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
     pub(crate) fn unfolded(&self) -> Cow<'a, str> {
-        match decode_text(self.value, None) {
+        match decode_header(self.value) {
             Cow::Borrowed(text) => on_one_line(text),
             Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
         }
@@ -149,5 +149,11 @@ mod tests {
         let (fields, _) = read(b"A: caf\xe9\nB: caf\xc3\xa9\nC: a\0b\rc\n");
         let values: Vec<_> = fields.iter().map(|f| f.1.as_str()).collect();
         assert_eq!(values, ["café", "café", "abc"]);
+        // no byte order mark makes UTF-16 of a header, which would take in its line end
+        for (raw, expected) in
+            [(&b"A:\xfe\xff ab"[..], "þÿ ab"), (b"A:\xfe\xff abc\n", "þÿ abc"), (b"A:\xef\xbb\xbfa", "a")]
+        {
+            assert_eq!(read(raw).0[0].1, expected);
+        }
     }
 }
