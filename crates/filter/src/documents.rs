@@ -79,7 +79,7 @@ impl Remembered {
     pub(crate) fn learned(&self) -> Learned {
         let Remembered { digest, class, multiplicity, date, group, .. } = *self;
         let (windows, reals) = (Vec::new(), Reals::default());
-        Learned { digest, class, multiplicity, date, group, part: 0, terms: None, windows, reals }
+        Learned { digest, class, multiplicity, date, group, cuts: 0, part: 0, terms: None, windows, reals }
     }
 
     /// What tells it from all others: a digest can be known under several classes.
