@@ -148,7 +148,7 @@ impl Trainer {
             known: HashMap::new(),
             added: Vec::new(),
             missing,
-            counted: Counted::default(),
+            counted: Counted::grouping(),
             terms: Vec::new(),
         })
     }
