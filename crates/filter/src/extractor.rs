@@ -35,6 +35,8 @@ pub(crate) struct Counted {
     stretches: Vec<usize>,
     /// Where in `outside` the terms of each column end.
     group_ends: Vec<usize>,
+    /// Whether a hash of the body is wanted.
+    grouping: bool,
     /// A hash of the terms of the body, in their order.
     group: u64,
     date: Option<i64>,
@@ -51,6 +53,11 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
+    /// Buffers for documents whose [`group`](Self::group) will be asked for.
+    pub(crate) fn grouping() -> Self {
+        Counted { grouping: true, ..Self::default() }
+    }
+
     /// The whole document, once its [`rows`](Self::rows) are made.
     pub(crate) fn whole(&self) -> CountRow<'_> {
         self.whole.row()
@@ -83,7 +90,8 @@ impl Counted {
         })
     }
 
-    /// A hash of the body: of the words of mail, of all of a text or a row.
+    /// A hash of the body: of the words of mail, of all of a text or a row. Only if these buffers are for
+    /// [`grouping`](Self::grouping).
     pub(crate) fn group(&self) -> u64 {
         self.group
     }
@@ -248,13 +256,15 @@ impl Extractor {
     }
 
     fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
-        let Counted { scratch, term: buffer, outside, body, group, full, .. } = counted;
+        let Counted { scratch, term: buffer, outside, body, grouping, group, full, .. } = counted;
         // a row has no body of its own: rows that say the same stay together
-        let in_body = prefix.is_empty() || self.recipe.kind == Kind::Table;
+        let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let places = if prefix.is_empty() { body } else { outside };
         let mut hash = *group;
         let mut counted = |fingerprints: &[u64], at: &[u32]| {
-            hash = fingerprints.iter().fold(hash, |hash, fingerprint| chain(hash, *fingerprint));
+            if in_group {
+                hash = fingerprints.iter().fold(hash, |hash, fingerprint| chain(hash, *fingerprint));
+            }
             if self.has_parts {
                 places.extend(at);
             }
@@ -273,9 +283,7 @@ impl Extractor {
             };
             outcome.err().into_iter().for_each(|error| *full = Some(error));
         });
-        if in_body {
-            *group = hash;
-        }
+        *group = hash;
     }
 
     fn add_row(

@@ -147,7 +147,7 @@ impl Learner {
             options,
             filter,
             pending: Vec::new(),
-            counted: Counted::default(),
+            counted: Counted::grouping(),
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),
         })

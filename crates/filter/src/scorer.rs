@@ -157,8 +157,8 @@ impl ExpectedScorer {
 #[derive(Clone, Copy)]
 pub(crate) struct CorrectedTerm {
     weight: TermWeight,
-    /// Fixed point.
-    correction: i32,
+    /// Fixed point; none without a correction.
+    correction: Option<i32>,
 }
 
 /// Weighted log-odds of two classes, corrected.
@@ -189,7 +189,7 @@ impl WeightedScorer {
     /// What a document's score needs of a term.
     pub(crate) fn term(&self, store: &Store, id: TermId) -> Result<Option<CorrectedTerm>> {
         let Some(weight) = self.log_odds.term(store, id)? else { return Ok(None) };
-        let correction = if self.correction.is_some() { store.correction(id)? } else { 0 };
+        let correction = self.correction.map(|_| store.correction(id)).transpose()?;
         Ok(Some(CorrectedTerm { weight, correction }))
     }
 
@@ -201,7 +201,7 @@ impl WeightedScorer {
     ) -> (Option<f64>, usize) {
         let (mut correction, mut known) = (0i64, 0);
         let log_odds = self.log_odds.log_odds_of(terms.map(|(term, count)| {
-            correction += i64::from(term.correction);
+            correction += i64::from(term.correction.unwrap_or(0));
             known += 1;
             (term.weight, count)
         }));

@@ -150,7 +150,7 @@ impl Trainer {
             known: HashMap::new(),
             added: Vec::new(),
             missing,
-            counted: Counted::default(),
+            counted: Counted::grouping(),
             terms: Vec::new(),
         })
     }

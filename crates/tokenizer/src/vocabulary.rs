@@ -1,6 +1,7 @@
 //! Terms and their ids.
 
 use std::mem;
+use std::ops::Range;
 
 use crate::batch::Batch;
 use crate::error::VocabularyFull;
@@ -41,6 +42,23 @@ pub struct Vocabulary {
     fingerprints: Vec<u64>,
     ids: Table,
     document: Tally,
+    batch: Lookups,
+}
+
+/// The terms of a batch, on their way into the document.
+#[derive(Clone, Debug)]
+struct Lookups {
+    fingerprints: [u64; Batch::MOST],
+    /// Where in the table each is looked for first.
+    starts: [usize; Batch::MOST],
+    /// Their places in the document.
+    places: [u32; Batch::MOST],
+}
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Lookups { fingerprints: [0; Batch::MOST], starts: [0; Batch::MOST], places: [0; Batch::MOST] }
+    }
 }
 
 impl Vocabulary {
@@ -129,7 +147,8 @@ impl Vocabulary {
     #[inline]
     pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
         self.document.reserve(1);
-        match self.ids.slots().find(fingerprint) {
+        let mut slots = self.ids.slots();
+        match slots.find(fingerprint, slots.start(fingerprint)) {
             Some(slot) => Ok(self.document.count(slot)),
             None => self.push_and_count(fingerprint, term),
         }
@@ -151,29 +170,40 @@ impl Vocabulary {
             each(&[fingerprint], &[self.count_fingerprinted(fingerprint, term)?]);
             return Ok(());
         }
-        let (fingerprints, mut places) = (of_batch(batch), [0; Batch::MOST]);
-        let (fingerprints, places) = (&fingerprints[..batch.spans.len()], &mut places[..batch.spans.len()]);
+        of_batch(batch, &mut self.batch.fingerprints);
+        let n = batch.spans.len();
+        self.find_starts(n);
         let mut done = 0;
         loop {
-            done += self.count_known(&fingerprints[done..], &mut places[done..]);
+            done = self.count_known(done..n);
             let Some([start, end]) = batch.spans.get(done) else { break };
-            places[done] = self.push_and_count(fingerprints[done], &batch.text[*start..*end])?;
+            // new, or here only since an earlier term of this batch came
+            let (fingerprint, term) = (self.batch.fingerprints[done], &batch.text[*start..*end]);
+            self.batch.places[done] = self.count_fingerprinted(fingerprint, term)?;
             done += 1;
         }
-        each(fingerprints, places);
+        each(&self.batch.fingerprints[..n], &self.batch.places[..n]);
         Ok(())
     }
 
-    /// Counts terms and says which places they have, up to one that is not here; returns how many.
-    #[inline(always)]
-    fn count_known(&mut self, fingerprints: &[u64], places: &mut [u32]) -> usize {
+    /// Finds where so many terms of the batch are looked for first.
+    #[inline(never)]
+    fn find_starts(&mut self, n: usize) {
+        let (slots, Lookups { fingerprints, starts, .. }) = (self.ids.slots(), &mut self.batch);
+        starts[..n].iter_mut().zip(fingerprints).for_each(|(start, it)| *start = slots.start(*it));
+    }
+
+    /// Counts terms of the batch up to one that is not found from its start; returns which one.
+    #[inline(never)]
+    fn count_known(&mut self, terms: Range<usize>) -> usize {
+        let Lookups { fingerprints, starts, places } = &mut self.batch;
+        let lookups = fingerprints[terms.clone()].iter().zip(&starts[terms.clone()]);
         // by value, so that its numbers stay in registers
         let mut document = mem::take(&mut self.document);
-        document.reserve(fingerprints.len());
-        let mut slots = self.ids.slots();
-        let mut n = 0;
-        for (fingerprint, place) in fingerprints.iter().zip(places) {
-            let Some(slot) = slots.find(*fingerprint) else { break };
+        document.reserve(terms.len());
+        let (mut slots, mut n) = (self.ids.slots(), terms.start);
+        for ((fingerprint, start), place) in lookups.zip(&mut places[terms]) {
+            let Some(slot) = slots.find(*fingerprint, *start) else { break };
             *place = document.count(slot);
             n += 1;
         }
@@ -214,7 +244,7 @@ impl Vocabulary {
     }
 
     /// Where the text of a known id is.
-    fn span(&self, id: TermId) -> std::ops::Range<usize> {
+    fn span(&self, id: TermId) -> Range<usize> {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] };
         start..self.ends[id]
@@ -337,6 +367,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_batch_counts_as_its_terms_do(words in prop::collection::vec("[a-c]{1,7}", 0..2000)) {
+            let (text, mut spans) = (words.concat(), Vec::new());
+            for word in &words {
+                let start = spans.last().map_or(0, |[_, end]: &[usize; 2]| *end);
+                spans.push([start, start + word.len()]);
+            }
+            let (mut one, mut other) = (Vocabulary::new(), Vocabulary::new());
+            for spans in spans.chunks(Batch::MOST) {
+                let batch = Batch { text: &text, spans };
+                let expected: Vec<_> = batch.iter().map(|term| one.count(term).unwrap()).collect();
+                let each = |fingerprints: &[u64], places: &[u32]| {
+                    assert_eq!(places, expected);
+                    assert!(fingerprints.iter().copied().eq(batch.iter().map(fingerprint)));
+                };
+                prop_assert_eq!(other.count_batch(batch, each), Ok(()));
+            }
+            prop_assert_eq!(one.document(), other.document());
+        }
+
         #[test]
         fn merged_terms_are_found(
             a in prop::collection::vec("[a-c]{0,3}", 0..30),
