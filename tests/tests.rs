@@ -7,6 +7,7 @@ mod determinism;
 mod evasion;
 mod golden_output;
 mod hostile;
+mod limits;
 mod model_file;
 mod public_corpora;
 mod readme;
