@@ -5,6 +5,7 @@ mod attacks;
 mod decisions;
 mod determinism;
 mod evasion;
+mod fuzz_corpus;
 mod golden_output;
 mod hostile;
 mod limits;
