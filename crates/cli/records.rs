@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::sources::Holds;
-use crate::table::{delimited, json_objects};
+use super::sources::Holds;
+use super::table::{delimited, json_objects};
 
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells = Vec<(Arc<str>, String)>;

@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use anyhow::{Result, bail};
 
-use crate::sources::{Columns, Holds};
+use super::sources::{Columns, Holds};
 
 /// A row: the line it begins at, and its label and text or what is wrong with it.
 pub(crate) struct Row {

@@ -1,7 +1,6 @@
 //! HTML to text.
 mod reader;
-#[cfg(test)]
-mod standard;
+pub mod standard;
 
 use memchr::{memchr, memmem};
 use reader::Reader;

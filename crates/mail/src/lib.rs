@@ -45,6 +45,7 @@ mod transfer;
 
 pub use charset::decode_text;
 pub use detect::looks_like_mail;
+pub use html::standard as reference;
 pub use html::{HtmlText, html_links, html_to_text, read_html};
 pub use limits::{Limits, LimitsHit};
 pub use message::{Header, Message, Part};

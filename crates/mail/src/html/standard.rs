@@ -1,10 +1,11 @@
-//! The same by html5gum's tokenizer, one event after the other: what [`Reader`](super::reader::Reader) must equal.
+//! HTML read by html5gum's tokenizer, one event after the other: what the fast code is tested against.
 use super::reader::{is_separator, leads_elsewhere};
 use super::{HtmlText, MOST_LINKS, close_comments};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
 
-pub(super) fn read_html(html: &str) -> HtmlText {
+/// What [`read_html`](crate::read_html) must find.
+pub fn read_html(html: &str) -> HtmlText {
     let html = close_comments(html);
     let mut reader = Reader::default();
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| reader.event(&event));
@@ -15,6 +16,7 @@ pub(super) fn read_html(html: &str) -> HtmlText {
     drop(tokenizer);
     reader.found
 }
+
 #[derive(Default)]
 struct Reader {
     found: HtmlText,

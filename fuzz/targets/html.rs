@@ -1,0 +1,9 @@
+//! HTML to text, against html5gum's tokenizer.
+
+pub fn run(data: &[u8]) {
+    let html = String::from_utf8_lossy(data);
+    let found = tamis_mail::read_html(&html);
+    assert_eq!(found, tamis_mail::reference::read_html(&html));
+    assert_eq!(found.text, tamis_mail::html_to_text(&html));
+    assert_eq!(found.links, tamis_mail::html_links(&html));
+}

@@ -1,0 +1,59 @@
+//! Mail to terms, and verdicts into mail.
+
+use tamis_mail::passthrough::{Verdict, annotate};
+use tamis_mail::{Limits, Message, Piece, looks_like_mail};
+
+const VERDICT: Verdict<'_> = Verdict {
+    label: "spam",
+    is_spam: true,
+    unsure: false,
+    probability: 0.75,
+    log_odds: 1.5,
+    threshold: 0.0,
+    version: "1",
+};
+
+pub fn run(data: &[u8]) {
+    looks_like_mail(data);
+    let message = Message::parse(data, &Limits::default());
+    assert_eq!(message, Message::parse(data, &Limits::default()));
+    let whole = pieces(&message, usize::MAX);
+    pieces(&message, 50);
+    pass_through(data, &whole);
+
+    let least = Limits { bytes: 200, nested_messages: 1, parts: 2, headers: 3, text: 40 };
+    let message = Message::parse(data, &least);
+    assert_eq!(message.limits_hit().bytes, data.len() > 200);
+    let texts = message.parts().iter().filter_map(|part| part.text.as_ref());
+    assert!(texts.map(String::len).sum::<usize>() <= 40);
+    assert!(message.parts().len() <= 2 && message.headers().len() <= 3);
+    pieces(&message, 10);
+}
+
+/// The terms and texts of a message.
+fn pieces(message: &Message, stretch: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    message.for_each_piece(false, stretch, |piece| match piece {
+        Piece::Words { prefix, text } => pieces.push(format!("{prefix} {text}")),
+        Piece::Term(term, _) => {
+            assert!(!term.is_empty() && term.len() <= 80, "{term:?}");
+            pieces.push(term.to_owned());
+        }
+        Piece::EndOfStretch => (),
+    });
+    pieces
+}
+
+fn pass_through(raw: &[u8], whole: &[String]) {
+    let out = annotate(raw, &VERDICT, false);
+    assert_eq!(annotate(&out, &VERDICT, false), out);
+    let lower = raw.to_ascii_lowercase();
+    if [&b"x-tamis"[..], b"x-spam-"].iter().any(|name| lower.windows(name.len()).any(|at| at == *name)) {
+        return; // replaced, not added
+    }
+    // what was added stands in one place, and without it the message is left
+    let same = raw.iter().zip(&out).take_while(|(a, b)| a == b).count();
+    assert_eq!(out[same + out.len() - raw.len()..], raw[same..]);
+    // and it is no evidence
+    assert_eq!(pieces(&Message::parse(&out, &Limits::default()), usize::MAX), whole);
+}

@@ -1,0 +1,48 @@
+//! What must hold for any bytes: a function a target, which panics where something does not.
+
+pub mod filter;
+pub mod html;
+pub mod mail;
+pub mod mbox;
+pub mod model;
+pub mod tables;
+pub mod tokenizer;
+pub mod words;
+
+/// A target and its name, which is that of its corpus.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const ALL: &[Target] = &[
+    ("filter", filter::run),
+    ("html", html::run),
+    ("mail", mail::run),
+    ("mbox", mbox::run),
+    ("model", model::run),
+    ("tables", tables::run),
+    ("tokenizer", tokenizer::run),
+    ("words", words::run),
+];
+
+/// Choices, made by the first bytes of an input; zeros once there are none left.
+pub struct Choices<'a>(pub &'a [u8]);
+
+impl Choices<'_> {
+    pub fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    pub fn flag(&mut self) -> bool {
+        self.byte() & 1 == 1
+    }
+
+    pub fn of<T: Clone>(&mut self, values: &[T]) -> T {
+        values[usize::from(self.byte()) % values.len()].clone()
+    }
+
+    pub fn number(&mut self) -> usize {
+        usize::from(self.byte()) << 8 | usize::from(self.byte())
+    }
+}

@@ -1,0 +1,163 @@
+//! Model files: as they come, and small ones with bytes changed behind their checksums.
+
+use super::Choices;
+use std::sync::LazyLock;
+use tamis_filter::{
+    Column, ColumnKind, Document, ExpectationMaximization, Filter, Keep, Kind, Likelihood, Parameters,
+    Scoring, Scratch, TrainOptions, Trainer, Weighted,
+};
+
+const ROW: [(&str, &str); 4] = [("miles", "2"), ("notes", "late tin"), ("sky", "blue"), ("wet", "yes")];
+
+static MODELS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(models);
+
+pub fn run(data: &[u8]) {
+    let mut choices = Choices(data);
+    let (base, repair) = (usize::from(choices.byte()), choices.flag());
+    let Some(model) = MODELS.get(base % 16) else {
+        let mut file = choices.0.to_vec();
+        if repair {
+            repair_checksums(&mut file);
+        }
+        ask(file);
+        return;
+    };
+    let mut file = model.clone();
+    while choices.0.len() >= 4 && !file.is_empty() {
+        let (at, change, value) = (choices.number() % file.len(), choices.byte(), choices.byte());
+        match change % 8 {
+            0 => file.truncate(at),
+            1 => file.insert(at, value),
+            2 => file[at] = file[at].wrapping_add(value),
+            3 => file[at] ^= 1 << (value % 8),
+            _ => file[at] = value,
+        }
+    }
+    let is_same = file == *model;
+    if repair {
+        repair_checksums(&mut file);
+    }
+    let is_whole = ask(file);
+    assert!(is_whole == is_same || repair, "damage was not noticed, or seen where there is none");
+}
+
+/// Asks a file for everything: what it answers, if it does, are numbers. Whether it is whole.
+fn ask(file: Vec<u8>) -> bool {
+    let Ok(filter) = Filter::from_bytes(file) else { return false };
+    let mut scratch = Scratch::default();
+    let document = match filter.information().recipe.kind {
+        Kind::Mail => Document::Mail(b"Subject: tin\nFrom: a@b.org\nTo: c@d.org\n\nan apple\n"),
+        Kind::Text => Document::Text("tin and an apple grow soft"),
+        Kind::Table => Document::Fields(&ROW),
+    };
+    if let Ok(score) = filter.score(document, &mut scratch) {
+        assert_eq!(scratch.probabilities().len(), filter.classes().len());
+        assert!(scratch.probabilities().iter().chain([&score.probability]).all(|p| (0.0..=1.0).contains(p)));
+        assert!(!score.log_odds.is_nan());
+        filter.label_of(&score);
+    }
+    if let Ok(why) = filter.explain(document, &mut scratch) {
+        assert!(!why.intercept.is_nan() && why.terms.iter().all(|term| !term.contribution.is_nan()));
+    }
+    for (class, _) in filter.classes().iter().take(10) {
+        let _ = filter.strongest_terms(class, 3);
+    }
+    let _ = (filter.suspects(), filter.digest(document));
+    filter.verify().is_ok()
+}
+
+/// Writes the checksums that a file should have, if the file goes so far: of the header, whose last numbers are the
+/// lengths of the sections, and of every block of them.
+fn repair_checksums(file: &mut [u8]) {
+    const PREFACE: usize = 20;
+    const BLOCK: usize = 1024;
+    let number = |file: &[u8], at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
+    let Some((version, length)) = number(file, 8).zip(number(file, 12)) else { return };
+    let start = PREFACE.saturating_add(length);
+    let Some(header) = file.get(PREFACE..start) else { return };
+    let lengths = 8 * if version < 3 { 6 } else { 5 };
+    let lengths = header[header.len().saturating_sub(lengths)..].to_vec();
+    let checksum = crc32(header);
+    file[16..20].copy_from_slice(&checksum.to_le_bytes());
+    let mut at = start;
+    for length in lengths.as_chunks().0 {
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let Some(section) = at.checked_add(length).and_then(|end| file.get(at..end)) else { return };
+        let checksums: Vec<u8> = section.chunks(BLOCK).flat_map(|block| crc32(block).to_le_bytes()).collect();
+        at += length;
+        let Some(written) = file.get_mut(at..at + checksums.len()) else { return };
+        written.copy_from_slice(&checksums);
+        at += checksums.len();
+    }
+}
+
+/// CRC-32 (IEEE 802.3), bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
+}
+
+/// A small model of every scoring, and one of mail with windows.
+fn models() -> Vec<Vec<u8>> {
+    let text = |scoring| TrainOptions {
+        scoring: Some(scoring),
+        keep: Keep::Vectors,
+        ..TrainOptions::new(Kind::Text)
+    };
+    let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });
+    let counts = Weighted { correction: None, ..Weighted::for_classes(3) };
+    let mut windows = TrainOptions::new(Kind::Mail);
+    windows.recipe.windows = Some(20);
+    vec![
+        text_model(text(Scoring::for_classes(2)), 2),
+        text_model(windows, 2),
+        text_model(text(Scoring::for_classes(3)), 3),
+        text_model(text(Scoring::OneAgainstRest(counts)), 3),
+        text_model(text(bayes(Likelihood::Multinomial)), 2),
+        text_model(text(bayes(Likelihood::Bernoulli)), 3),
+        text_model(text(bayes(Likelihood::ComplementNormalized)), 3),
+        text_model(text(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(7))), 3),
+        table_model(),
+    ]
+}
+
+fn text_model(options: TrainOptions, n_labels: usize) -> Vec<u8> {
+    const TEXTS: [(&str, &str); 6] = [
+        ("fruit", "apples and pears"),
+        ("fruit", "a pear is a fruit"),
+        ("metal", "iron and tin and lead"),
+        ("metal", "lead is a soft metal"),
+        ("tree", "oak and ash"),
+        ("tree", "apples grow on a tree"),
+    ];
+    let is_em = matches!(options.scoring, Some(Scoring::ExpectationMaximization(_)));
+    let is_mail = options.recipe.kind == Kind::Mail;
+    let mut trainer = Trainer::new(options).expect("options in range");
+    for (label, text) in &TEXTS[..2 * n_labels] {
+        let mail = format!("From: {label}@b.org\nSubject: {text}\nTo: c\n\n{text}\n");
+        let document = if is_mail { Document::Mail(mail.as_bytes()) } else { Document::Text(text) };
+        trainer.add(label, document).expect("a document");
+    }
+    if is_em {
+        trainer.add_unlabelled(Document::Text("tin is soft")).expect("a document");
+    }
+    trainer.finish().expect("documents of every label").as_bytes().to_vec()
+}
+
+fn table_model() -> Vec<u8> {
+    let kinds = [ColumnKind::Gaussian, ColumnKind::Text, ColumnKind::Categorical, ColumnKind::Bernoulli];
+    let mut options = TrainOptions::new(Kind::Table);
+    options.recipe.columns =
+        ROW.into_iter().zip(kinds).map(|((name, _), kind)| Column { name: name.to_owned(), kind }).collect();
+    let mut trainer = Trainer::new(options).expect("options in range");
+    for (label, cells) in [
+        ("walk", ["1", "late again", "grey", "y"]),
+        ("walk", ["3", "lovely", "blue", "n"]),
+        ("bus", ["7", "late", "", "n"]),
+        ("bus", ["9", "tin", "grey", "y"]),
+    ] {
+        let row: Vec<_> = ROW.into_iter().zip(cells).map(|((name, _), cell)| (name, cell)).collect();
+        trainer.add(label, Document::Fields(&row)).expect("a row");
+    }
+    trainer.finish().expect("rows of every label").as_bytes().to_vec()
+}

@@ -1,0 +1,63 @@
+//! CSV, TSV and JSON lines, by the program's own two readers, which must agree.
+
+use super::Choices;
+
+/// The program's files, which belong to no crate, as far as they are needed.
+#[allow(dead_code)]
+#[path = "../../crates/cli"]
+mod cli {
+    pub(super) mod records;
+    pub(super) mod table;
+    /// What they ask of their neighbour.
+    pub(super) mod sources {
+        pub(crate) struct Columns<'a> {
+            pub(crate) label: &'a str,
+            pub(crate) text: &'a str,
+        }
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Holds {
+            Csv,
+            Tsv,
+            Jsonl,
+        }
+    }
+}
+
+use cli::records::records;
+use cli::sources::{Columns, Holds};
+use cli::table::rows;
+
+pub fn run(data: &[u8]) {
+    let mut choices = Choices(data);
+    let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl]);
+    let columns = Columns { label: "label", text: "text" };
+    let table = choices.0;
+    if let Ok(rows) = rows(table, holds, &columns) {
+        rows.for_each(drop);
+    }
+    if let Ok(records) = records(table, holds, None) {
+        records.for_each(drop);
+    }
+    let first: &[u8] = match holds {
+        Holds::Csv => b"label,text\n",
+        Holds::Tsv => b"label\ttext\n",
+        Holds::Jsonl => b"",
+    };
+    let named = [first, table].concat();
+    let texts = rows(&named[..], holds, &columns)
+        .expect("the columns are named")
+        .map(|row| row.content.map(|(_, text)| text));
+    let cells = records(&named[..], holds, Some("text")).expect("the columns are named").map(|record| {
+        let text = |cells: cli::records::Cells| {
+            cells.into_iter().find(|(name, _)| **name == *"text").map(|(_, text)| text)
+        };
+        record.content.map(text)
+    });
+    let (texts, cells) = (texts.collect::<Vec<_>>(), cells.collect::<Vec<_>>());
+    assert_eq!(texts.len(), cells.len());
+    for (text, cell) in texts.into_iter().zip(cells) {
+        if let (Ok(text), Ok(cell)) = (text, cell) {
+            assert_eq!(Some(text), cell);
+        }
+    }
+}

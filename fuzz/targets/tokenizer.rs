@@ -1,0 +1,94 @@
+//! Text to terms, against the plain forms of the word rules and of counting.
+
+use super::Choices;
+use std::collections::HashMap;
+use tamis_tokenizer::{
+    Language, Scratch, Terms, Tokenizer, TokenizerOptions, Vocabulary, WordRule, reference, stretches,
+};
+
+pub fn run(data: &[u8]) {
+    let mut choices = Choices(data);
+    let options = options(&mut choices);
+    let text = String::from_utf8_lossy(choices.0);
+    words_are_those_of_the_reference(&text);
+    assert_eq!(stretches(&text, options.max_chars.into()).collect::<String>(), text);
+    let Ok(tokenizer) = Tokenizer::new(options.clone()) else { return };
+
+    let mut scratch = Scratch::default();
+    let found = terms(&tokenizer, &text, &mut scratch);
+    assert!(found.iter().all(|term| !term.is_empty()));
+    assert_eq!(terms(&tokenizer, &text, &mut scratch), found, "a scratch used before");
+    assert_eq!(found, n_grams(&options, &text));
+
+    let mut vocabulary = Vocabulary::new();
+    let counts = tokenizer.count(&text, &mut vocabulary, &mut scratch).expect("few terms");
+    let counted =
+        counts.row().iter().map(|(id, count)| (vocabulary.term(id).expect("known").to_owned(), count));
+    let mut expected = HashMap::new();
+    found.into_iter().for_each(|term| *expected.entry(term).or_insert(0) += 1);
+    assert_eq!(counted.collect::<HashMap<_, _>>(), expected);
+}
+
+/// Any options, also such as are refused.
+pub(super) fn options(choices: &mut Choices<'_>) -> TokenizerOptions {
+    let flags = choices.byte();
+    let flag = |bit: u8| flags >> bit & 1 == 1;
+    let (n, chars) = (choices.byte(), choices.byte());
+    let (min, max) = (n & 15, n >> 4);
+    let languages = Language::ALL.map(Some);
+    TokenizerOptions {
+        word_rule: if flag(0) { WordRule::Mail } else { WordRule::Unicode },
+        normalize: flag(1),
+        fold_case: flag(2),
+        stop_words: if flag(3) {
+            ["The", "de", "\u{ff21}", "漢字"].map(str::to_owned).to_vec()
+        } else {
+            Vec::new()
+        },
+        stemmer: if flag(4) { choices.of(&languages) } else { None },
+        terms: if flag(5) { Terms::Characters { min, max } } else { Terms::Words { min, max } },
+        min_chars: u16::from(chars & 3),
+        max_chars: u16::from(chars >> 2) * 5,
+        unspaced_bigrams: flag(6),
+    }
+}
+
+fn terms(tokenizer: &Tokenizer, text: &str, scratch: &mut Scratch) -> Vec<String> {
+    let mut terms = Vec::new();
+    tokenizer.for_each_term(text, scratch, |term| terms.push(term.to_owned()));
+    terms
+}
+
+/// The n-grams, put together from what the same options have for n = 1.
+fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
+    let (one, range, space) = match options.terms {
+        Terms::Words { min, max } => (Terms::Words { min: 1, max: 1 }, min..=max, " "),
+        Terms::Characters { min, max } => (Terms::Characters { min: 1, max: 1 }, min..=max, ""),
+    };
+    let tokenizer = Tokenizer::new(TokenizerOptions { terms: one, ..options.clone() }).expect("as before");
+    let words = terms(&tokenizer, text, &mut Scratch::default());
+    let ending_at = |end: usize| range.clone().filter_map(move |n| Some(end.checked_sub(n.into())?..end));
+    (1..=words.len()).flat_map(ending_at).map(|gram| words[gram].join(space)).collect()
+}
+
+fn words_are_those_of_the_reference(text: &str) {
+    for (word_rule, expected) in
+        [(WordRule::Unicode, reference::unicode_words(text)), (WordRule::Mail, reference::mail_words(text))]
+    {
+        let options = TokenizerOptions {
+            word_rule,
+            normalize: false,
+            fold_case: false,
+            unspaced_bigrams: false,
+            max_chars: 256,
+            ..TokenizerOptions::text()
+        };
+        let tokenizer = Tokenizer::new(options).expect("in range");
+        let long = |word: &str| match word.chars().count() {
+            ..=256 => word.to_owned(),
+            chars => format!("~long{}", (chars / 10).min(20)),
+        };
+        let expected: Vec<_> = expected.into_iter().map(long).collect();
+        assert_eq!(terms(&tokenizer, text, &mut Scratch::default()), expected, "{word_rule:?}");
+    }
+}
