@@ -123,6 +123,9 @@ class Bogofilter:
     def score(self, folder):
         return [self.name, "-d", folder, "-T"]
 
+    def learn_spam(self, folder):
+        return [self.name, "-d", folder, "-s"]
+
 
 class Spamprobe:
     """spamprobe, ten times slower than the others."""

@@ -203,6 +203,36 @@ def one_message(bench):
         print(f"tamis with the large model takes {large - small:+.2f} ms over the small one\n")
 
 
+def learning(bench):
+    """g. Learning one message, by a fresh process each: milliseconds, wall"""
+    # more than a log holds, so that the file is written anew several times
+    messages = [path for label in LABELS for path in sorted((bench.test / label).iterdir())]
+    messages = messages[:: max(1, len(messages) // bench.options.messages)][: bench.options.messages]
+    sets = {"train half": (bench.train, bench.spam_model())}
+    if mails := bench.mails():
+        sets["1,000,000 terms"] = (mails, bench.model("million.tamis", mails, more=["--as", "mail"]))
+    learn = {}
+    for size, (folder, model) in sets.items():
+        copy = shutil.copy(model, bench.path(f"g {size}.tamis"))
+        learn["tamis learn", size] = [bench.tamis, "learn", "spam", "--no-retrain", "-m", copy]
+        for peer in bench.bogofilters:
+            words = bench.path(f"g {peer.name} {size}")
+            shutil.copytree(bench.trained(peer, folder, f"{peer.name} {size}"), words)
+            learn[f"{peer.name} -s", size] = peer.learn_spam(words)
+    runs = {key: [] for key in learn}
+    for path in messages:
+        for key, arguments in learn.items():
+            runs[key].append(Command(arguments, path).run())
+    rows = []
+    for (name, size), of in runs.items():
+        walls = [1e3 * run.wall for run in of]
+        ratio = median(walls) / median(1e3 * run.wall for run in runs["tamis learn", size])
+        figures = median(walls), quantiles(walls, n=100)[-1], max(walls), 1e3 * median(run.cpu for run in of)
+        rows.append((name, size, *(f"{ms:.2f}" for ms in figures), f"{ratio:.2f}"))
+    table(["", "model", "wall", "99 % below", "most", "CPU", "ratio of wall"], rows)
+    print(f"{len(messages)} different messages, each waited for until it is on the disk\n")
+
+
 def threads(bench):
     """d. Two threads against one"""
     train, mail = bench.newsgroups / "train", labelled(bench.train)
@@ -277,7 +307,7 @@ def size(bench):
     table(head, rows)
 
 
-TABLES = {"a": [topics], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size]}
+TABLES = {"a": [topics], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size], "g": [learning]}
 
 
 def print_head(bench):
@@ -305,7 +335,7 @@ def main():
     parser.add_argument("--mails", type=Path, help="a folder that the generator has filled; else it is run")
     parser.add_argument("--repeat", type=int, default=5, help="rounds [default: 5]")
     parser.add_argument("--messages", type=int, default=300, help="runs of table c [default: 300]")
-    parser.add_argument("--only", default="a,b,c,d,e,f", help="tables to make: a,b")
+    parser.add_argument("--only", default="a,b,c,d,e,f,g", help="tables to make: a,b")
     parser.add_argument("--linfa", action="store_true", help="build linfa from the registry, for table a")
     parser.add_argument("--work", help="where to make a folder for copies and models, about 1 GB [default: the usual]")
     options = parser.parse_args()

@@ -216,7 +216,7 @@ fn terms(text: &[u8], recipe: &Recipe) -> Vec<String> {
     let message = Message::parse_ignoring(text, &recipe.limits, &recipe.ignored_headers);
     message.for_each_piece(recipe.content_only, stretch, |piece| match piece {
         Piece::Words { prefix, text } => cut(prefix, text, &mut terms),
-        Piece::Term(term, _) => terms.push(term.to_owned()),
+        Piece::Terms(batch, _) => terms.extend(batch.iter().map(str::to_owned)),
         Piece::EndOfStretch => (),
     });
     terms

@@ -35,10 +35,10 @@ fn pieces(message: &Message, stretch: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     message.for_each_piece(false, stretch, |piece| match piece {
         Piece::Words { prefix, text } => pieces.push(format!("{prefix} {text}")),
-        Piece::Term(term, _) => {
+        Piece::Terms(batch, _) => batch.iter().for_each(|term| {
             assert!(!term.is_empty() && term.len() <= 80, "{term:?}");
             pieces.push(term.to_owned());
-        }
+        }),
         Piece::EndOfStretch => (),
     });
     pieces
