@@ -8,7 +8,6 @@ use tamis_filter::{
 };
 
 use crate::attacks::Random;
-use crate::crash::mail;
 use crate::support::root;
 
 const TEXTS: [(&str, &str); 4] = [
@@ -143,6 +142,21 @@ fn a_flipped_bit_anywhere_is_an_error_and_never_a_wrong_answer() {
             }
         }
     }
+}
+
+/// The label of the mail of a number, and the mail, some of whose words no other has.
+pub fn mail(number: usize) -> (&'static str, String) {
+    let mut random = Random(number as u64);
+    let label = ["ham", "spam"][number % 2];
+    let mut mail = format!("From: a{}@example.org\nSubject: {label} {number}\n\n", random.below(9));
+    for _ in 0..20 + random.below(200) {
+        let width = 1 << random.below(10);
+        mail += &match random.below(8) {
+            0 => format!("n{number}x{} ", random.below(1_000)),
+            _ => format!("w{} ", 2 * random.below(width) + number % 2),
+        };
+    }
+    (label, mail + "\n")
 }
 
 /// Mails of some kilobytes in the log, among them one with more new words than a sector has bytes.

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod crash;
+mod crowd;
 mod decisions;
 mod determinism;
 mod evasion;

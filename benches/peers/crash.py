@@ -5,8 +5,8 @@
 
 Every program first learns 200 generated messages. Of those that follow every other one is killed (SIGKILL), by turns at any
 time and, with strace, on entering one of the calls by which it changes files, chosen evenly from those of a run that was not
-killed. A message is acknowledged if its process ended with 0. Words that no other message has tell what is there afterwards.
-Killed are processes, not the machine: what was written but not synced is not lost here.
+killed. A message is acknowledged if its process ended with 0. Words that no other message has tell what is there afterwards. A program that
+fails without being killed, or takes more than ten seconds (some never end), is not asked further. Killed are processes, not the machine: what was written but not synced is not lost here.
 """
 
 import argparse
@@ -22,6 +22,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from measure import machine, table
 
+# Within strace, or it is not the program that is stopped.
+PATIENT = ["timeout", "-s", "KILL", "10"]
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = "write,pwrite64,writev,pwritev,ftruncate,fsync,fdatasync,/^rename,/^unlink"
 OWN_WORDS = 30
@@ -61,7 +63,9 @@ class Bogofilter:
         self.util, self.learn = f"bogoutil-{store}", [f"bogofilter-{store}", "-d", str(folder), "-s"]
 
     def dump(self):
-        return subprocess.run([self.util, "-d", self.folder / "wordlist.db"], capture_output=True)
+        """What it still says, and whether that is all."""
+        command = [*PATIENT, self.util, "-d", self.folder / "wordlist.db"]
+        return subprocess.run(command, capture_output=True)
 
     def is_readable(self):
         return self.dump().returncode == 0
@@ -90,7 +94,7 @@ def run(command, number, kill_after=None):
 def calls_of(program, folder, number):
     """The calls by which learning a message changes files, each with its number among those of its name."""
     trace, seen, calls = folder / "trace", {}, []
-    run(["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={CALLS}", *program.learn], number)
+    run(["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={CALLS}", *PATIENT, *program.learn], number)
     for name in re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.M):
         seen[name] = seen.get(name, 0) + 1
         calls.append((name, seen[name]))
@@ -98,28 +102,32 @@ def calls_of(program, folder, number):
 
 
 def measure(program, folder, kills):
-    dice, acknowledged, killed, unreadable = random.Random(1), [], [], 0
+    dice, acknowledged, killed, unreadable, failed = random.Random(1), [], [], 0, 0
+    learn = [*PATIENT, *program.learn]
     for number in range(200):
-        if run(program.learn, number)[0]:
+        if run(learn, number)[0]:
             acknowledged.append(number)
     typical = sorted(run(program.learn, number)[1] for number in range(200, 211))[5]
     acknowledged += range(200, 211)
     for number in range(211, 211 + 2 * kills):
-        ok = False
         if number % 2:
-            ok, _ = run(program.learn, number)
+            ok, _ = run(learn, number)
+            if not ok:
+                failed = 1
+                break
         elif number % 4 or not shutil.which("strace"):
             ok, _ = run(program.learn, number, dice.uniform(0, 1.2 * typical))
         else:
             call, nth = dice.choice(calls_of(program, folder, 5000 + number))
             stop = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
-            ok, _ = run([*stop, "-e", f"inject={call}:signal=KILL:when={nth}", *program.learn], number)
+            ok, _ = run([*stop, "-e", f"inject={call}:signal=KILL:when={nth}", *learn], number)
         (acknowledged if ok else killed).append(number)
         unreadable += not program.is_readable()
     there = program.there(acknowledged)
     half = sum(0 < share < 1 for share in program.there(killed))
     lost = sum(share < 1 for share in there)
-    return program.name, len(killed), len(acknowledged), lost, half, unreadable, "yes" if program.is_readable() else "no"
+    ended = "yes" if failed else "no"
+    return program.name, len(killed), len(acknowledged), lost, half, unreadable, ended
 
 
 def main():
@@ -137,8 +145,8 @@ def main():
             program = Tamis(str(options.tamis.resolve()), folder) if is_tamis else Bogofilter(name, folder)
             if shutil.which(program.learn[0]):
                 rows.append(measure(program, folder, options.kills))
-    head = ["", "killed or failed", "acknowledged", "of these not whole", "killed ones half there"]
-    table([*head, "unreadable after", "readable in the end"], rows)
+    head = ["", "killed", "acknowledged", "of these not whole", "killed ones half there", "times unreadable"]
+    table([*head, "failed in the end"], rows)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ const NAP: Duration = Duration::from_millis(5);
 impl Lock {
     /// Waits for the right to change the model at `path`, at most so long.
     pub(crate) fn wait(path: &Path, patience: Duration) -> Result<Self> {
-        // A link to a model stays a link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        // A link to a model stays a link, also one to where there is none yet.
+        let to = || fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
+        let path = fs::canonicalize(path).or_else(|_| to()).unwrap_or_else(|_| path.to_path_buf());
         let mut name = path.as_os_str().to_owned();
         name.push(".lock");
         let name = PathBuf::from(name);

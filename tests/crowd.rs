@@ -1,0 +1,109 @@
+//! Many who learn and read at once.
+#![cfg(unix)]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tamis_filter::{Document, Filter, LearnOptions, Learner, Scratch};
+
+use crate::crash::{MODEL, check, must_learn, options, world};
+use crate::model_file::mail;
+
+/// As many writers as asked for learn the mails from 30 to `n`, each opening the model for every mail, and eight
+/// readers score a probe as often as they can: all that they are answered was committed.
+fn crowd(n_writers: usize, n: usize, log_limit: usize) {
+    let world = world(30);
+    let path = world.path(MODEL);
+    let probe = mail(1_000_001).1;
+    let answer = |filter: &Filter| {
+        let score = filter.score_mail(probe.as_bytes(), &mut Scratch::default()).unwrap();
+        (filter.information().documents, score.log_odds.to_bits())
+    };
+    let committed = Mutex::new(vec![answer(&Filter::open(&path).unwrap())]);
+    let (next, writing) = (AtomicUsize::new(30), AtomicUsize::new(n_writers));
+    let write = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= n {
+                break;
+            }
+            let (label, mail) = mail(number);
+            let mut learner = Learner::open(&path, options(log_limit, Duration::from_secs(600))).unwrap();
+            learner.learn(label, Document::Mail(mail.as_bytes())).unwrap();
+            learner.commit().unwrap();
+            committed.lock().unwrap().push(answer(learner.filter()));
+        }
+        writing.fetch_sub(1, Ordering::Relaxed);
+    };
+    let read = || {
+        let mut answers = Vec::new();
+        let mut kept = Filter::open(&path).unwrap();
+        while writing.load(Ordering::Relaxed) > 0 {
+            answers.push(answer(&Filter::open(&path).unwrap()));
+            kept.reload_if_changed().unwrap();
+            answers.push(answer(&kept));
+        }
+        answers
+    };
+    let answers: Vec<_> = std::thread::scope(|scope| {
+        (0..n_writers).for_each(|_| drop(scope.spawn(write)));
+        let readers: Vec<_> = (0..8).map(|_| scope.spawn(read)).collect();
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+    });
+    let committed = committed.into_inner().unwrap();
+    assert_eq!(committed.len(), n - 30 + 1);
+    for answers in &answers {
+        assert!(answers.iter().all(|answer| committed.contains(answer)));
+        assert!(answers.is_sorted_by_key(|(documents, _)| documents));
+    }
+    assert!(!check(&world, n));
+    let n_answers: usize = answers.iter().map(Vec::len).sum();
+    eprintln!(
+        "{n_writers} writers, {n} mails, eight readers, {n_answers} answers, each of a committed state"
+    );
+}
+
+#[test]
+fn readers_see_what_was_committed_while_two_write() {
+    crowd(1, 100, 8_000);
+    crowd(2, 160, 8_000);
+}
+
+/// Mails from 30 to `n`, a process each, eight at once: all are there.
+fn stampede(n: usize, log_limit: usize) {
+    let world = world(30);
+    let next = AtomicUsize::new(30);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= n {
+                        break;
+                    }
+                    must_learn(&world, number, log_limit);
+                }
+            });
+        }
+    });
+    assert!(!check(&world, n));
+    eprintln!("{} processes, eight at once: all mails are there", n - 30);
+}
+
+#[test]
+fn a_process_a_mail_eight_at_once() {
+    stampede(130, 16_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn crowd_two_writers_and_eight_readers() {
+    crowd(2, 3_000, 20_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn crowd_a_thousand_processes() {
+    stampede(1_030, LearnOptions::default().log_limit);
+}
