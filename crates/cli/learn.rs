@@ -105,21 +105,21 @@ fn open_or_create(args: &LearnArgs, path: &Path, source: &Source) -> Result<Lear
 
 pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     let path = args.model.path()?;
-    // says that there is none
-    drop(args.model.open()?);
-    let mut learner =
-        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
-    let first = args.paths.first().filter(|first| learner.filter().classes().index(first).is_some());
+    let filter = args.model.open()?;
+    let first = args.paths.first().filter(|first| filter.classes().index(first).is_some());
     let label = first.map(String::as_str);
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
+    let is_at_hand = args.digest.is_empty() || !paths.is_empty();
+    let source = is_at_hand.then(|| Source::new(paths, args.files_from.as_ref())).transpose()?;
+    let mut learner =
+        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
     let (mut forgotten, mut unknown) = (0, 0);
     for digest in &args.digest {
         learner.forget_digest(label, digest.0)?;
         forgotten += 1;
     }
     let mut unreadable = 0;
-    if args.digest.is_empty() || !paths.is_empty() {
-        let source = Source::new(paths, args.files_from.as_ref())?;
+    if let Some(source) = source {
         unreadable = source.for_each(&mut learner, &args.input, |learner, document| {
             match learner.forget(label, document) {
                 Ok(()) => forgotten += 1,
@@ -163,7 +163,8 @@ fn print(line: &str) -> Result<()> {
 
 /// Where the documents to learn or forget come from.
 enum Source {
-    Input,
+    /// Standard input, read before the model is locked: it may take its time.
+    Input(Vec<u8>),
     Paths(Vec<String>),
 }
 
@@ -176,17 +177,17 @@ impl Source {
             paths.extend(list.lines().filter(|line| !line.is_empty()).map(str::to_owned));
             return Ok(Source::Paths(paths));
         }
-        Ok(match &paths[..] {
-            [] => Source::Input,
-            [one] if one == "-" => Source::Input,
-            _ => Source::Paths(paths),
-        })
+        match &paths[..] {
+            [] => Ok(Source::Input(read_input(None)?.1)),
+            [one] if one == "-" => Ok(Source::Input(read_input(None)?.1)),
+            _ => Ok(Source::Paths(paths)),
+        }
     }
 
     /// What the documents are, for a model that is yet to be made.
     fn kind(&self, input: &InputArgs) -> Result<Kind> {
         match self {
-            Source::Input => Ok(Kind::Mail),
+            Source::Input(_) => Ok(Kind::Mail),
             Source::Paths(paths) => Ok(Corpus::find(paths, false, input, None)?.kind),
         }
     }
@@ -201,12 +202,11 @@ impl Source {
         let recipe = learner.filter().information().recipe.clone();
         let paths = match self {
             Source::Paths(paths) => paths,
-            Source::Input => {
-                let (_, bytes) = read_input(None)?;
-                if recipe.kind == Kind::Mail && !looks_like_mail(&bytes) {
+            Source::Input(bytes) => {
+                if recipe.kind == Kind::Mail && !looks_like_mail(bytes) {
                     say!("tamis: this does not look like mail, which the model is of");
                 }
-                work(learner, Loaded::new(recipe.kind, &bytes).document())?;
+                work(learner, Loaded::new(recipe.kind, bytes).document())?;
                 return Ok(0);
             }
         };

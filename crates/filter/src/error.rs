@@ -245,7 +245,11 @@ impl fmt::Display for Error {
             Error::TooLittleHam(e) => e.fmt(f),
             Error::Locked { path, waited } => {
                 let seconds = waited.as_secs_f64();
-                write!(f, "{}: another process has been changing the model for {seconds} s", path.display())
+                write!(
+                    f,
+                    "{}: another process is changing the model; waited {seconds} s for it",
+                    path.display()
+                )
             }
             Error::NotLearning { got } => {
                 write!(f, "a model {got} does not learn one document at a time: train it anew")

@@ -164,7 +164,7 @@ impl Filter {
             Bytes::map(&file).map_err(Error::io(path))?
         };
         let source = Some((path.to_path_buf(), Stamp::of(&metadata)));
-        Filter::new(bytes, source, |_, offset| read_from(&file, offset).map_err(Error::io(path)))
+        Filter::new(bytes, source, |_, offset| read_log(&file, offset, path))
     }
 
     /// A filter over the bytes of a model file, without a map.
@@ -392,13 +392,19 @@ pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]
     }
 }
 
+/// The most bytes of log that are read: a thousand times what it is written anew at.
+const LOG_LIMIT: u64 = 128 << 20;
+
 /// What is in a file from an offset on: the map of a file does not grow with it, and of what it maps only the part that
 /// never changes may be touched.
-fn read_from(mut file: &File, offset: usize) -> std::io::Result<Vec<u8>> {
+fn read_log(mut file: &File, offset: usize, path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(offset as u64))?;
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(path))?;
+    let got = file.take(LOG_LIMIT + 1).read_to_end(&mut bytes).map_err(Error::io(path))? as u64;
+    match got > LOG_LIMIT {
+        true => Err(Error::TooLarge { what: "bytes of log", limit: LOG_LIMIT, got }),
+        false => Ok(bytes),
+    }
 }
 
 fn sigmoid(log_odds: f64) -> f64 {

@@ -230,11 +230,17 @@ pub(crate) fn settle(
 /// The held-out scores, as often as their documents were given, and whether they are of the positive class.
 fn copies(documents: &[Labelled<'_>], scores: &[Option<f64>], positive: ClassId) -> Vec<(f64, bool)> {
     let scored = documents.iter().zip(scores).filter_map(|(document, score)| Some((document, (*score)?)));
-    scored
-        .flat_map(|(document, score)| {
-            std::iter::repeat_n((score, document.class == positive), document.multiplicity as usize)
-        })
-        .collect()
+    scored.flat_map(|(d, score)| repeated(score, d.class == positive, d.multiplicity)).collect()
+}
+
+/// The score of a document and whether it is of the positive class, as often as it was given. A thousand copies say as much
+/// as more.
+pub(crate) fn repeated(
+    score: f64,
+    is_positive: bool,
+    multiplicity: u32,
+) -> impl Iterator<Item = (f64, bool)> {
+    std::iter::repeat_n((score, is_positive), multiplicity.min(1_000) as usize)
 }
 
 fn decide(scores: &[(f64, bool)], options: &DecisionOptions, training: f64) -> Result<Decision> {

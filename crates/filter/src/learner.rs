@@ -271,7 +271,7 @@ impl Learner {
     /// in a row, are worse than those taken with all in view. Never true of a model that cannot.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
-        rewrite::can_refit(store) && 4 * store.unfitted() > store.n_documents() as u64
+        rewrite::can_refit(store) && store.unfitted() > store.n_documents() as u64 / 4
     }
 
     /// Fits correction, calibration and thresholds anew to all documents that the model remembers, and writes the file.

@@ -61,7 +61,7 @@ fn fold_into(store: &Store, classes: Classes, scoring: Scoring) -> Result<Model>
     let (documents, scores) = documents(store, &terms, &scoring, keeps_weights)?;
     let mut header = Header {
         totals: terms.totals.clone(),
-        changes: store.header.changes + store.overlay.n_entries(),
+        changes: store.changes(),
         unfitted: store.unfitted(),
         summary: summarize(&scoring, &terms)?,
         scoring,
@@ -122,7 +122,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     };
     let sealed = Header {
         totals: store.totals.clone(),
-        changes: header.changes + store.overlay.n_entries(),
+        changes: store.changes(),
         unfitted: 0,
         decision,
         temperature: fitted.temperature,
@@ -205,24 +205,17 @@ impl Counts for Terms<'_> {
     }
 }
 
-/// Held-out scores, and whether they are of the positive class.
-type Scores = Vec<(f64, bool)>;
+/// The sections of documents, and their held-out scores, each with whether it is of the positive class.
+type Documents = ((Vec<u8>, Vec<u8>), Vec<(f64, bool)>);
 
-/// The sections of documents, and the held-out scores of all copies.
-fn documents(
-    store: &Store,
-    terms: &Terms<'_>,
-    scoring: &Scoring,
-    keeps_weights: bool,
-) -> Result<((Vec<u8>, Vec<u8>), Scores)> {
+fn documents(store: &Store, terms: &Terms<'_>, scoring: &Scoring, keeps_weights: bool) -> Result<Documents> {
     let positive = positive_class(&store.header.classes);
     let has_coefficients = matches!(scoring, Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }));
     let (mut records, mut vectors, mut scores) = (Vec::new(), Vec::new(), Vec::new());
     for document in store.documents() {
         let mut document: Remembered = document?;
         if let Some(score) = document.held_out {
-            let copies = document.multiplicity as usize;
-            scores.extend(std::iter::repeat_n((score, document.class == positive), copies));
+            scores.extend(fitting::repeated(score, document.class == positive, document.multiplicity));
         }
         document.class = terms.class(document.class);
         document.coefficients.iter_mut().for_each(|weight| weight.class = terms.class(weight.class));

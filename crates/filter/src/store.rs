@@ -132,7 +132,12 @@ impl Store {
 
     /// Documents learned or forgotten since correction, calibration and thresholds were fitted to all.
     pub(crate) fn unfitted(&self) -> u64 {
-        self.header.unfitted + self.overlay.n_entries()
+        self.header.unfitted.saturating_add(self.overlay.n_entries())
+    }
+
+    /// Documents learned or forgotten one by one since the model was trained.
+    pub(crate) fn changes(&self) -> u64 {
+        self.header.changes.saturating_add(self.overlay.n_entries())
     }
 
     /// Whether the terms of a known document are remembered: those in the log always are.
@@ -157,7 +162,6 @@ impl Store {
             summary,
             table,
             size,
-            changes,
             ..
         } = &self.header;
         Information {
@@ -176,7 +180,7 @@ impl Store {
             n_weights: size.weights as usize,
             documents: self.n_documents(),
             keep: *keep,
-            changes: changes + self.overlay.n_entries(),
+            changes: self.changes(),
             bytes: self.length + self.log.1,
             log_bytes: self.log.1,
         }
