@@ -5,6 +5,7 @@ mod attacks;
 mod decisions;
 mod determinism;
 mod evasion;
+mod exchange;
 mod golden_output;
 mod hostile;
 mod model_file;
