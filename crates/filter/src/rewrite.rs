@@ -60,7 +60,8 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep) -> Result<
         let (fingerprint, text) = terms.term(id)?;
         let mut cells = Vec::new();
         terms.for_each_cell(id, |cell| cells.push(cell))?;
-        writer.push(fingerprint, text, cells.into_iter(), terms.weights(id)?.into_iter())
+        let weights = terms.weights(id)?.into_iter().map(|weight| (weight.class, weight.units));
+        writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
     let first = stores[0];
     let scoring = scoring_for(&first.header.scoring, classes.len());
@@ -236,7 +237,7 @@ impl<'a> Terms<'a> {
     }
 
     /// The weights of a term, in the order of their classes.
-    fn weights(&self, id: TermId) -> Result<Vec<(ClassId, i32)>> {
+    fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
         let mut weights = Vec::new();
         for (at, old) in self.sources(id).filter(|(at, _)| self.keeps_weights[*at]) {
             self.stores[at].for_each_value(old, |class, units| {
@@ -245,7 +246,7 @@ impl<'a> Terms<'a> {
             })?;
         }
         add_weights(&mut weights)?;
-        Ok(weights.into_iter().map(|weight| (weight.class, weight.units)).collect())
+        Ok(weights)
     }
 
     /// A row of a store over the new ids.
@@ -286,11 +287,14 @@ impl Counts for Terms<'_> {
     }
 }
 
+/// The sections `documents` and `vectors`.
+type DocumentSections = (Vec<u8>, Vec<u8>);
+
 /// Held-out scores, and whether they are of the positive class.
 type Scores = Vec<(f64, bool)>;
 
 /// The sections of documents, and the held-out scores of all copies.
-fn documents(terms: &Terms<'_>, scoring: &Scoring, keep: Keep) -> Result<((Vec<u8>, Vec<u8>), Scores)> {
+fn documents(terms: &Terms<'_>, scoring: &Scoring, keep: Keep) -> Result<(DocumentSections, Scores)> {
     let positive = positive_class(&terms.stores[0].header.classes);
     let has_coefficients = matches!(scoring, Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }));
     let (mut records, mut vectors, mut scores) = (Vec::new(), Vec::new(), Vec::new());
