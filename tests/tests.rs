@@ -7,6 +7,7 @@ mod crowd;
 mod decisions;
 mod determinism;
 mod evasion;
+mod exchange;
 mod fuzz_corpus;
 mod golden_output;
 mod hostile;

@@ -1,5 +1,6 @@
 //! The command line: every option, its default and its words of help.
 
+mod exchange;
 mod learning;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tamis_filter::{ColumnKind, Criterion, Kind, Language, Select, WordRule};
 
+pub(crate) use exchange::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
 pub(crate) use learning::{ForgetArgs, LearnArgs, RetrainArgs};
 
 /// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
@@ -43,6 +45,14 @@ pub(crate) enum Command {
     Forget(ForgetArgs),
     /// Fit correction, calibration and thresholds anew to all documents remembered
     Retrain(RetrainArgs),
+    /// Forget documents that have grown old
+    Expire(ExpireArgs),
+    /// Add models up: shards, or what colleagues learned
+    Merge(MergeArgs),
+    /// Write a model as text, JSON lines
+    Export(ExportArgs),
+    /// Make a model of such text, or of bogofilter's word list
+    Import(ImportArgs),
     /// Show which terms decided a score
     Explain(ExplainArgs),
     /// Show what a model is made of

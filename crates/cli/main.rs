@@ -7,6 +7,7 @@ mod args;
 mod columns;
 mod corpus;
 mod evaluate;
+mod exchange;
 mod explain;
 mod inspect;
 mod label;
@@ -73,6 +74,10 @@ fn run(command: Command) -> Result<u8> {
         Command::Learn(args) => learn::learn(&args),
         Command::Forget(args) => learn::forget(&args),
         Command::Retrain(args) => learn::retrain(&args),
+        Command::Expire(args) => exchange::expire(&args),
+        Command::Merge(args) => exchange::merge_models(&args),
+        Command::Export(args) => exchange::export(&args),
+        Command::Import(args) => exchange::import_model(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),

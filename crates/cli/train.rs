@@ -137,7 +137,7 @@ fn learn(
 
 /// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
 /// trained.
-fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
+pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     if path.is_dir() {
         bail!("{}: expected a model file, got a folder", path.display());
     }
@@ -155,7 +155,7 @@ fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     }
 }
 
-fn report(path: &Path, filter: &Filter) -> Result<()> {
+pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();
     let classes: Vec<_> = information
         .classes

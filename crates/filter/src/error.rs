@@ -152,6 +152,24 @@ pub enum Error {
     },
     /// A document to forget of which the model remembers a digest only, and that is not at hand.
     NotAtHand,
+    /// Models that do not add up.
+    Unlike {
+        /// What is not alike.
+        setting: String,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        got: String,
+    },
+    /// A line of an exported model, or of another program's, that cannot be taken.
+    Import {
+        /// The line, from 1.
+        line: u64,
+        /// What should stand there.
+        expected: String,
+        /// What does.
+        got: String,
+    },
     /// Two trainers with different settings were asked to merge.
     DifferentSettings,
     /// A label is not acceptable.
@@ -266,6 +284,12 @@ impl fmt::Display for Error {
             }
             Error::NotAtHand => {
                 write!(f, "the model remembers no terms of this document: it must be at hand to be forgotten")
+            }
+            Error::Unlike { setting, expected, got } => {
+                write!(f, "models do not add up: {setting}: expected {expected}, got {got}")
+            }
+            Error::Import { line, expected, got } => {
+                write!(f, "line {line}: expected {expected}, got {got}")
             }
             Error::DifferentSettings => {
                 write!(

@@ -1,6 +1,6 @@
 //! A model file written anew: what its log says becomes part of the rest.
 
-use tamis_model::{Cell, ClassId, ClassTotals, Classes, Counts, Temperature};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts, Temperature};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 use zerocopy::IntoBytes;
 
@@ -8,17 +8,18 @@ use crate::documents::{Remembered, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::fitting;
 use crate::format::Header;
+use crate::merge::{add_cells, add_totals, add_weights, unite};
 use crate::model::{Distinct, Model, document_sections, fit, seal, term_sections, write_term};
 use crate::rows::Rows;
 use crate::scorer::positive_class;
 use crate::scoring::{Decision, Scoring, Weighted};
-use crate::store::{Store, summarize};
+use crate::store::{Store, limited, summarize};
 use crate::trainer::{Keep, Learned};
 
 /// The model of a file and its log, as a file without a log. The correction stays what it is; calibration and thresholds
 /// follow from the scores of all documents remembered.
 pub(crate) fn fold(store: &Store) -> Result<Model> {
-    fold_into(store, store.header.classes.clone(), store.header.scoring.clone())
+    add_up(&[store], store.header.classes.clone(), store.header.keep)
 }
 
 /// The same model with one label more. A model of two labels gets another scoring by that, of which everything is fitted
@@ -26,48 +27,62 @@ pub(crate) fn fold(store: &Store) -> Result<Model> {
 pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
-    let scoring = match store.header.scoring {
-        Scoring::Weighted(Weighted { alpha, correction }) => {
-            let topics = Weighted::for_classes(classes.len());
-            Scoring::OneAgainstRest(Weighted { alpha, correction: correction.and(topics.correction) })
-        }
-        ref same => same.clone(),
-    };
-    let is_other = scoring != store.header.scoring;
-    let model = fold_into(store, classes, scoring)?;
-    match is_other && store.header.keep == Keep::Vectors {
+    let is_other = !keeps_weights(store, classes.len());
+    let model = add_up(&[store], classes, store.header.keep)?;
+    match is_other && can_refit(store) {
         true => refit(&model.into_filter()?.store),
         false => Ok(model),
     }
 }
 
-fn fold_into(store: &Store, classes: Classes, scoring: Scoring) -> Result<Model> {
-    let class = |(_, label)| classes.index(label).unwrap_or_default();
-    let moved: Vec<ClassId> = store.header.classes.iter().map(class).collect();
-    let keeps_weights = std::mem::discriminant(&scoring) == std::mem::discriminant(&store.header.scoring);
-    let terms = Terms::new(store, moved, classes.len())?;
-    let sections = term_sections(terms.order.len(), |writer, id| {
-        let (fingerprint, old) = terms.order[id as usize];
-        let (mut cells, mut weights): (Vec<Cell>, Vec<(ClassId, i32)>) = Default::default();
-        terms.for_each_cell(id, |cell| cells.push(cell))?;
-        if keeps_weights {
-            store.for_each_value(old, |class, value| {
-                weights.push((terms.class(class), value));
-                Ok(())
-            })?;
+/// The scoring of a model once it has so many classes.
+pub(crate) fn scoring_for(scoring: &Scoring, n_classes: usize) -> Scoring {
+    match scoring {
+        Scoring::Weighted(Weighted { alpha, correction }) if n_classes > 2 => {
+            let topics = Weighted::for_classes(n_classes);
+            Scoring::OneAgainstRest(Weighted { alpha: *alpha, correction: correction.and(topics.correction) })
         }
-        writer.push(fingerprint, store.text(old)?, cells.into_iter(), weights.into_iter())
+        same => same.clone(),
+    }
+}
+
+/// Whether the correction of a model is still one once it has so many classes.
+pub(crate) fn keeps_weights(store: &Store, n_classes: usize) -> bool {
+    let scoring = &store.header.scoring;
+    std::mem::discriminant(scoring) == std::mem::discriminant(&scoring_for(scoring, n_classes))
+}
+
+/// The sum of models and their logs, as a file without a log; `classes` are all of theirs. What does not add up is that of
+/// the first.
+pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep) -> Result<Model> {
+    let terms = Terms::new(stores, &classes)?;
+    let sections = term_sections(terms.len(), |writer, id| {
+        let (fingerprint, text) = terms.term(id)?;
+        let mut cells = Vec::new();
+        terms.for_each_cell(id, |cell| cells.push(cell))?;
+        let weights = terms.weights(id)?.into_iter().map(|weight| (weight.class, weight.units));
+        writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
-    let (documents, scores) = documents(store, &terms, &scoring, keeps_weights)?;
+    let first = stores[0];
+    let scoring = scoring_for(&first.header.scoring, classes.len());
+    let (documents, scores) = documents(&terms, &scoring, keep)?;
+    let sum =
+        |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
     let mut header = Header {
         totals: terms.totals.clone(),
-        changes: store.changes(),
-        unfitted: store.unfitted(),
+        changes: sum(&|store| store.changes()),
+        unfitted: sum(&|store| store.unfitted()),
         summary: summarize(&scoring, &terms)?,
+        keep,
         scoring,
         classes,
-        ..store.header.clone()
+        ..first.header.clone()
     };
+    if is_fitted(first) {
+        // the others were not in view when the first was fitted
+        let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
+        header.unfitted = header.unfitted.saturating_add(others);
+    }
     if let Scoring::Weighted(_) = header.scoring {
         (header.decision, header.expected) = fitting::settle(
             &scores,
@@ -76,7 +91,7 @@ fn fold_into(store: &Store, classes: Classes, scoring: Scoring) -> Result<Model>
             &header.totals,
             positive_class(&header.classes),
         )?;
-    } else if !keeps_weights {
+    } else if !terms.keeps_weights[0] {
         (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
         header.temperature = Temperature::IDENTITY;
     }
@@ -95,15 +110,15 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !can_refit(store) {
         return Err(Error::NotAtHand);
     }
-    let moved = (0..header.classes.len() as ClassId).collect();
-    let terms = Terms::new(store, moved, header.classes.len())?;
+    let stores = [store];
+    let terms = Terms::new(&stores, &header.classes)?;
     let statistics =
-        store.statistics()?.permuted(&terms.order.iter().map(|(_, old)| *old).collect::<Vec<_>>());
+        store.statistics()?.permuted(&terms.order.iter().map(|source| source.id).collect::<Vec<_>>());
     let mut rows = Rows::default();
     let mut learned = Vec::new();
     for document in store.documents() {
         let document: Remembered = document?;
-        let row = terms.renumber(&document.vector)?;
+        let row = terms.renumber(0, &document.vector)?;
         let row = rows.push(row.row().iter()).map_err(crate::trainer::spill)?;
         learned.push((Learned { terms: Some(row), ..document.learned() }, row));
     }
@@ -111,10 +126,9 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         |(learned, row)| Distinct { learned, row: rows.get(row), windows: Vec::<CountRow<'_>>::new() };
     let documents: Vec<_> = learned.into_iter().map(distinct).collect();
     let asked = header.asked.unwrap_or_default();
-    let fitted = fit(&header.scoring, &asked, &header.classes, &statistics, terms.order.len(), &documents)?;
-    let sections = term_sections(terms.order.len(), |writer, id| {
-        let (fingerprint, old) = terms.order[id as usize];
-        write_term(writer, (fingerprint, store.text(old)?), statistics.cells(id), &fitted.correction, id)
+    let fitted = fit(&header.scoring, &asked, &header.classes, &statistics, terms.len(), &documents)?;
+    let sections = term_sections(terms.len(), |writer, id| {
+        write_term(writer, terms.term(id)?, statistics.cells(id), &fitted.correction, id)
     })?;
     let decision = match header.asked {
         Some(_) => fitted.decision,
@@ -142,45 +156,103 @@ pub(crate) fn can_refit(store: &Store) -> bool {
     is_fitted(store) && store.header.keep == Keep::Vectors && store.header.recipe.windows.is_none()
 }
 
+/// Where a term comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Source {
+    fingerprint: u64,
+    store: u16,
+    id: TermId,
+}
+
 /// The terms that have counts.
 struct Terms<'a> {
-    store: &'a Store,
-    /// Of each by its new id the fingerprint, which is what they are ordered by, and the id in the store.
-    order: Vec<(u64, TermId)>,
-    /// The new id of each id in the store.
-    ids: Vec<Option<TermId>>,
-    /// The new class of each class in the store.
-    moved: Vec<ClassId>,
+    stores: &'a [&'a Store],
+    /// Whether the weights of each store are still what its scoring, as it will be, means by them.
+    keeps_weights: Vec<bool>,
+    /// Sources in the order of fingerprints, which is that of the new ids.
+    order: Vec<Source>,
+    /// Where the sources of each term begin, and where the last ones end.
+    starts: Vec<u32>,
+    /// Of each store, the new id of each id there.
+    ids: Vec<Vec<Option<TermId>>>,
+    /// Of each store, the new class of each class there.
+    moved: Vec<Vec<ClassId>>,
     totals: Vec<ClassTotals>,
 }
 
 impl<'a> Terms<'a> {
-    fn new(store: &'a Store, moved: Vec<ClassId>, n_classes: usize) -> Result<Self> {
-        let mut order = Vec::with_capacity(store.n_terms());
-        for id in 0..store.n_terms() as TermId {
-            // of the model's own terms only those that the log speaks of can be without counts
-            if !store.overlay.changes(id) || store.document_frequency(id)? > 0 {
-                order.push((store.fingerprint(id)?, id));
+    fn new(stores: &'a [&'a Store], classes: &Classes) -> Result<Self> {
+        let mut order = Vec::with_capacity(stores.iter().map(|store| store.n_terms()).sum());
+        for (at, store) in (0..).zip(stores) {
+            for id in 0..store.n_terms() as TermId {
+                // of the model's own terms only those that the log speaks of can be without counts
+                if !store.overlay.changes(id) || store.document_frequency(id)? > 0 {
+                    order.push(Source { fingerprint: store.fingerprint(id)?, store: at, id });
+                }
             }
         }
-        // two sorted runs, which this sort merges
+        // sorted runs, which this sort merges
         order.sort();
-        let mut ids = vec![None; store.n_terms()];
-        for (new, (_, old)) in (0..).zip(&order) {
-            ids[*old as usize] = Some(new);
+        let mut ids: Vec<_> = stores.iter().map(|store| vec![None; store.n_terms()]).collect();
+        let mut starts = Vec::with_capacity(order.len() + 1);
+        let mut start = 0;
+        for (new, equal) in (0..).zip(order.chunk_by(|a, b| a.fingerprint == b.fingerprint)) {
+            equal.iter().for_each(|source| ids[usize::from(source.store)][source.id as usize] = Some(new));
+            starts.push(start);
+            start = limited("terms", u64::from(start) + equal.len() as u64)?;
         }
-        let mut totals = vec![ClassTotals::default(); n_classes];
-        moved.iter().zip(&store.totals).for_each(|(class, of)| totals[usize::from(*class)] = *of);
-        Ok(Terms { store, order, ids, moved, totals })
+        starts.push(start);
+        let class = |(_, label)| classes.index(label).unwrap_or_default();
+        let moved: Vec<Vec<_>> =
+            stores.iter().map(|store| store.header.classes.iter().map(class).collect()).collect();
+        let mut totals = vec![ClassTotals::default(); classes.len()];
+        for (store, moved) in stores.iter().zip(&moved) {
+            for (class, of) in moved.iter().zip(&store.totals) {
+                add_totals(&mut totals[usize::from(*class)], of)?;
+            }
+        }
+        let keeps_weights = stores.iter().map(|store| keeps_weights(store, classes.len())).collect();
+        Ok(Terms { stores, keeps_weights, order, starts, ids, moved, totals })
     }
 
-    fn class(&self, class: ClassId) -> ClassId {
-        self.moved.get(usize::from(class)).copied().unwrap_or(class)
+    fn len(&self) -> usize {
+        self.starts.len() - 1
     }
 
-    /// A row of the store over the new ids.
-    fn renumber(&self, vector: &CountVector) -> Result<CountVector> {
-        let id = |(id, count): (TermId, u32)| Some((self.ids.get(id as usize).copied().flatten()?, count));
+    /// Where a term comes from, each with its store.
+    fn sources(&self, id: TermId) -> impl ExactSizeIterator<Item = (usize, TermId)> {
+        let bounds = self.starts.get(id as usize).zip(self.starts.get(id as usize + 1));
+        let sources = bounds.map_or(&[][..], |(start, end)| &self.order[*start as usize..*end as usize]);
+        sources.iter().map(|source| (usize::from(source.store), source.id))
+    }
+
+    /// The fingerprint of a term, and its text.
+    fn term(&self, id: TermId) -> Result<(u64, &'a str)> {
+        let source = self.order[self.starts[id as usize] as usize];
+        Ok((source.fingerprint, self.stores[usize::from(source.store)].text(source.id)?))
+    }
+
+    fn class(&self, store: usize, class: ClassId) -> ClassId {
+        self.moved[store].get(usize::from(class)).copied().unwrap_or(class)
+    }
+
+    /// The weights of a term, in the order of their classes.
+    fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
+        let mut weights = Vec::new();
+        for (at, old) in self.sources(id).filter(|(at, _)| self.keeps_weights[*at]) {
+            self.stores[at].for_each_value(old, |class, units| {
+                weights.push(ClassWeight { class: self.class(at, class), units });
+                Ok(())
+            })?;
+        }
+        add_weights(&mut weights)?;
+        Ok(weights)
+    }
+
+    /// A row of a store over the new ids.
+    fn renumber(&self, store: usize, vector: &CountVector) -> Result<CountVector> {
+        let ids = &self.ids[store];
+        let id = |(id, count): (TermId, u32)| Some((ids.get(id as usize).copied().flatten()?, count));
         let pairs: Option<Vec<_>> = vector.row().iter().map(id).collect();
         pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok()).ok_or_else(|| {
             Error::inconsistent("vectors", "terms that have counts", "others of a document that is known")
@@ -196,40 +268,94 @@ impl Counts for Terms<'_> {
     }
 
     fn n_terms(&self) -> usize {
-        self.order.len()
+        self.len()
     }
 
     fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
-        let Some((_, old)) = self.order.get(term as usize) else { return Ok(()) };
-        self.store.for_each_cell(*old, |cell| visit(Cell { class: self.class(cell.class), ..cell }))
+        let sources = self.sources(term);
+        let is_one = sources.len() == 1;
+        let mut cells = Vec::new();
+        for (at, old) in sources {
+            self.stores[at].for_each_cell(old, |cell| {
+                let cell = Cell { class: self.class(at, cell.class), ..cell };
+                if is_one { visit(cell) } else { cells.push(cell) }
+            })?;
+        }
+        add_cells(&mut cells)?;
+        cells.into_iter().for_each(visit);
+        Ok(())
     }
 }
 
-/// The sections of documents, and their held-out scores, each with whether it is of the positive class.
-type Documents = ((Vec<u8>, Vec<u8>), Vec<(f64, bool)>);
+/// The sections `documents` and `vectors`.
+type DocumentSections = (Vec<u8>, Vec<u8>);
 
-fn documents(store: &Store, terms: &Terms<'_>, scoring: &Scoring, keeps_weights: bool) -> Result<Documents> {
-    let positive = positive_class(&store.header.classes);
+/// Held-out scores, and whether they are of the positive class.
+type Scores = Vec<(f64, bool)>;
+
+/// The sections of documents, and the held-out scores of all copies.
+fn documents(terms: &Terms<'_>, scoring: &Scoring, keep: Keep) -> Result<(DocumentSections, Scores)> {
+    let positive = positive_class(&terms.stores[0].header.classes);
     let has_coefficients = matches!(scoring, Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }));
     let (mut records, mut vectors, mut scores) = (Vec::new(), Vec::new(), Vec::new());
-    for document in store.documents() {
-        let mut document: Remembered = document?;
+    for_each_document(terms, |document, store| {
         if let Some(score) = document.held_out {
             scores.extend(fitting::repeated(score, document.class == positive, document.multiplicity));
-        }
-        document.class = terms.class(document.class);
-        document.coefficients.iter_mut().for_each(|weight| weight.class = terms.class(weight.class));
-        if !keeps_weights {
-            (document.coefficient, document.held_out) = (0, None);
-            document.coefficients.clear();
         }
         if has_coefficients {
             encode_coefficients(&document.coefficients, &mut vectors);
         }
-        if store.header.keep == Keep::Vectors {
-            encode_vector(terms.renumber(&document.vector)?.row(), &mut vectors);
+        if keep == Keep::Vectors {
+            encode_vector(terms.renumber(store, &document.vector)?.row(), &mut vectors);
         }
         records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
-    }
+        Ok(())
+    })?;
     Ok(((records, vectors), scores))
+}
+
+/// Visits the documents of all stores in canonical order, with their new classes: one that several stores know once, with
+/// the first of them, whose ids its terms have.
+fn for_each_document<'a>(
+    terms: &Terms<'a>,
+    mut visit: impl FnMut(&Remembered, usize) -> Result<()>,
+) -> Result<()> {
+    let moved = |at: usize, mut document: Remembered| {
+        document.class = terms.class(at, document.class);
+        document.coefficients.iter_mut().for_each(|weight| weight.class = terms.class(at, weight.class));
+        if !terms.keeps_weights[at] {
+            (document.coefficient, document.held_out) = (0, None);
+            document.coefficients.clear();
+        }
+        document
+    };
+    // the classes of a store keep their order, and so do its documents
+    let of_store = |(at, store): (usize, &&'a Store)| {
+        let store: &'a Store = store;
+        let documents = store.documents().map(move |document| -> Result<_> { Ok(moved(at, document?)) });
+        documents.peekable()
+    };
+    let mut stores: Vec<_> = terms.stores.iter().enumerate().map(of_store).collect();
+    loop {
+        let mut next = None;
+        for (at, documents) in stores.iter_mut().enumerate() {
+            match documents.peek() {
+                Some(Ok(document)) if next.is_none_or(|(key, _)| document.key() < key) => {
+                    next = Some((document.key(), at));
+                }
+                // comes up below
+                Some(Err(_)) => next = Some((([0; 16], 0), at)),
+                _ => (),
+            }
+        }
+        let Some((key, at)) = next else { return Ok(()) };
+        let Some(document) = stores[at].next() else { return Ok(()) };
+        let mut document = document?;
+        for others in &mut stores[at + 1..] {
+            while let Some(other) = others.next_if(|other| other.as_ref().is_ok_and(|o| o.key() == key)) {
+                unite(&mut document, other?)?;
+            }
+        }
+        visit(&document, at)?;
+    }
 }

@@ -78,6 +78,12 @@ fn write_new(path: &Path, bytes: &[u8], model: &Path) -> io::Result<()> {
     // never through a link that someone laid there
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     if let Ok(metadata) = fs::metadata(model) {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            // whoever may give files away, root, leaves a user's model to the user
+            let _ = fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
+        }
         file.set_permissions(metadata.permissions())?;
     }
     file.write_all(bytes)?;

@@ -125,6 +125,11 @@ impl Store {
         Ok(store)
     }
 
+    /// The file as it was when it was opened.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Whether what is learned can be appended to the file.
     pub(crate) fn takes_a_log(&self) -> bool {
         self.takes_a_log

@@ -1,0 +1,137 @@
+//! The command line of models as a whole: adding them up, as text, old documents.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::ModelArg;
+use super::learning::ChangeArgs;
+
+#[derive(Args)]
+#[command(after_help = "\
+Labels are matched by name, and some models may know labels that others do not; how documents
+become terms and scores must be the same. Counts, corrections and documents add up, whatever the
+order. With two labels calibration and thresholds follow from the held-out scores of all documents;
+with more, the temperature and what to expect are those of the model with the most documents.
+--retrain fits all of it anew, as if the models had been trained together.
+
+Example:
+  tamis merge -m all.tamis shard-*.tamis
+  tamis merge --strip -m to-share.tamis mine.tamis")]
+pub(crate) struct MergeArgs {
+    /// The model file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) model: PathBuf,
+    /// The models to add up
+    #[arg(required = true, value_name = "MODEL")]
+    pub(crate) models: Vec<PathBuf>,
+    /// Fit correction, calibration and thresholds anew to the documents of all models
+    #[arg(long)]
+    pub(crate) retrain: bool,
+    /// Leave out the terms of documents, which tell what was in them; only digests remain
+    #[arg(long)]
+    pub(crate) strip: bool,
+    /// Replace a model that is there already
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Writes JSON lines to standard output: first everything that is neither of a term nor of a document,
+then a line a term with its counts (documents and occurrences by label) and weights, then with
+--documents a line a document. `tamis import` makes the same model of it, byte for byte if it was
+exported with --documents.
+
+Example:
+  tamis export --documents > model.jsonl
+  tamis export | jq -r 'select(.term) | [.term, .counts.spam[0]] | @tsv'")]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// Also the documents that the model remembers
+    #[arg(long)]
+    pub(crate) documents: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Of bogofilter's tokens the words of bodies and subjects, addresses and hosts have counterparts; those
+of other fields (head:) and of MIME (mime:) are lost. SpamAssassin keeps only hashes of its tokens,
+which nothing turns back into words: train on its mail folders instead.
+
+Example:
+  tamis import -m copy.tamis model.jsonl
+  bogoutil -d ~/.bogofilter/wordlist.db | tamis import --from bogofilter")]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// What was exported; standard input by default
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// What wrote it
+    #[arg(long, value_enum, default_value_t = From::Tamis)]
+    pub(crate) from: From,
+    /// Replace a model that is there already
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// What wrote the text that a model is made of.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum From {
+    /// tamis export
+    Tamis,
+    /// bogoutil -d
+    Bogofilter,
+    /// sa-learn --backup
+    Spamassassin,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Forgets exactly what learning them added, all in one step. Documents without a date stay. It never
+happens by itself.
+
+Example:
+  tamis expire --before 2023-01-01 --dry-run
+  tamis expire --keep 20000")]
+pub(crate) struct ExpireArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// Forget documents written before this day (UTC)
+    #[arg(long, value_name = "YYYY-MM-DD", required_unless_present = "keep")]
+    pub(crate) before: Option<Day>,
+    /// Forget all but the N newest documents of each label
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Only say what would be forgotten
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+/// A day, as seconds from 1970 to its beginning (UTC).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Day(pub(crate) i64);
+
+impl std::str::FromStr for Day {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        // as a message says it, of which the date is read already
+        const MONTHS: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let parsed = || {
+            let mut parts = s.split('-');
+            let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+            let month: usize = month.parse().ok()?;
+            let date =
+                format!("Date: {day} {} {year} 00:00:00 +0000\n\n", MONTHS.get(month.checked_sub(1)?)?);
+            let message = tamis_mail::Message::parse(date.as_bytes(), &tamis_mail::Limits::default());
+            (s.len() == 10 && parts.next().is_none()).then(|| message.date().map(Day)).flatten()
+        };
+        parsed().ok_or_else(|| format!("expected a day such as 2023-01-31, got {s:?}"))
+    }
+}

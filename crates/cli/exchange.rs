@@ -1,0 +1,202 @@
+//! `tamis merge`, `tamis export`, `tamis import` and `tamis expire`
+
+use std::cmp::Reverse;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tamis_filter::{
+    Error, Expected, Filter, Imported, Keep, Known, Learner, MergeOptions, Model, import, import_bogofilter,
+    merge,
+};
+
+use crate::args::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
+use crate::output::{counted, grouped, say};
+use crate::train::expectation;
+
+pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
+    refuse_to_replace(&args.model, args.replace)?;
+    let open = |path: &PathBuf| Filter::open(path).map_err(|error| named(path, error));
+    let models: Vec<Filter> = args.models.iter().map(open).collect::<Result<_>>()?;
+    let options = MergeOptions { retrain: args.retrain, strip: args.strip };
+    let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {
+        Error::NotAtHand => {
+            anyhow!(
+                "--retrain: expected models that all remember the terms of their documents, and no --windows"
+            )
+        }
+        error => error.into(),
+    })?;
+    let had = |keep| models.iter().any(|model| model.information().keep == keep);
+    let filter = save(model, &args.model)?;
+    if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
+        say!(
+            "left out the terms of documents: the model cannot be retrained, and forgets only documents that are at hand"
+        );
+    }
+    report(&args.model, &filter)
+}
+
+pub(crate) fn export(args: &ExportArgs) -> Result<u8> {
+    let filter = args.model.open()?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    filter.export(args.documents, &mut out).map_err(|error| match error {
+        // a closed pipe is told by the system's own error
+        Error::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
+        error => error.into(),
+    })?;
+    out.flush().context("standard output")?;
+    let documents = filter.information().documents as u64;
+    if !args.documents && documents > 0 {
+        say!("left out {}, which --documents exports as well", counted(documents, "remembered document"));
+    }
+    Ok(0)
+}
+
+pub(crate) fn import_model(args: &ImportArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    if args.from == From::Spamassassin {
+        bail!(
+            "--from spamassassin: expected words, but sa-learn --backup has only hashes of its tokens (five bytes of a SHA-1), \
+             which cannot be turned back; train on the mail instead: tamis train ham=PATH spam=PATH"
+        );
+    }
+    refuse_to_replace(&path, args.replace)?;
+    let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
+    let name = file.map_or("standard input".into(), |file| file.display().to_string());
+    let input: Box<dyn Read> = match file {
+        Some(file) => Box::new(File::open(file).with_context(|| name.clone())?),
+        None => Box::new(std::io::stdin().lock()),
+    };
+    let input = BufReader::new(input);
+    let (model, imported) = match args.from {
+        From::Tamis => import(input).map(|model| (model, None)),
+        _ => import_bogofilter(input).map(|(model, imported)| (model, Some(imported))),
+    }
+    .map_err(|error| match error {
+        Error::Io { source, .. } => anyhow::Error::new(source).context(name),
+        error => anyhow::Error::new(error).context(name),
+    })?;
+    if args.model.model.is_none()
+        && let Some(directory) = path.parent()
+    {
+        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+    }
+    let filter = save(model, &path)?;
+    if let Some(imported) = imported {
+        say_lost(&imported);
+    }
+    let information = filter.information();
+    let learned: u64 = information.totals.iter().map(|totals| totals.documents).sum();
+    if information.documents == 0 && learned > 0 {
+        say!(
+            "no documents came with it: what it has learned so far cannot be forgotten or retrained, and learning one of \
+             these documents again counts it twice"
+        );
+    }
+    report(&path, &filter)
+}
+
+fn say_lost(imported: &Imported) {
+    let Imported { taken, lost, cut, .. } = *imported;
+    say!("took {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
+    if cut > 0 {
+        say!("{} larger than the number of messages, taken as that", counted(cut, "count"));
+    }
+}
+
+pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    // says that there is none
+    drop(args.model.open()?);
+    let mut learner =
+        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
+    let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
+    let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
+    let undated = known.iter().filter(|known| known.date.is_none()).count();
+    let mut old = Vec::new();
+    for class in 0..labels.len() {
+        let mut dated: Vec<_> = known
+            .iter()
+            .filter(|known| usize::from(known.class) == class)
+            .filter_map(|known| Some((known.date?, known.digest)))
+            .collect();
+        dated.sort_unstable_by_key(|document| Reverse(*document));
+        let is_new = |date: i64| args.before.is_none_or(|day| date >= day.0);
+        let n_new =
+            dated.iter().take(args.keep.unwrap_or(usize::MAX)).take_while(|(date, _)| is_new(*date)).count();
+        old.push(dated.split_off(n_new));
+    }
+    let before = learner.filter().information().expected;
+    for (label, old) in labels.iter().zip(&old).filter(|_| !args.dry_run) {
+        for (_, digest) in old {
+            learner.forget_digest(Some(label), *digest).map_err(|error| match error {
+                Error::NotAtHand => anyhow!(
+                    "{}: expected a model that remembers the terms of its documents, got one with digests only; nothing \
+                     was forgotten",
+                    path.display()
+                ),
+                error => error.into(),
+            })?;
+        }
+    }
+    let n_old = old.iter().map(|old| old.len() as u64).sum();
+    if !args.dry_run && n_old > 0 {
+        // all of it in one step, and calibration anew
+        learner.fold()?;
+    }
+    let mut out = std::io::stdout().lock();
+    let each = labels.iter().zip(&old).map(|(label, old)| format!("{} {label}", grouped(old.len() as u64)));
+    let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
+    writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
+    if undated > 0 {
+        writeln!(out, "kept {} without a date", counted(undated as u64, "document"))?;
+    }
+    if !args.dry_run && n_old > 0 {
+        report_change(&mut out, before, learner.filter())?;
+    }
+    Ok(0)
+}
+
+/// What to expect before and after.
+fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
+    let wrong = match before {
+        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+            format!("{false_positives} of {negatives} and {missed} of {positives} held-out documents wrong")
+        }
+        Some(Expected::Accuracy { documents, right }) => format!("{right} of {documents} labelled right"),
+        None => "not known".to_owned(),
+    };
+    writeln!(out, "before: {wrong}")?;
+    if let Some(expectation) = expectation(filter) {
+        writeln!(out, "{expectation}")?;
+    }
+    Ok(())
+}
+
+/// A model that is there is not replaced unasked.
+fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
+    crate::train::refuse_to_replace(path, replace)?;
+    if path.exists() && !replace {
+        bail!("{}: there is a model already; --replace replaces it", path.display());
+    }
+    Ok(())
+}
+
+fn named(path: &Path, error: Error) -> anyhow::Error {
+    match error {
+        error @ Error::Io { .. } => error.into(),
+        error => anyhow!("{}: {error}", path.display()),
+    }
+}
+
+fn save(model: Model, path: &Path) -> Result<Filter> {
+    model.save(path)?;
+    Ok(model.into_filter()?)
+}
+
+fn report(path: &Path, filter: &Filter) -> Result<u8> {
+    crate::train::report(path, filter)?;
+    Ok(0)
+}

@@ -1,0 +1,204 @@
+//! Models added up: what shards of one collection learned, or colleagues.
+
+use std::cmp::Reverse;
+
+use serde_json::Value;
+use tamis_model::{Cell, ClassTotals, ClassWeight, Classes};
+
+use crate::documents::Remembered;
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::model::Model;
+use crate::rewrite::{self, can_refit, keeps_weights, scoring_for};
+use crate::scoring::Scoring;
+use crate::store::Store;
+use crate::trainer::Keep;
+
+/// How models are merged.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MergeOptions {
+    /// Fit correction, calibration and thresholds anew to the documents of all models, as if they had been trained
+    /// together. Off by default.
+    pub retrain: bool,
+    /// Leave the terms of documents out of the result, for a model that others get: it then knows a document again
+    /// only by its digest ([`Keep::Digests`]). Off by default.
+    pub strip: bool,
+}
+
+/// Adds models up, in whatever order: counts, the weights of the correction, documents, what their logs say among it.
+///
+/// Labels are matched by name, and some may know labels that others do not. A document that several models learned under
+/// a label is one, learned as often as by all of them together; of its held-out scores the least sure one stays, of its
+/// dates and bodies the first. The terms of documents stay if all models remember them.
+///
+/// With two labels, calibration and thresholds are settled anew by the held-out scores of all documents. What else does
+/// not add up is that of the model with the most documents: what was asked of decisions, the temperature of more labels,
+/// what to expect. Where models of two labels become one of more, its correction is fitted anew if the terms of
+/// documents are remembered, else it begins again from nothing.
+///
+/// ```
+/// use tamis_filter::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};
+///
+/// let train = |documents: &[(&str, &str)]| {
+///     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+///     documents.iter().try_for_each(|(label, text)| trainer.add(label, Document::Text(text)))?;
+///     trainer.finish()?.into_filter()
+/// };
+/// let here = train(&[("fruit", "apples and pears"), ("metal", "iron and tin")])?;
+/// let there = train(&[("fruit", "a pound of plums"), ("metal", "sheets of zinc")])?;
+/// let both = merge(&[&here, &there], MergeOptions::default())?.into_filter()?;
+/// assert_eq!(both.information().totals[0].documents, 2);
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Unlike`] if there is no model, recipes or scoring differ, or the scoring is expectation maximization or of a
+/// table's columns, which do not add up; [`Error::NotAtHand`] if the result is to be fitted anew and the terms of some
+/// documents are not remembered; if a number outgrows the format or a model is damaged.
+pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
+    let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();
+    let mut labels = Vec::new();
+    stores.iter().for_each(|store| labels.extend(store.header.classes.iter().map(|(_, label)| label)));
+    let classes = Classes::new(labels)?;
+    // whoever comes first must not depend on the order they are given in
+    stores.sort_by_cached_key(|store| {
+        let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
+        (!keeps_weights(store, classes.len()), Reverse(documents), store.as_bytes())
+    });
+    check(&stores, &classes)?;
+    let keep = match stores.iter().all(|store| store.header.keep == Keep::Vectors) {
+        true => Keep::Vectors,
+        false => Keep::Digests,
+    };
+    let has_lost = stores.iter().any(|store| !keeps_weights(store, classes.len()));
+    let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), Keep::Digests);
+    if !options.retrain && !has_lost {
+        return rewrite::add_up(&stores, classes, if options.strip { Keep::Digests } else { keep });
+    }
+    let mut model = rewrite::add_up(&stores, classes, keep)?;
+    let sum = model.clone().into_filter()?.store;
+    if options.retrain || can_refit(&sum) {
+        model = rewrite::refit(&sum)?;
+    }
+    if options.strip { strip(&model.into_filter()?.store) } else { Ok(model) }
+}
+
+/// Checks that models add up.
+fn check(stores: &[&Store], classes: &Classes) -> Result<()> {
+    let unlike = |setting: &str, expected: &str, got: &str| {
+        Err(Error::Unlike { setting: setting.into(), expected: expected.into(), got: got.into() })
+    };
+    let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
+    let settings = |store: &Store| {
+        let scoring = scoring_for(&store.header.scoring, classes.len());
+        let settings = serde_json::to_value((&store.header.recipe, scoring));
+        settings.map_err(|e| Error::inconsistent("header", "settings that can be shown", e))
+    };
+    let expected = settings(first)?;
+    for store in stores {
+        match store.header.scoring {
+            Scoring::ExpectationMaximization(_) => {
+                return unlike("scoring", "counts, which add up", "expectation maximization");
+            }
+            Scoring::Mixed(_) => {
+                return unlike("scoring", "counts of terms", "a table of columns other than text");
+            }
+            _ => (),
+        }
+    }
+    for other in others {
+        let got = settings(other)?;
+        for (i, part) in ["recipe", "scoring"].into_iter().enumerate() {
+            if let Some((setting, expected, got)) = difference(part, &expected[i], &got[i]) {
+                return unlike(&setting, &expected.to_string(), &got.to_string());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first setting that differs, by its path.
+fn difference<'a>(path: &str, a: &'a Value, b: &'a Value) -> Option<(String, &'a Value, &'a Value)> {
+    match (a, b) {
+        (Value::Object(here), Value::Object(there)) if here.keys().eq(there.keys()) => here
+            .iter()
+            .zip(there.values())
+            .find_map(|((key, a), b)| difference(&format!("{path}.{key}"), a, b)),
+        _ if a == b => None,
+        _ => Some((path.to_owned(), a, b)),
+    }
+}
+
+/// A number that the file keeps in 32 bits.
+fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
+    T::try_from(sum).map_err(|_| Error::TooLarge { what, limit, got: sum.unsigned_abs() })
+}
+
+/// Adds totals up.
+pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
+    let add = |a: u64, b: u64| {
+        a.checked_add(b).ok_or(Error::TooLarge { what: "counts", limit: u64::MAX, got: u64::MAX })
+    };
+    *to = ClassTotals {
+        documents: add(to.documents, of.documents)?,
+        df: add(to.df, of.df)?,
+        tf: add(to.tf, of.tf)?,
+    };
+    Ok(())
+}
+
+/// Puts cells in the order of their classes, and adds those of equal classes up.
+pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
+    cells.sort_unstable_by_key(|cell| cell.class);
+    let mut sums: Vec<Cell> = Vec::new();
+    for cell in cells.drain(..) {
+        let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
+        match sums.last_mut().filter(|sum| sum.class == cell.class) {
+            Some(sum) => (sum.df, sum.tf) = (add(sum.df, cell.df)?, add(sum.tf, cell.tf)?),
+            None => sums.push(cell),
+        }
+    }
+    *cells = sums;
+    Ok(())
+}
+
+/// Puts weights in the order of their classes, adds those of equal classes up and drops those that come to nothing.
+pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
+    if weights.is_sorted_by(|a, b| a.class < b.class) {
+        return Ok(());
+    }
+    weights.sort_unstable_by_key(|weight| weight.class);
+    let mut sums = Vec::new();
+    for equal in weights.chunk_by(|a, b| a.class == b.class) {
+        let sum = equal.iter().map(|weight| i64::from(weight.units)).sum();
+        let units = fits("units of correction", i32::MAX as u64, sum)?;
+        sums.push(ClassWeight { class: equal[0].class, units });
+    }
+    sums.retain(|weight| weight.units != 0);
+    *weights = sums;
+    Ok(())
+}
+
+/// Adds what another model remembers of the same document.
+pub(crate) fn unite(document: &mut Remembered, other: Remembered) -> Result<()> {
+    let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
+    document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
+    let first = (document.group, document.date).min((other.group, other.date));
+    (document.group, document.date) = first;
+    document.coefficient = document.coefficient.checked_add(other.coefficient).ok_or(Error::TooLarge {
+        what: "units of correction",
+        limit: i64::MAX as u64,
+        got: document.coefficient.unsigned_abs(),
+    })?;
+    document.coefficients.extend(other.coefficients);
+    add_weights(&mut document.coefficients)?;
+    let least_sure = |a: f64, b: f64| if (b.abs(), b) < (a.abs(), a) { b } else { a };
+    document.held_out = match (document.held_out, other.held_out) {
+        (Some(a), Some(b)) => Some(least_sure(a, b)),
+        (a, b) => a.or(b),
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

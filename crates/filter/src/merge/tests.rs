@@ -1,0 +1,178 @@
+use super::*;
+use crate::documents::DocumentKey;
+use crate::learner::{LearnOptions, Learner};
+use crate::recipe::{Document, Kind};
+use crate::scoring::Weighted;
+use crate::trainer::{TrainOptions, Trainer};
+use proptest::prelude::*;
+use tamis_model::{ClassPrior, Counts, Parameters};
+
+const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
+
+fn options(scoring: Option<Scoring>, keep: Keep) -> TrainOptions {
+    TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Text) }
+}
+
+/// A model that knows two labels, and others of which it has documents.
+fn train<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a (usize, String)>) -> Filter {
+    let mut trainer = Trainer::new(options.clone()).unwrap();
+    LABELS[..2].iter().for_each(|label| {
+        trainer.class_of(label).unwrap();
+    });
+    for (label, text) in documents {
+        trainer.add(LABELS[*label], Document::Text(text)).unwrap();
+    }
+    trainer.finish().unwrap().into_filter().unwrap()
+}
+
+/// Documents, each with its shard.
+fn sharded() -> impl Strategy<Value = Vec<(usize, (usize, String))>> {
+    let text = proptest::collection::vec(0u8..12, 0..6)
+        .prop_map(|words| words.iter().map(|w| format!("w{w} ")).collect::<String>());
+    (2usize..=3).prop_flat_map(move |n| proptest::collection::vec((0usize..3, (0..n, text.clone())), 0..25))
+}
+
+fn keep() -> impl Strategy<Value = Keep> {
+    prop_oneof![Just(Keep::Vectors), Just(Keep::Digests)]
+}
+
+/// All documents in one model, and shards of them in some order.
+fn both(options: &TrainOptions, all: &[(usize, (usize, String))], turn: usize) -> (Filter, Vec<Filter>) {
+    let shard =
+        |i: usize| train(options, all.iter().filter(|(at, _)| *at == i).map(|(_, document)| document));
+    let mut shards: Vec<_> = (0..3).map(shard).collect();
+    shards.rotate_left(turn % 3);
+    if turn >= 3 {
+        shards.swap(0, 1);
+    }
+    (train(options, all.iter().map(|(_, document)| document)), shards)
+}
+
+fn merged(shards: &[Filter], retrain: bool, strip: bool) -> Result<Model> {
+    merge(&shards.iter().collect::<Vec<_>>(), MergeOptions { retrain, strip })
+}
+
+/// The cells of all terms, and the documents without what is fitted.
+type Counted = (Vec<(String, Vec<Cell>)>, Vec<(DocumentKey, u32, u64, i64)>);
+
+fn counted(Filter { store, .. }: &Filter) -> Counted {
+    let terms = (0..store.n_terms() as u32).map(|id| {
+        let mut cells = Vec::new();
+        store.for_each_cell(id, |cell| cells.push(cell)).unwrap();
+        (store.text(id).unwrap().to_owned(), cells)
+    });
+    let documents = store.documents().map(|d| d.map(|d| (d.key(), d.multiplicity, d.group, d.date)).unwrap());
+    (terms.collect(), documents.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn naive_bayes_of_shards_is_that_of_all(all in sharded(), turn in 0usize..6, keep in keep()) {
+        // a shard may have no document of a label
+        let parameters = Parameters { prior: ClassPrior::Uniform, ..Scoring::parameters() };
+        let (at_once, shards) = both(&options(Some(Scoring::NaiveBayes(parameters)), keep), &all, turn);
+        let sum = merged(&shards, false, false).unwrap();
+        prop_assert_eq!(sum.as_bytes(), at_once.store.as_bytes());
+    }
+
+    /// Also where some shards lack a label, and so are of another scoring.
+    #[test]
+    fn shards_fitted_anew_are_all_trained_at_once(all in sharded(), turn in 0usize..6) {
+        let (at_once, shards) = both(&options(None, Keep::Vectors), &all, turn);
+        let sum = merged(&shards, true, false).unwrap();
+        prop_assert_eq!(sum.as_bytes(), at_once.store.as_bytes());
+    }
+
+    #[test]
+    fn counts_are_exact_and_order_leaves_no_trace(
+        all in sharded(), turn in 0usize..6, keep in keep(), strip: bool, corrected: bool,
+    ) {
+        let n_labels = if all.iter().any(|(_, (label, _))| *label == 2) { 3 } else { 2 };
+        let plain = Scoring::weighted(Weighted { correction: None, ..Weighted::default() }, n_labels);
+        let scoring = if corrected || n_labels == 3 { None } else { Some(plain) };
+        let (at_once, shards) = both(&options(scoring, keep), &all, turn);
+        let sum = merged(&shards, false, strip).unwrap();
+        let mut others: Vec<_> = shards.iter().collect();
+        others.reverse();
+        let other = merge(&others, MergeOptions { strip, retrain: false }).unwrap();
+        prop_assert_eq!(sum.as_bytes(), other.as_bytes());
+        let sum = sum.into_filter().unwrap();
+        // with vectors: the weights are the sum over all documents
+        prop_assert!(sum.verify().is_ok(), "{:?}", sum.verify());
+        prop_assert_eq!(sum.information().keep, if strip { Keep::Digests } else { keep });
+        prop_assert_eq!(counted(&sum), counted(&at_once));
+        if shards.iter().all(|shard| keeps_weights(&shard.store, n_labels)) {
+            for document in sum.store.documents() {
+                let document = document.unwrap();
+                let known = shards.iter().map(|shard| shard.store.document(document.key()).unwrap());
+                let coefficients: Vec<i64> = known.flatten().map(|known| known.coefficient).collect();
+                prop_assert_eq!(document.coefficient, coefficients.iter().sum::<i64>());
+            }
+        }
+    }
+
+    /// A log is part of its model.
+    #[test]
+    fn logs_are_merged(all in sharded(), forget: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, shards) = both(&options(None, Keep::Vectors), &all, 0);
+        let path = folder.path().join("model.tamis");
+        std::fs::write(&path, shards[0].store.as_bytes()).unwrap();
+        let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
+        learner.learn("spam", Document::Text("w1 w2 new words")).unwrap();
+        if forget && let Some((_, (_, text))) = all.iter().find(|(shard, _)| *shard == 0) {
+            learner.forget(None, Document::Text(text)).unwrap();
+        }
+        learner.commit().unwrap();
+        let logged = Filter::open(&path).unwrap();
+        prop_assert!(logged.information().log_bytes > 0);
+        learner.fold().unwrap();
+        let folded = Filter::open(&path).unwrap();
+        let [a, b] = [&logged, &folded].map(|one| merge(&[one, &shards[1]], MergeOptions::default()).unwrap());
+        prop_assert!(a.into_filter().unwrap().verify().is_ok());
+        let alone = merge(&[&logged], MergeOptions::default()).unwrap();
+        prop_assert_eq!(alone.as_bytes(), folded.store.as_bytes());
+        prop_assert!(b.into_filter().unwrap().verify().is_ok());
+    }
+}
+
+#[test]
+fn what_does_not_add_up_is_refused_by_name() {
+    let documents = [(0, "a b".to_owned()), (1, "c d".to_owned())];
+    let refused = |a: &TrainOptions, b: &TrainOptions| {
+        let models = [a, b].map(|options| train(options, &documents));
+        match merged(&models, false, false) {
+            Err(Error::Unlike { setting, .. }) => setting,
+            other => panic!("{other:?}"),
+        }
+    };
+    let plain = options(None, Keep::Vectors);
+    let mut longer = plain.clone();
+    longer.recipe.tokenizer.max_chars = 9;
+    assert_eq!(refused(&plain, &longer), "recipe.tokenizer.max_chars");
+    let bayes = options(Some(Scoring::NaiveBayes(Scoring::parameters())), Keep::Vectors);
+    assert_eq!(refused(&plain, &bayes), "scoring");
+    let weighted = Weighted { alpha: 0.5.try_into().unwrap(), ..Weighted::default() };
+    let other = options(Some(Scoring::Weighted(weighted)), Keep::Vectors);
+    assert_eq!(refused(&plain, &other), "scoring.Weighted.alpha");
+    let em = crate::scoring::ExpectationMaximization::for_documents(2);
+    let em = options(Some(Scoring::ExpectationMaximization(em)), Keep::Digests);
+    assert_eq!(refused(&em, &em), "scoring");
+    assert!(matches!(merge(&[], MergeOptions::default()), Err(Error::Unlike { .. })));
+}
+
+#[test]
+fn what_was_not_kept_cannot_be_fitted_anew() {
+    let documents = [(0, "a b".to_owned()), (1, "c d".to_owned())];
+    let [digests, vectors] =
+        [Keep::Digests, Keep::Vectors].map(|keep| train(&options(None, keep), &documents));
+    let options = MergeOptions { retrain: true, strip: false };
+    assert!(matches!(merge(&[&digests, &vectors], options), Err(Error::NotAtHand)));
+    let stripped =
+        merge(&[&vectors], MergeOptions { strip: true, ..options }).unwrap().into_filter().unwrap();
+    assert_eq!(stripped.information().keep, Keep::Digests);
+    assert!(stripped.store.documents().all(|d| d.unwrap().vector.row().is_empty()));
+    stripped.verify().unwrap();
+}
