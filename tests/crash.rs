@@ -328,18 +328,17 @@ fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
 #[test]
 fn who_waits_for_a_writer_is_told_and_a_killed_writer_holds_nothing() {
     let world = world(30);
-    let child = || {
-        let mut command = world.command(&["learn", "ham", "-m", MODEL]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    // it holds the model while it waits for its input
-    let mut holder = child();
+    // it holds the model while it waits for a message that nobody writes
+    let made = Command::new("mkfifo").arg(world.path("pipe.eml")).status().unwrap();
+    assert!(made.success());
+    let mut command = world.command(&["learn", "ham", "-m", MODEL, "--as", "mail", "pipe.eml"]);
+    let mut holder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while Learner::open(world.path(MODEL), options(NEVER, Duration::ZERO)).is_ok() {
         std::thread::sleep(Duration::from_millis(1));
     }
     let output = world.run_with_input(&["learn", "ham", "-m", MODEL, "--wait", "0"], mail(30).1.as_bytes());
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("another process has been changing"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("another process is changing the model"), "{}", stderr(&output));
     // readers do not care
     world.succeed(&["verify", "-m", MODEL]);
     holder.kill().unwrap();
