@@ -11,6 +11,7 @@ mod exchange;
 mod fuzz_corpus;
 mod golden_output;
 mod hostile;
+mod learn;
 mod limits;
 mod model_file;
 mod public_corpora;

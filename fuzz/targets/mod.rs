@@ -2,6 +2,7 @@
 
 pub mod filter;
 pub mod html;
+pub mod learn;
 pub mod mail;
 pub mod mbox;
 pub mod model;
@@ -16,6 +17,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const ALL: &[Target] = &[
     ("filter", filter::run),
     ("html", html::run),
+    ("learn", learn::run),
     ("mail", mail::run),
     ("mbox", mbox::run),
     ("model", model::run),

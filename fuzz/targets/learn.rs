@@ -1,0 +1,193 @@
+//! Learning and forgetting in any order, against documents kept in a map; and logs with bytes changed.
+
+use super::Choices;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tamis_filter::{
+    ClassPrior, Document, Error, Filter, Keep, Kind, LearnOptions, Learned, Learner, Parameters, Scoring,
+    Scratch, TrainOptions, Weighted,
+};
+
+const LABELS: [&str; 4] = ["eggs", "ham", "spam", "bacon"];
+
+pub fn run(data: &[u8]) {
+    let mut choices = Choices(data);
+    let folder = folder();
+    let path = folder.join("model.tamis");
+    let _ = std::fs::remove_file(&path);
+    let mut options = TrainOptions::new(Kind::Text);
+    options.keep = choices.of(&[Keep::Vectors, Keep::Digests]);
+    let n_labels = 2 + usize::from(choices.flag());
+    let uncorrected = Weighted { correction: None, ..Weighted::for_classes(n_labels) };
+    options.scoring = choices.of(&[
+        None,
+        Some(Scoring::weighted(uncorrected, n_labels)),
+        // learned priors want a document of each label
+        Some(Scoring::NaiveBayes(Parameters { prior: ClassPrior::Smoothed, ..Scoring::parameters() })),
+    ]);
+    let learn = LearnOptions { log_limit: choices.of(&[0, 300, 1 << 20]), ..LearnOptions::default() };
+    let labels = &LABELS[..n_labels];
+    let mut learner =
+        Learner::create(&path, options, labels.iter().copied(), learn).expect("a new model can be made");
+    let mut documents = Documents::default();
+    let mut committed = documents.clone();
+    for _ in 0..40 {
+        if choices.0.is_empty() {
+            break;
+        }
+        let label = choices.of(&LABELS);
+        match choices.byte() % 16 {
+            0 => {
+                learner.commit().expect("the disk has room");
+                committed.clone_from(&documents);
+                assert_eq!(documents.0.len(), learner.filter().information().documents);
+                learner.filter().verify().expect("what was learned is whole");
+            }
+            1 => {
+                drop(learner);
+                learner = Learner::open(&path, learn).expect("what was written can be read");
+                documents.clone_from(&committed);
+            }
+            2 => {
+                learner.fold().expect("the disk has room");
+                committed.clone_from(&documents);
+            }
+            3 => match learner.retrain() {
+                Ok(()) => committed.clone_from(&documents),
+                Err(error) => assert!(matches!(error, Error::NotAtHand), "{error}"),
+            },
+            4 if learner.filter().classes().index(label).is_none() => {
+                learner.add_label(label).expect("a label can be added");
+                committed.clone_from(&documents);
+            }
+            5..=8 => documents.forget(&mut learner, label, &text(&mut choices), choices.flag()),
+            _ => documents.learn(&mut learner, label, &text(&mut choices)),
+        }
+    }
+    learner.commit().expect("the disk has room");
+    documents.check(&mut learner);
+    let filter = Filter::open(&path).expect("what was written can be read");
+    filter.verify().expect("what was written is whole");
+    let file = std::fs::read(&path).expect("it was just read");
+    change(&filter, file, &mut choices);
+    drop(learner);
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+/// A folder of this thread, where the disk costs nothing if there is such a place.
+fn folder() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let place = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let name = format!("tamis-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
+    let folder = place.join(name);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+/// A few words of a few.
+fn text(choices: &mut Choices<'_>) -> String {
+    let bits = choices.number();
+    let mut text = String::new();
+    (0..16).filter(|word| bits >> word & 1 == 1).for_each(|word| text += &format!("w{word} "));
+    if bits % 5 == 0 {
+        text += "w1 w1 ";
+    }
+    text
+}
+
+/// What should be known: of each document by its digest the label, the words and the copies.
+#[derive(Clone, Default)]
+struct Documents(BTreeMap<[u8; 16], (String, String)>);
+
+impl Documents {
+    fn learn(&mut self, learner: &mut Learner, label: &str, text: &str) {
+        let document = Document::Text(text);
+        let digest = learner.filter().digest(document).expect("text has a digest");
+        let known = self.0.get(&digest).map(|(label, _)| label.clone());
+        let expected = match &known {
+            Some(known) if known == label => Learned::Already,
+            Some(known) => Learned::Moved { from: vec![known.clone()] },
+            None => Learned::New,
+        };
+        match learner.learn(label, document) {
+            Ok(learned) => assert_eq!(learned, expected),
+            Err(error) => {
+                assert!(matches!(error, Error::UnknownLabel { .. }), "{error}");
+                assert!(learner.filter().classes().index(label).is_none());
+                return;
+            }
+        }
+        self.0.insert(digest, (label.to_owned(), text.to_owned()));
+    }
+
+    fn forget(&mut self, learner: &mut Learner, label: &str, text: &str, by_digest: bool) {
+        let document = Document::Text(text);
+        let digest = learner.filter().digest(document).expect("text has a digest");
+        let outcome = match by_digest {
+            true => learner.forget_digest(None, digest),
+            false => learner.forget(Some(label), document),
+        };
+        let known = self.0.get(&digest).map(|(known, _)| by_digest || known == label);
+        match outcome {
+            Ok(()) => {
+                assert_eq!(known, Some(true));
+                self.0.remove(&digest);
+            }
+            Err(Error::NotLearned { .. }) => assert_ne!(known, Some(true)),
+            Err(Error::UnknownLabel { .. }) => assert!(learner.filter().classes().index(label).is_none()),
+            Err(Error::NotAtHand) => assert!(by_digest && known == Some(true)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Counts equal to those of the documents, and scores that are numbers.
+    fn check(&self, learner: &mut Learner) {
+        let mut counts: BTreeMap<String, BTreeMap<String, [u64; 2]>> = BTreeMap::new();
+        for (label, text) in self.0.values() {
+            let mut words: BTreeMap<&str, u64> = BTreeMap::new();
+            text.split_whitespace().for_each(|word| *words.entry(word).or_default() += 1);
+            for (word, n) in words {
+                let [df, tf] = counts.entry(word.to_owned()).or_default().entry(label.clone()).or_default();
+                (*df, *tf) = (*df + 1, *tf + n);
+            }
+        }
+        let mut exported = Vec::new();
+        learner.filter().export(false, &mut exported).expect("a vector takes all");
+        let lines = exported.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
+        let got: BTreeMap<String, BTreeMap<String, [u64; 2]>> = lines
+            .map(|line| {
+                let line: serde_json::Value = serde_json::from_slice(line).expect("lines of JSON");
+                let term = line["term"].as_str().expect("a term").to_owned();
+                (term, serde_json::from_value(line["counts"].clone()).expect("counts by label"))
+            })
+            .collect();
+        assert_eq!(got, counts);
+        for (_, text) in self.0.values().take(5) {
+            let score = learner.score(Document::Text(text)).expect("what was learned can be scored");
+            assert!(!score.log_odds.is_nan() && (0.0..=1.0).contains(&score.probability));
+        }
+    }
+}
+
+/// A file with bytes changed is an error, or what it was with records missing at its end.
+fn change(filter: &Filter, mut file: Vec<u8>, choices: &mut Choices<'_>) {
+    let (full, at) = (filter.information().log_bytes, choices.number());
+    let log = file.len() - full;
+    if full == 0 {
+        return;
+    }
+    let cut = choices.flag();
+    match cut {
+        true => file.truncate(log + at % full),
+        false => file[log + at % full] ^= 1 << (choices.byte() % 8),
+    }
+    match Filter::from_bytes(file) {
+        Ok(changed) => {
+            assert!(cut, "a changed bit was not noticed");
+            assert!(changed.information().log_bytes < full);
+            changed.verify().expect("records that are whole");
+            let _ = changed.score_text("w1 w2 w3", &mut Scratch::default()).expect("records that are whole");
+        }
+        Err(error) => assert!(!cut, "{error}"),
+    }
+}

@@ -1,0 +1,144 @@
+//! Learning, forgetting and retraining, as the program is used.
+
+use std::fs;
+
+use crate::support::{World, root, stderr, stdout};
+
+/// A message of the project's corpus, not learned by the model that is trained on the rest.
+fn inbox(name: &str) -> Vec<u8> {
+    fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
+}
+
+fn learn(world: &World, arguments: &[&str], input: &[u8]) -> String {
+    let output = world.run_with_input(&[&["learn"][..], arguments].concat(), input);
+    assert!(output.status.success(), "learn {arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn a_message_is_the_same_however_it_came() {
+    let world = World::with_mail_model();
+    let raw = inbox("01.eml");
+    assert_eq!(learn(&world, &["spam"], &raw), "spam: learned 1 document\n");
+    let text = String::from_utf8_lossy(&raw);
+    let with_crlf = text.replace('\n', "\r\n");
+    let from_a_mailbox = format!(
+        "From x@example.org Mon Jan  1 00:00:00 2024\nStatus: RO\nX-Mozilla-Status: 0001\nX-UID: 7\n\
+         X-Spam-Flag: YES\nX-Tamis: spam; probability=0.9\n{text}"
+    );
+    let passed = world.run_with_input(&["score", "--passthrough"], &raw).stdout;
+    for again in [&raw, with_crlf.as_bytes(), from_a_mailbox.as_bytes(), &passed] {
+        assert_eq!(learn(&world, &["spam"], again), "spam: learned 0 documents, 1 already known\n");
+    }
+    // as a file, in an mbox, in a Maildir
+    world.write("one.eml", &raw);
+    world.write("some.mbox", format!("From x@example.org Mon Jan  1 00:00:00 2024\n{text}\n"));
+    world.write("Maildir/cur/1:2,S", &raw);
+    world.write("Maildir/new/.keep", "");
+    for path in ["one.eml", "some.mbox", "Maildir"] {
+        let said = learn(&world, &["spam", path], b"");
+        assert_eq!(said, "spam: learned 0 documents, 1 already known\n", "{path}");
+    }
+    assert_eq!(learn(&world, &["spam", "--files-from", "-"], b"one.eml\nsome.mbox\n"), {
+        "spam: learned 0 documents, 2 already known\n"
+    });
+    assert_eq!(learn(&world, &["ham"], &raw), "ham: learned 0 documents, 1 moved from another label\n");
+    world.succeed(&["verify"]);
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_trace_in_any_score() {
+    let world = World::with_mail_model();
+    let scores = || {
+        let inbox = root().join("corpora/mail/inbox").display().to_string();
+        world.succeed(&["label", &inbox])
+    };
+    let before = scores();
+    for name in ["01.eml", "02.eml"] {
+        learn(&world, &["ham"], &inbox(name));
+    }
+    assert_ne!(scores(), before);
+    // the one by a digest, without being at hand
+    let suspects = world.succeed(&["inspect", "--json", "--suspects=1000"]);
+    assert!(suspects.contains("digest"), "{suspects}");
+    for name in ["02.eml", "01.eml"] {
+        let output = world.run_with_input(&["forget", "ham"], &inbox(name));
+        assert_eq!(stdout(&output), "forgot 1 document\n", "{}", stderr(&output));
+    }
+    assert_eq!(scores(), before);
+    let output = world.run_with_input(&["forget"], &inbox("01.eml"));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("was never learned"), "{}", stderr(&output));
+    assert_eq!(scores(), before);
+}
+
+#[test]
+fn labels_are_those_that_the_model_knows() {
+    let world = World::with_mail_model();
+    let output = world.run_with_input(&["learn", "spma"], &inbox("01.eml"));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("\"spam\""), "{}", stderr(&output));
+    let output = world.run_with_input(&["forget", "--digest", "00"], b"");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(learn(&world, &["news", "--new-label"], &inbox("03.eml")), "news: learned 1 document\n");
+    assert_eq!(learn(&world, &["news"], &inbox("03.eml")), "news: learned 0 documents, 1 already known\n");
+    assert!(world.succeed(&["inspect"]).contains("news"));
+    world.succeed(&["verify"]);
+}
+
+#[test]
+fn only_mistakes_are_learned_if_so_asked() {
+    let world = World::with_mail_model();
+    let spam = inbox("01.eml");
+    assert_eq!(learn(&world, &["spam", "--if-wrong"], &spam), {
+        "spam: learned 0 documents, 1 labelled so already\n"
+    });
+    assert_eq!(learn(&world, &["spam", "--margin", "100"], &spam), "spam: learned 1 document\n");
+    let ham = inbox("02.eml");
+    assert_eq!(learn(&world, &["spam", "--if-wrong"], &ham), "spam: learned 1 document\n");
+}
+
+#[test]
+fn a_model_begins_with_its_first_message() {
+    let world = World::new();
+    let output = world.run_with_input(&["learn", "work", "-m", "m"], b"Subject: x\n\nbudget\n");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("--labels work,"), "{}", stderr(&output));
+    assert!(!world.path("m").exists());
+    learn(&world, &["work", "-m", "m", "--labels", "work,home"], b"Subject: x\n\nbudget\n");
+    learn(&world, &["home", "-m", "m"], b"Subject: y\n\nsupper\n");
+    let output = world.run_with_input(&["score", "-m", "m"], b"Subject: z\n\nthe budget\n");
+    assert!(stdout(&output).starts_with("work"), "{} {}", stdout(&output), stderr(&output));
+    // at the default place, which is made
+    learn(&world, &["spam"], &inbox("01.eml"));
+    learn(&world, &["ham"], &inbox("02.eml"));
+    world.succeed(&["verify"]);
+}
+
+#[test]
+fn training_does_not_replace_what_was_taught() {
+    let world = World::with_mail_model();
+    let mail = root().join("corpora/mail").display().to_string();
+    let (ham, spam) = (format!("ham={mail}/ham"), format!("spam={mail}/spam"));
+    world.succeed(&["train", &ham, &spam]);
+    learn(&world, &["ham"], &inbox("01.eml"));
+    let said = world.fail(&["train", &ham, &spam]);
+    assert!(said.contains("--replace"), "{said}");
+    world.succeed(&["train", "--replace", &ham, &spam]);
+}
+
+#[test]
+fn a_model_learned_by_runs_of_one_label_is_as_good_as_a_trained_one() {
+    let (taught, trained) = (World::new(), World::with_mail_model());
+    let mail = root().join("corpora/mail").display().to_string();
+    for label in ["ham", "spam"] {
+        let output = taught.run(&["learn", label, "--log-limit", "0", &format!("{mail}/{label}")]);
+        assert!(stderr(&output).contains("fitted anew"), "{}", stderr(&output));
+    }
+    let inbox = format!("{mail}/inbox");
+    let labels = |world: &World| world.succeed(&["label", &inbox]);
+    assert_eq!(labels(&taught), labels(&trained));
+    let said = taught.succeed(&["retrain"]);
+    assert!(said.contains("expected on mail like this"), "{said}");
+    assert_eq!(labels(&taught), labels(&trained));
+}
