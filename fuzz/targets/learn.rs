@@ -89,7 +89,7 @@ fn text(choices: &mut Choices<'_>) -> String {
     let bits = choices.number();
     let mut text = String::new();
     (0..16).filter(|word| bits >> word & 1 == 1).for_each(|word| text += &format!("w{word} "));
-    if bits % 5 == 0 {
+    if bits.is_multiple_of(5) {
         text += "w1 w1 ";
     }
     text
