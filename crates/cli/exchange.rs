@@ -78,11 +78,7 @@ pub(crate) fn import_model(args: &ImportArgs) -> Result<u8> {
         Error::Io { source, .. } => anyhow::Error::new(source).context(name),
         error => anyhow::Error::new(error).context(name),
     })?;
-    if args.model.model.is_none()
-        && let Some(directory) = path.parent()
-    {
-        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    }
+    args.model.make_folder(&path)?;
     let filter = save(model, &path)?;
     if let Some(imported) = imported {
         say_lost(&imported);

@@ -93,11 +93,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, source: &Source) -> Result<Lear
         Some(kind) => kind,
         None => source.kind(&args.input)?,
     };
-    if args.model.model.is_none()
-        && let Some(directory) = path.parent()
-    {
-        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    }
+    args.model.make_folder(path)?;
     say!("{}: a new model of {kind} with the labels {}", path.display(), labels.join(" and "));
     Learner::create(path, TrainOptions::new(kind), labels, options)
         .with_context(|| path.display().to_string())

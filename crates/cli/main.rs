@@ -23,7 +23,7 @@ mod train;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -123,6 +123,14 @@ impl ModelArg {
         match data {
             Some(data) => Ok(data.join("tamis/model.tamis")),
             None => bail!("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set"),
+        }
+    }
+
+    /// Makes the folder of the user's own model; that of a file which was named must be there.
+    fn make_folder(&self, path: &Path) -> Result<()> {
+        match path.parent().filter(|_| self.model.is_none()) {
+            Some(folder) => std::fs::create_dir_all(folder).with_context(|| folder.display().to_string()),
+            None => Ok(()),
         }
     }
 

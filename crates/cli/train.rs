@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use tamis_filter::{
     Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, Scoring,
     TrainOptions, Trainer, positive_class,
@@ -42,11 +42,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
             Error::TooLittleHam(_) => anyhow::Error::new(error).context("--max-fpr"),
             error => error.into(),
         })?;
-    if args.model.model.is_none()
-        && let Some(directory) = path.parent()
-    {
-        std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    }
+    args.model.make_folder(&path)?;
     model.save(&path)?;
     report(&path, &model.into_filter()?)?;
     Ok(corpus.conclude(unreadable))

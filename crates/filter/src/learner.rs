@@ -93,7 +93,6 @@ pub struct Learner {
 
 /// A document as the model would know it.
 struct Seen {
-    digest: [u8; 16],
     /// Over the ids of the model, and further ones for the terms that are new.
     document: Remembered,
     new_terms: Vec<(u64, String)>,
@@ -174,7 +173,7 @@ impl Learner {
     pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
         let class = self.class(label)?;
         let mut seen = self.see(document)?;
-        let known = self.known(seen.digest)?;
+        let known = self.known(seen.document.digest)?;
         if matches!(&known[..], [one] if one.class == class) {
             return Ok(Learned::Already);
         }
@@ -197,7 +196,7 @@ impl Learner {
     /// then.
     pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         let seen = self.see(document)?;
-        self.forget_known(label, seen.digest, Some(&seen))
+        self.forget_known(label, seen.document.digest, Some(&seen))
     }
 
     /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
@@ -352,7 +351,7 @@ impl Learner {
             held_out: None,
             vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
         };
-        Ok(Seen { digest, document, new_terms })
+        Ok(Seen { document, new_terms })
     }
 
     /// Forgets what is known of a document; its terms are those of the document at hand where the model has none.
@@ -373,7 +372,7 @@ impl Learner {
     }
 
     /// Learns a document that is not known.
-    fn add(&mut self, Seen { mut document, new_terms, .. }: Seen, done: &mut Vec<Entry>) -> Result<()> {
+    fn add(&mut self, Seen { mut document, new_terms }: Seen, done: &mut Vec<Entry>) -> Result<()> {
         let mut features = 0;
         for id in document.vector.row().ids() {
             features += i32::from(self.filter.store.document_frequency(*id)? == 0);
