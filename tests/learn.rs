@@ -2,11 +2,15 @@
 
 use std::fs;
 
-use crate::support::{World, root, stderr, stdout};
+use crate::support::{World, feed, root, stderr, stdout};
 
 /// A message of the project's corpus, not learned by the model that is trained on the rest.
 fn inbox(name: &str) -> Vec<u8> {
-    fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
+    fs::read(inbox_path(name)).unwrap()
+}
+
+fn inbox_path(name: &str) -> String {
+    root().join("corpora/mail/inbox").join(name).display().to_string()
 }
 
 fn learn(world: &World, arguments: &[&str], input: &[u8]) -> String {
@@ -141,4 +145,48 @@ fn a_model_learned_by_runs_of_one_label_is_as_good_as_a_trained_one() {
     let said = taught.succeed(&["retrain"]);
     assert!(said.contains("expected on mail like this"), "{said}");
     assert_eq!(labels(&taught), labels(&trained));
+}
+
+#[test]
+fn users_have_models_of_their_own_and_a_shared_one_behind() {
+    let world = World::with_mail_model();
+    fs::rename(world.path(".local/share/tamis/model.tamis"), world.path("shared.tamis")).unwrap();
+    let shared = fs::read(world.path("shared.tamis")).unwrap();
+    let spam = inbox("01.eml");
+    let run = |arguments: &[&str], input: &[u8]| {
+        let mut command = world.command(arguments);
+        command.env("TAMIS_FALLBACK", world.path("shared.tamis"));
+        let output = feed(command, input);
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    // before a user has learned anything, the shared model speaks alone
+    let (status, alone, said) = run(&["score"], &spam);
+    assert_eq!((status, &said[..]), (Some(0), ""), "{alone}");
+    let (_, of_shared, _) = run(&["score", "-m", "shared.tamis"], &spam);
+    assert_eq!(alone, of_shared);
+    // one's own model is made with the recipe, labels and scoring of the shared one, and goes before it
+    let text = String::from_utf8_lossy(&spam);
+    for n in 0..4 {
+        let another = format!("{text}\nsee you at table {n}\n");
+        let (status, _, said) = run(&["learn", "ham"], another.as_bytes());
+        assert_eq!(status, Some(0), "{said}");
+    }
+    let (status, corrected, _) = run(&["score"], &spam);
+    assert_eq!(status, Some(1), "{corrected}");
+    let (_, explained, _) = run(&["explain"], &spam);
+    assert!(explained.starts_with(corrected.trim()), "{explained}");
+    let option = world.succeed(&["label", "--fallback", "shared.tamis", &inbox_path("01.eml")]);
+    assert!(option.contains(",ham,"), "{option}");
+    // nobody else's is changed by that
+    assert_eq!(fs::read(world.path("shared.tamis")).unwrap(), shared);
+    // a model that was named is not mixed with what is usual, only with what is asked for
+    assert!(world.fail(&["score", "--fallback", "nowhere", &inbox_path("01.eml")]).contains("nowhere"));
+    world.write("texts/a/1.txt", "apples");
+    world.write("texts/b/1.txt", "iron");
+    world.succeed(&["train", "-m", "texts.tamis", "texts"]);
+    let (status, _, said) = run(&["score", "-m", "texts.tamis"], b"iron");
+    assert_eq!((status, &said[..]), (Some(0), ""));
+    let said =
+        world.fail(&["score", "-m", "texts.tamis", "--fallback", "shared.tamis", &inbox_path("01.eml")]);
+    assert!(said.contains("--fallback: models do not add up: recipe."), "{said}");
 }

@@ -61,6 +61,7 @@ impl World {
         let mut command = Command::new(TAMIS);
         command.args(arguments).current_dir(self.directory.path());
         command.env("HOME", self.directory.path()).env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL");
+        command.env_remove("TAMIS_FALLBACK");
         command.env("RUST_BACKTRACE", "0");
         command
     }
@@ -70,15 +71,7 @@ impl World {
     }
 
     pub fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Output {
-        let mut command = self.command(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        std::thread::scope(|scope| {
-            // The program may stop reading before the end: no failure of ours.
-            scope.spawn(move || pipe.write_all(input));
-            child.wait_with_output().unwrap()
-        })
+        feed(self.command(arguments), input)
     }
 
     /// Runs a command that must succeed and returns what it printed.
@@ -98,6 +91,18 @@ impl World {
         assert!(!said.contains("panicked"), "{said}");
         said
     }
+}
+
+/// Runs a command with this on its standard input.
+pub fn feed(mut command: Command, input: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // The program may stop reading before the end: no failure of ours.
+        scope.spawn(move || pipe.write_all(input));
+        child.wait_with_output().unwrap()
+    })
 }
 
 pub fn stderr(output: &Output) -> String {

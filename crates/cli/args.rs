@@ -71,6 +71,14 @@ pub(crate) struct ModelArg {
 }
 
 #[derive(Args)]
+pub(crate) struct FallbackArg {
+    /// A shared model behind one's own: documents are scored by what both have learned, and by the shared one alone as
+    /// long as there is no other; without -m, $TAMIS_FALLBACK by default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fallback: Option<PathBuf>,
+}
+
+#[derive(Args)]
 pub(crate) struct InputArgs {
     /// Take the documents as mail or as text instead of recognising them
     #[arg(long = "as", value_name = "mail|text")]
@@ -264,6 +272,8 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
     #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
+    #[command(flatten)]
     pub(crate) decision: DecisionArgs,
     /// Messages or documents; - is standard input
     #[arg(value_name = "FILE")]
@@ -291,6 +301,8 @@ Example:
 pub(crate) struct LabelArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
     /// Files, folders, mboxes, Maildirs, CSV, TSV or JSONL
@@ -322,6 +334,8 @@ Example:
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
     /// The message or document; standard input by default
@@ -371,6 +385,8 @@ Example:
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
     /// Labelled documents, which the model must not have learned
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,

@@ -53,7 +53,7 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.recipe != Default::default() || args.scoring != Default::default() {
         bail!("options of learning: expected --folds or --online with them, since a model has its own");
     }
-    let mut filter = args.model.open()?;
+    let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, true, &args.input, recipe)?;

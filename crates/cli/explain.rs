@@ -13,7 +13,7 @@ use crate::records::Record;
 use crate::sources::{self, Source};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
-    let mut filter = args.model.open()?;
+    let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if filter.information().recipe.kind == Kind::Table {

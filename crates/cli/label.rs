@@ -14,7 +14,7 @@ use crate::output::{Verdict, say};
 use crate::sources::{Content, Item};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
-    let mut filter = args.model.open()?;
+    let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     if args.sort_into.is_some() {
         check_folders(filter.classes())?;

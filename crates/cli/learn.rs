@@ -2,10 +2,10 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
-use tamis_filter::{Document, Error, Kind, Learned, Learner, Score, TrainOptions};
+use tamis_filter::{Document, Error, Filter, Information, Kind, Learned, Learner, Score, TrainOptions};
 use tamis_mail::looks_like_mail;
 
 use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
@@ -25,7 +25,12 @@ struct Tally {
 pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     let source = Source::new(&args.paths, args.files_from.as_ref())?;
-    let mut learner = open_or_create(args, &path, &source)?;
+    let shared = args.fallback.shared(&args.model)?.map(Arc::new);
+    let mut learner = open_or_create(args, &path, &source, shared.as_deref())?;
+    let has_fallback = shared.is_some();
+    if let Some(shared) = shared {
+        learner.set_fallback(shared).context("--fallback")?;
+    }
     if args.new_label && learner.filter().classes().index(&args.label).is_none() {
         learner.add_label(&args.label)?;
     }
@@ -47,8 +52,9 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         Ok(())
     })?;
     learner.commit()?;
-    // only where the file was written anew as it is
-    if !args.no_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
+    // only where the file was written anew as it is, and never to its own documents alone if it is not alone
+    let may_retrain = !args.no_retrain && !has_fallback;
+    if may_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
         learner.retrain()?;
         say!("fitted anew to {}", counted(learner.filter().information().documents as u64, "document"));
     }
@@ -73,14 +79,20 @@ fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> R
     Ok(is_right && score.log_odds.abs() >= args.margin.unwrap_or(0.0))
 }
 
-fn open_or_create(args: &LearnArgs, path: &Path, source: &Source) -> Result<Learner> {
+fn open_or_create(
+    args: &LearnArgs,
+    path: &Path,
+    source: &Source,
+    shared: Option<&Filter>,
+) -> Result<Learner> {
     let options = args.change.options();
     if path.exists() {
         return Learner::open(path, options).with_context(|| path.display().to_string());
     }
-    let labels: Vec<&str> = match &args.labels[..] {
-        [] => vec!["ham", "spam"],
-        labels => labels.iter().map(String::as_str).collect(),
+    let labels: Vec<&str> = match (&args.labels[..], shared) {
+        ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
+        ([], None) => vec!["ham", "spam"],
+        (labels, _) => labels.iter().map(String::as_str).collect(),
     };
     if !labels.contains(&args.label.as_str()) {
         bail!(
@@ -89,14 +101,24 @@ fn open_or_create(args: &LearnArgs, path: &Path, source: &Source) -> Result<Lear
             args.label
         );
     }
-    let kind = match args.input.kind {
-        Some(kind) => kind,
-        None => source.kind(&args.input)?,
+    let options_like = |shared: &Filter| {
+        let Information { recipe, scoring, keep, .. } = shared.information();
+        TrainOptions {
+            scoring: Some(scoring.clone()),
+            recipe: recipe.clone(),
+            keep,
+            ..TrainOptions::new(recipe.kind)
+        }
     };
+    let new = match (shared, args.input.kind) {
+        (Some(shared), _) => options_like(shared),
+        (None, Some(kind)) => TrainOptions::new(kind),
+        (None, None) => TrainOptions::new(source.kind(&args.input)?),
+    };
+    let kind = new.recipe.kind;
     args.model.make_folder(path)?;
     say!("{}: a new model of {kind} with the labels {}", path.display(), labels.join(" and "));
-    Learner::create(path, TrainOptions::new(kind), labels, options)
-        .with_context(|| path.display().to_string())
+    Learner::create(path, new, labels, options).with_context(|| path.display().to_string())
 }
 
 pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {

@@ -25,12 +25,13 @@ use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, FromArgMatches, Parser};
-use tamis_filter::Filter;
+use tamis_filter::{Error, Filter};
 
-use args::{Cli, Command, InputArgs, ModelArg, ScoreArgs};
+use args::{Cli, Command, FallbackArg, InputArgs, ModelArg, ScoreArgs};
 use output::say;
 
 /// The exit status of every error, of usage and of the program's own.
@@ -112,10 +113,14 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(ERROR)
 }
 
+/// What a variable of the environment is set to, if it is.
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 impl ModelArg {
     /// The model file: the one given, else `$TAMIS_MODEL`, else that of the user.
     fn path(&self) -> Result<PathBuf> {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(path) = self.model.clone().or_else(|| set("TAMIS_MODEL")) {
             return Ok(path);
         }
@@ -136,18 +141,42 @@ impl ModelArg {
 
     fn open(&self) -> Result<Filter> {
         let path = self.path()?;
-        Filter::open(&path).map_err(|error| {
-            let missing = matches!(&error, tamis_filter::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
-            let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", path.display()));
-            match (missing, &error) {
-                (true, _) => anyhow::anyhow!(
-                    "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
-                    path.display()
-                ),
-                (false, tamis_filter::Error::Io { .. }) => error.into(),
-                (false, _) => anyhow::anyhow!("{}: {error}", path.display()),
-            }
+        let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", path.display()));
+        open_model(&path)?.with_context(|| {
+            format!(
+                "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
+                path.display()
+            )
         })
+    }
+}
+
+impl FallbackArg {
+    /// The shared model, if there is to be one: `$TAMIS_FALLBACK` goes with the user's own model, not with one that was
+    /// named.
+    fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
+        let usual = || set("TAMIS_FALLBACK").filter(|_| model.model.is_none());
+        let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
+        let missing = || format!("{}: expected the shared model of --fallback, got no file", path.display());
+        open_model(&path)?.with_context(missing).map(Some)
+    }
+
+    /// The user's model with the shared one behind it, or that alone if the user has none.
+    fn open(&self, model: &ModelArg) -> Result<Filter> {
+        let Some(shared) = self.shared(model)? else { return model.open() };
+        let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
+        filter.set_fallback(Arc::new(shared)).context("--fallback")?;
+        Ok(filter)
+    }
+}
+
+/// Opens a model, if there is a file.
+fn open_model(path: &Path) -> Result<Option<Filter>> {
+    match Filter::open(path) {
+        Ok(filter) => Ok(Some(filter)),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error @ Error::Io { .. }) => Err(error.into()),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if args.passthrough {
         return Ok(pass_through(args));
     }
-    let mut filter = args.model.open()?;
+    let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     if filter.information().recipe.kind == Kind::Table {
         bail!("a model of tables: expected mail or text to score; tamis label labels the rows of a table");
@@ -130,7 +130,7 @@ fn annotate(args: &ScoreArgs, raw: &[u8]) -> Result<Vec<u8>> {
     if args.files.len() > 1 {
         bail!("--passthrough: expected one message, got {} files", args.files.len());
     }
-    let mut filter = args.model.open()?;
+    let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     let kind = filter.information().recipe.kind;
     if kind != Kind::Mail {

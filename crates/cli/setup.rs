@@ -256,7 +256,9 @@ impl DecisionArgs {
         }
         let mut decision: Decision = filter.decision();
         if let Some(share) = self.positive_share(filter.classes())? {
-            let information = filter.information();
+            // calibration is that of the shared model, if there is one
+            let calibrated: &Filter = filter.fallback().map_or(filter, |shared| shared);
+            let information = calibrated.information();
             let all: u64 = information.totals.iter().map(|t| t.documents).sum();
             let positive = information.totals[usize::from(positive_class(filter.classes()))].documents;
             decision = decision.expecting(share, positive as f64 / all as f64)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tamis_filter::LearnOptions;
 
-use super::{InputArgs, ModelArg};
+use super::{FallbackArg, InputArgs, ModelArg};
 
 /// How a model is changed.
 #[derive(Args)]
@@ -30,7 +30,7 @@ impl ChangeArgs {
 #[command(after_help = "\
 What was learned is on the disk when the program returns, whatever happens to the machine after.
 A document that is known under the label stays as it is; one known under another label moves.
-Without a model, one that knows ham and spam is made.
+Without a model, one that knows ham and spam is made, or one like that of --fallback.
 
 Example:
   tamis learn spam < message.eml
@@ -40,6 +40,8 @@ Example:
 pub(crate) struct LearnArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
     /// The label to learn them under
     #[arg(value_name = "LABEL")]
     pub(crate) label: String,
@@ -58,7 +60,8 @@ pub(crate) struct LearnArgs {
     /// Let the label be one that the model does not know yet
     #[arg(long)]
     pub(crate) new_label: bool,
-    /// Do not fit correction and calibration anew to all documents when much was learned since that was done
+    /// Do not fit correction and calibration anew to all documents when much was learned since that was done, which is
+    /// done only without a shared model behind this one
     #[arg(long)]
     pub(crate) no_retrain: bool,
     /// The labels of a model that is made because there is none [default: ham,spam]

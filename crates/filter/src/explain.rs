@@ -6,7 +6,7 @@ use crate::extractor::Counted;
 use crate::filter::{Filter, Score, Scratch};
 use crate::mixed::Reason;
 use crate::recipe::Document;
-use crate::scorer::{Scorer, known_terms};
+use crate::scorer::Scorer;
 
 /// Why a document got its score: which terms spoke for one class and against another.
 ///
@@ -89,8 +89,11 @@ impl Filter {
             .unwrap_or(class);
         let Reasons { row, intercept, contributions, values } =
             self.reasons(&scratch.counted, class, against)?;
-        let known = known_terms(&self.store, row);
-        let unknown = row.counts()[known..].iter().map(|count| *count as usize).sum();
+        let mut unknown = 0;
+        for (id, count) in row.iter() {
+            // also of a term that was forgotten
+            unknown += if self.layers().document_frequency(id)? == 0 { count as usize } else { 0 };
+        }
         let mut terms = contributions
             .into_iter()
             .map(|(id, contribution)| {
@@ -109,10 +112,10 @@ impl Filter {
     fn reasons<'a>(&self, counted: &'a Counted, class: ClassId, against: ClassId) -> Result<Reasons<'a>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => {
-                let row = scorer.best(&self.store, counted)?.map_or(counted.whole(), |(_, row)| row);
+                let row = scorer.best(self.layers(), counted)?.map_or(counted.whole(), |(_, row)| row);
                 let decision = self.decision();
                 let sign = if class == scorer.positive { 1.0 } else { -1.0 };
-                let mut contributions = scorer.contributions(&self.store, row)?;
+                let mut contributions = scorer.contributions(self.layers(), row)?;
                 contributions.iter_mut().for_each(|(_, c)| *c *= sign * decision.calibration.slope);
                 let intercept = sign * decision.log_odds(0.0);
                 Ok(Reasons { row, intercept, contributions, values: Vec::new() })
@@ -132,7 +135,7 @@ impl Filter {
             }
             Scorer::OneAgainstRest(scorer) => {
                 let row = counted.whole();
-                let contributions = scorer.contributions(&self.store, row, [class, against])?;
+                let contributions = scorer.contributions(self.layers(), row, [class, against])?;
                 Ok(Reasons { row, intercept: 0.0, contributions, values: Vec::new() })
             }
             Scorer::Mixed(scorer) => {
@@ -164,7 +167,7 @@ impl Filter {
     fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
         let document_frequencies = self.document_frequencies(id)?;
         Ok(TermContribution {
-            term: self.store.text(id)?.to_owned(),
+            term: self.layers().text(id)?.to_owned(),
             count,
             document_frequencies,
             contribution,
@@ -174,7 +177,7 @@ impl Filter {
     /// In how many learned documents of each class a term occurs.
     fn document_frequencies(&self, id: TermId) -> Result<Vec<u64>> {
         let mut frequencies = vec![0; self.store.header.totals.len()];
-        self.store.for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
+        self.layers().for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
         frequencies.truncate(self.classes().len());
         Ok(frequencies)
     }
@@ -189,7 +192,8 @@ impl Filter {
     pub fn strongest_terms(&self, class: ClassId, most: usize) -> Result<Vec<TermContribution>> {
         let mut strongest: Vec<(f64, TermId)> = Vec::new();
         let mut weights = Vec::new();
-        for id in 0..self.store.n_terms() as TermId {
+        for id in self.layers().ids() {
+            let id = id?;
             if let Some(weight) = self.weight(id, class, &mut weights)? {
                 strongest.push((weight, id));
             }
@@ -205,7 +209,7 @@ impl Filter {
     fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => {
-                let weight = scorer.term_weight(&self.store, id)?;
+                let weight = scorer.term_weight(self.layers(), id)?;
                 Ok(weight.map(|weight| if class == scorer.positive { weight } else { -weight }))
             }
             Scorer::NaiveBayes(bayes) => {
@@ -219,7 +223,7 @@ impl Filter {
             }
             // Against all others by itself.
             Scorer::OneAgainstRest(scorer) => {
-                Ok(scorer.term_weights(&self.store, id, weights)?.then(|| weights[usize::from(class)]))
+                Ok(scorer.term_weights(self.layers(), id, weights)?.then(|| weights[usize::from(class)]))
             }
         }
     }

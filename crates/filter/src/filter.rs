@@ -11,6 +11,7 @@ use tamis_tokenizer::Vocabulary;
 use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
+use crate::fallback::Fallback;
 use crate::map::Bytes;
 use crate::memo::Memo;
 use crate::recipe::{self, Document};
@@ -40,8 +41,11 @@ use crate::store::{Information, Store};
 pub struct Filter {
     pub(crate) store: Store,
     pub(crate) scorer: Scorer,
-    decision: Decision,
+    /// Another than the model's own.
+    decision: Option<Decision>,
     pub(crate) extractor: Extractor,
+    /// The shared model behind it.
+    pub(crate) fallback: Option<Fallback>,
     source: Option<(PathBuf, Stamp)>,
     /// Tells it from every other filter there is.
     pub(crate) identity: Arc<()>,
@@ -182,32 +186,43 @@ impl Filter {
     ) -> Result<Self> {
         let store = Store::new(bytes, read_log)?;
         let scorer = Scorer::new(&store.header, &store.totals, store.n_features())?;
-        let decision = store.header.decision;
         let extractor = Extractor::new(store.header.recipe.clone())?;
-        Ok(Filter { store, scorer, decision, extractor, source, identity: Arc::default() })
+        Ok(Filter {
+            store,
+            scorer,
+            decision: None,
+            extractor,
+            fallback: None,
+            source,
+            identity: Arc::default(),
+        })
     }
 
     /// Opens the file again if it was replaced since; returns whether it was.
     ///
-    /// On an error the filter stays as it is. A filter made of bytes never changes.
+    /// On an error the filter stays as it is. A filter made of bytes never changes, nor does a
+    /// [fallback](Self::set_fallback): others may have it too.
     ///
     /// # Errors
-    /// As [`Filter::open`].
+    /// As [`Filter::open`] and [`Filter::set_fallback`].
     pub fn reload_if_changed(&mut self) -> Result<bool> {
         let Some((path, stamp)) = &self.source else { return Ok(false) };
         let metadata = fs::metadata(path).map_err(Error::io(path))?;
         if Stamp::of(&metadata) == *stamp {
             return Ok(false);
         }
-        let decision = self.decision_if_changed();
-        *self = Filter::open(path.clone())?;
-        self.decision = decision.unwrap_or(self.decision);
+        *self = self.reopened(path)?;
         Ok(true)
     }
 
-    /// The decision, if it is not the model's own.
-    pub(crate) fn decision_if_changed(&self) -> Option<Decision> {
-        Some(self.decision).filter(|decision| *decision != self.store.header.decision)
+    /// What is in a file now, with the decision and the fallback of this filter.
+    pub(crate) fn reopened(&self, path: &Path) -> Result<Filter> {
+        let mut filter = Filter::open(path)?;
+        filter.decision = self.decision;
+        if let Some(shared) = self.fallback() {
+            filter.set_fallback(shared.clone())?;
+        }
+        Ok(filter)
     }
 
     /// What the model says of itself.
@@ -271,7 +286,7 @@ impl Filter {
             Scorer::Weighted(_) => 0,
             Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(store, row, posterior)?,
             Scorer::Expected(scorer) => scorer.scores(store, row, weights, posterior)?,
-            Scorer::OneAgainstRest(scorer) => scorer.scores(store, row, posterior)?,
+            Scorer::OneAgainstRest(scorer) => scorer.scores(self.layers(), row, posterior)?,
             Scorer::Mixed(scorer) => scorer.joint_log_likelihood(store, counted, posterior)?,
         };
         Ok(likeliest(self.classes(), known, posterior))
@@ -279,13 +294,14 @@ impl Filter {
 
     /// From score to verdict, where there are two classes.
     pub fn decision(&self) -> Decision {
-        self.decision
+        let of_model = || self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
+        self.decision.unwrap_or_else(of_model)
     }
 
     /// Decides by other thresholds or another prior than the model's own; no effect on models of more than two
     /// classes and on plain naive Bayes.
     pub fn set_decision(&mut self, decision: Decision) {
-        self.decision = decision;
+        self.decision = Some(decision);
     }
 
     /// The identity under which the model remembers, or would remember, a document: a digest of its terms.
@@ -306,12 +322,12 @@ impl Filter {
     /// # Errors
     /// If the model is damaged.
     pub fn suspects(&self) -> Result<Vec<Suspect>> {
-        let positive = positive_class(self.classes());
+        let (positive, decision) = (positive_class(self.classes()), self.decision());
         let mut suspects = Vec::new();
         for remembered in self.store.documents() {
             let Remembered { digest, class, date, held_out, .. } = remembered?;
             let Some(score) = held_out else { continue };
-            let log_odds = self.decision.log_odds(score);
+            let log_odds = decision.log_odds(score);
             if (log_odds > 0.0) != (class == positive) {
                 suspects.push(Suspect { digest, class, date: (date != NO_DATE).then_some(date), log_odds });
             }
@@ -325,9 +341,9 @@ impl Filter {
         let (mut raw, known_terms) = scorer.score_of(scratch.memo.weights(), document.len());
         if scratch.counted.has_windows() {
             self.rows(scratch);
-            raw = scorer.best(&self.store, &scratch.counted)?.map(|(score, _)| score);
+            raw = scorer.best(self.layers(), &scratch.counted)?.map(|(score, _)| score);
         }
-        let score = verdict(&self.decision, self.classes(), raw, known_terms);
+        let score = verdict(&self.decision(), self.classes(), raw, known_terms);
         scratch.posterior.clear();
         scratch.posterior.resize(2, 1.0 - score.probability);
         scratch.posterior[usize::from(score.about)] = score.probability;
@@ -339,15 +355,17 @@ impl Filter {
         let Scratch { counted, memo, .. } = scratch;
         memo.prepare(&self.identity);
         self.extractor.count(document, counted, &mut memo.terms)?;
-        memo.look_up(&self.store, |id| match &self.scorer {
-            Scorer::Weighted(scorer) => scorer.term(&self.store, id),
+        let layers = self.layers();
+        memo.look_up(layers, |id| match &self.scorer {
+            Scorer::Weighted(scorer) => scorer.term(layers, id),
             _ => Ok(None),
         })
     }
 
     /// Makes the rows of the document that was counted.
     pub(crate) fn rows(&self, Scratch { counted, memo, .. }: &mut Scratch) {
-        counted.rows(memo.document(), |place| memo.id(place, self.store.n_terms()));
+        let n_terms = self.layers().n_terms();
+        counted.rows(memo.document(), |place| memo.id(place, n_terms));
     }
 
     /// Checks the whole model: every checksum, and everything its parts promise one another.

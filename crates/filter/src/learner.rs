@@ -20,6 +20,7 @@ use crate::rewrite;
 use crate::save::{Lock, PATIENCE};
 use crate::scorer::Scorer;
 use crate::scoring::{Scoring, Weighted};
+use crate::store::TermByTerm;
 use crate::trainer::Trainer;
 
 /// How a model learns.
@@ -150,6 +151,15 @@ impl Learner {
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),
         })
+    }
+
+    /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] says: what a document adds to
+    /// the correction is by what both make of it.
+    ///
+    /// # Errors
+    /// As [`Filter::set_fallback`].
+    pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
+        self.filter.set_fallback(shared)
     }
 
     /// The filter with all that was learned so far, committed or not.
@@ -296,11 +306,7 @@ impl Learner {
         self.must_fold = true;
         self.lock.replace(model.as_bytes())?;
         self.pending.clear();
-        let decision = self.filter.decision_if_changed();
-        self.filter = Filter::open(&self.lock.path)?;
-        if let Some(decision) = decision {
-            self.filter.set_decision(decision);
-        }
+        self.filter = self.filter.reopened(&self.lock.path)?;
         self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(())
     }
@@ -351,7 +357,24 @@ impl Learner {
             held_out: None,
             vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
         };
+        self.see_layers()?;
         Ok(Seen { document, new_terms })
+    }
+
+    /// Makes the rows of the document at hand those of both layers, if there are two: by these it is scored.
+    fn see_layers(&mut self) -> Result<()> {
+        if self.filter.fallback.is_none() {
+            return Ok(());
+        }
+        let (layers, terms) = (self.filter.layers(), self.vocabulary.document());
+        let unknown = |place| TermId::try_from(layers.n_terms() + place).ok();
+        let ids = terms
+            .iter()
+            .enumerate()
+            .map(|(place, term)| Ok(layers.find(term.fingerprint)?.or(unknown(place))));
+        let ids: Vec<_> = ids.collect::<Result<_>>()?;
+        self.counted.rows(terms, |place| ids.get(place).copied().flatten());
+        Ok(())
     }
 
     /// Forgets what is known of a document; its terms are those of the document at hand where the model has none.
@@ -386,17 +409,17 @@ impl Learner {
 
     /// What a document adds to the correction, and its score before it is learned.
     fn teach(&self, document: &Remembered) -> Result<(Coefficient, Vec<ClassWeight>, Option<f64>)> {
-        let (store, row) = (&self.filter.store, document.vector.row());
-        let is_empty = |class: &ClassTotals| class.documents == 0;
-        if store.totals.iter().all(is_empty) || store.totals.len() == 2 && store.totals.iter().any(is_empty) {
+        let (layers, row) = (self.filter.layers(), self.counted.whole());
+        let (totals, is_empty) = (layers.totals(), |class: &ClassTotals| class.documents == 0);
+        if totals.iter().all(is_empty) || totals.len() == 2 && totals.iter().any(is_empty) {
             // there is nothing yet to tell it from
             return Ok((0, Vec::new(), None));
         }
-        match (&self.filter.scorer, &store.header.scoring) {
+        match (&self.filter.scorer, &self.filter.store.header.scoring) {
             (Scorer::Weighted(scorer), Scoring::Weighted(Weighted { correction, .. })) => {
-                let held_out = scorer.best(store, &self.counted)?.map(|(score, _)| score);
+                let held_out = scorer.best(layers, &self.counted)?.map(|(score, _)| score);
                 let Some(options) = correction else { return Ok((0, Vec::new(), held_out)) };
-                let whole = scorer.score(store, row)?.unwrap_or(0.0);
+                let whole = scorer.score(layers, row)?.unwrap_or(0.0);
                 let coefficient = options.step(row, document.class == scorer.positive, whole);
                 Ok((coefficient, Vec::new(), held_out))
             }
@@ -404,7 +427,9 @@ impl Learner {
                 Scorer::OneAgainstRest(topics),
                 Scoring::OneAgainstRest(Weighted { correction: Some(options), .. }),
             ) => {
-                let step = class_correction_step(&topics.scorer, store, store, options, row, document.class)?;
+                let terms = TermByTerm::new(layers);
+                let step =
+                    class_correction_step(&topics.scorer, &terms, &terms, options, row, document.class)?;
                 Ok((0, step, None))
             }
             _ => Ok((0, Vec::new(), None)),
@@ -474,12 +499,7 @@ impl Filter {
     fn change(&mut self, entry: Entry) -> Result<()> {
         let n_own = self.store.header.n_terms() as usize;
         self.store.overlay.add(entry, n_own, &mut self.store.totals)?;
-        if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
-            self.scorer = Scorer::new(&self.store.header, &self.store.totals, self.store.n_features())?;
-        }
-        // what a scratch remembers of terms is no longer so
-        self.identity = Arc::default();
-        Ok(())
+        self.settle()
     }
 }
 

@@ -32,6 +32,7 @@ mod error;
 mod explain;
 mod export;
 mod extractor;
+mod fallback;
 mod filter;
 mod fitting;
 mod format;

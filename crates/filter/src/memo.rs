@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 
 use crate::error::Result;
-use crate::store::Store;
+use crate::store::Layers;
 
 /// The terms met lately, with the ids that a model knows them by and what they weigh: most words of a text are those of
 /// the text before, and need not be looked up again.
@@ -40,17 +40,17 @@ impl<W: Copy> Memo<W> {
     /// for no document without the term.
     pub(crate) fn look_up(
         &mut self,
-        store: &Store,
+        layers: Layers<'_>,
         weigh: impl Fn(TermId) -> Result<Option<W>>,
     ) -> Result<()> {
-        let outcome = self.look_up_new(store, weigh);
+        let outcome = self.look_up_new(layers, weigh);
         if outcome.is_err() {
             self.model = None;
         }
         outcome
     }
 
-    fn look_up_new(&mut self, store: &Store, weigh: impl Fn(TermId) -> Result<Option<W>>) -> Result<()> {
+    fn look_up_new(&mut self, layers: Layers<'_>, weigh: impl Fn(TermId) -> Result<Option<W>>) -> Result<()> {
         // every number below the length has a fingerprint
         let fingerprint = |number| self.terms.fingerprint(number as TermId).unwrap_or_default();
         let mut new: Vec<_> =
@@ -60,7 +60,7 @@ impl<W: Copy> Memo<W> {
         self.ids.resize(self.terms.len(), None);
         self.weights.resize(self.terms.len(), None);
         for (fingerprint, number) in new {
-            let id = store.find(fingerprint)?;
+            let id = layers.find(fingerprint)?;
             self.ids[number] = id;
             self.weights[number] = id.map_or(Ok(None), &weigh)?;
         }

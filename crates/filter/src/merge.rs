@@ -84,7 +84,7 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
 }
 
 /// Checks that models add up.
-fn check(stores: &[&Store], classes: &Classes) -> Result<()> {
+pub(crate) fn check(stores: &[&Store], classes: &Classes) -> Result<()> {
     let unlike = |setting: &str, expected: &str, got: &str| {
         Err(Error::Unlike { setting: setting.into(), expected: expected.into(), got: got.into() })
     };

@@ -185,8 +185,7 @@ impl<'a> Terms<'a> {
         let mut order = Vec::with_capacity(stores.iter().map(|store| store.n_terms()).sum());
         for (at, store) in (0..).zip(stores) {
             for id in 0..store.n_terms() as TermId {
-                // of the model's own terms only those that the log speaks of can be without counts
-                if !store.overlay.changes(id) || store.document_frequency(id)? > 0 {
+                if store.has_counts(id)? {
                     order.push(Source { fingerprint: store.fingerprint(id)?, store: at, id });
                 }
             }

@@ -12,7 +12,7 @@ use crate::extractor::Counted;
 use crate::format::Header;
 use crate::mixed::MixedScorer;
 use crate::scoring::Scoring;
-use crate::store::{Store, TermByTerm};
+use crate::store::{Layers, Store, TermByTerm};
 
 /// The label of spam: a model of two classes, one of which is called so, is a spam filter.
 const SPAM: &str = "spam";
@@ -37,7 +37,8 @@ pub(crate) enum Scorer {
 }
 
 impl Scorer {
-    /// `totals` and `n_features` are the header's, with what was learned since it was written.
+    /// `totals` and `n_features` are the header's, with what was learned since it was written, and what a model behind it
+    /// adds.
     pub(crate) fn new(header: &Header, totals: &[ClassTotals], n_features: u64) -> Result<Self> {
         let n_classes = header.classes.len();
         header.check()?;
@@ -172,12 +173,12 @@ impl WeightedScorer {
     /// The part of a document with the highest score, and that score; `None` if no term is known.
     pub(crate) fn best<'a>(
         &self,
-        store: &Store,
+        layers: Layers<'_>,
         counted: &'a Counted,
     ) -> Result<Option<(f64, CountRow<'a>)>> {
         let mut best: Option<(f64, CountRow<'a>)> = None;
         for row in std::iter::once(counted.whole()).chain(counted.windows()) {
-            if let Some(score) = self.score(store, row)?
+            if let Some(score) = self.score(layers, row)?
                 && best.is_none_or(|(highest, _)| score > highest)
             {
                 best = Some((score, row));
@@ -187,9 +188,10 @@ impl WeightedScorer {
     }
 
     /// What a document's score needs of a term.
-    pub(crate) fn term(&self, store: &Store, id: TermId) -> Result<Option<CorrectedTerm>> {
-        let Some(weight) = self.log_odds.term(store, id)? else { return Ok(None) };
-        let correction = self.correction.map(|_| store.correction(id)).transpose()?;
+    pub(crate) fn term(&self, layers: Layers<'_>, id: TermId) -> Result<Option<CorrectedTerm>> {
+        let terms = TermByTerm::new(layers);
+        let Some(weight) = self.log_odds.term(&terms, id)? else { return Ok(None) };
+        let correction = self.correction.map(|_| terms.correction(id)).transpose()?;
         Ok(Some(CorrectedTerm { weight, correction }))
     }
 
@@ -213,12 +215,12 @@ impl WeightedScorer {
     }
 
     /// The score of a whole document; `None` if no term is known.
-    pub(crate) fn score(&self, store: &Store, row: CountRow<'_>) -> Result<Option<f64>> {
-        let Some(log_odds) = self.log_odds.log_odds(store, row)? else { return Ok(None) };
+    pub(crate) fn score(&self, layers: Layers<'_>, row: CountRow<'_>) -> Result<Option<f64>> {
+        let Some(log_odds) = self.log_odds.log_odds(&layers, row)? else { return Ok(None) };
         let Some(options) = &self.correction else { return Ok(Some(log_odds)) };
-        let mut sum = 0i64;
+        let (terms, mut sum) = (TermByTerm::new(layers), 0i64);
         for id in row.ids() {
-            sum += i64::from(store.correction(*id)?);
+            sum += i64::from(terms.correction(*id)?);
         }
         Ok(Some(corrected(options, log_odds, sum as f64 * Self::unit(row.len()))))
     }
@@ -229,13 +231,14 @@ impl WeightedScorer {
     }
 
     /// What every known term of a row adds to its score.
-    pub(crate) fn contributions(&self, store: &Store, row: CountRow<'_>) -> Result<Vec<(TermId, f64)>> {
+    pub(crate) fn contributions(&self, layers: Layers<'_>, row: CountRow<'_>) -> Result<Vec<(TermId, f64)>> {
         let mut contributions = Vec::new();
-        self.log_odds.contributions(store, row, &mut contributions)?;
+        self.log_odds.contributions(&layers, row, &mut contributions)?;
         if let Some(options) = &self.correction {
+            let terms = TermByTerm::new(layers);
             for (id, contribution) in &mut contributions {
                 *contribution =
-                    options.mix * *contribution + f64::from(store.correction(*id)?) * Self::unit(row.len());
+                    options.mix * *contribution + f64::from(terms.correction(*id)?) * Self::unit(row.len());
             }
         }
         Ok(contributions)
@@ -244,9 +247,9 @@ impl WeightedScorer {
 
 impl WeightedScorer {
     /// What a term says that is all a document holds; `None` for an unknown one.
-    pub(crate) fn term_weight(&self, store: &Store, id: TermId) -> Result<Option<f64>> {
+    pub(crate) fn term_weight(&self, layers: Layers<'_>, id: TermId) -> Result<Option<f64>> {
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
-        Ok(self.contributions(store, lone.row())?.first().map(|(_, weight)| *weight))
+        Ok(self.contributions(layers, lone.row())?.first().map(|(_, weight)| *weight))
     }
 }
 
@@ -261,14 +264,14 @@ pub(crate) struct TopicScorer {
 impl TopicScorer {
     /// Writes the logarithms of the classes' probabilities, up to a constant, to `out`; returns how many terms are
     /// known.
-    pub(crate) fn scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        let known = self.raw_scores(store, row, out)?;
+    pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        let known = self.raw_scores(layers, row, out)?;
         self.temperature.apply(out, known);
         Ok(known)
     }
 
-    fn raw_scores(&self, store: &Store, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        let terms = TermByTerm::new(store);
+    fn raw_scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        let terms = TermByTerm::new(layers);
         match self.mix {
             Some(mix) => self.scorer.corrected_scores(&terms, &terms, mix, row, out),
             None => self.scorer.scores(&terms, row, out),
@@ -278,13 +281,14 @@ impl TopicScorer {
     /// What every known term of a row adds to the score of a class against another.
     pub(crate) fn contributions(
         &self,
-        store: &Store,
+        layers: Layers<'_>,
         row: CountRow<'_>,
         classes: [ClassId; 2],
     ) -> Result<Vec<(TermId, f64)>> {
         let mut contributions = Vec::new();
-        let correction = self.mix.map(|mix| (store, mix));
-        self.scorer.contributions(store, correction, row, classes, &mut contributions)?;
+        let terms = TermByTerm::new(layers);
+        let correction = self.mix.map(|mix| (&terms, mix));
+        self.scorer.contributions(&terms, correction, row, classes, &mut contributions)?;
         let factor = self.temperature.factor(contributions.len());
         contributions.iter_mut().for_each(|(_, contribution)| *contribution *= factor);
         Ok(contributions)
@@ -292,9 +296,9 @@ impl TopicScorer {
 
     /// What a term says of each class that is all a document holds, before calibration, in `out`; nothing if it is
     /// unknown.
-    pub(crate) fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
+    pub(crate) fn term_weights(&self, layers: Layers<'_>, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
-        Ok(self.raw_scores(store, lone.row(), out)? > 0)
+        Ok(self.raw_scores(layers, lone.row(), out)? > 0)
     }
 }
 

@@ -1,8 +1,10 @@
 //! A model file in use: its terms, counts, texts and documents, read in place.
 
+mod layers;
 mod terms;
 mod verify;
 
+pub(crate) use layers::{Layers, Sums, TermByTerm};
 pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
 use tamis_model::{
@@ -155,6 +157,11 @@ impl Store {
         (self.n_terms as u64).saturating_add_signed(self.overlay.features())
     }
 
+    /// Whether a term of its vocabulary has counts: of those before the log only one that the log speaks of can have none.
+    pub(crate) fn has_counts(&self, id: TermId) -> Result<bool> {
+        Ok(!self.overlay.changes(id) || self.document_frequency(id)? > 0)
+    }
+
     pub(crate) fn information(&self) -> Information<'_> {
         let Header {
             recipe,
@@ -189,16 +196,6 @@ impl Store {
             bytes: self.length + self.log.1,
             log_bytes: self.log.1,
         }
-    }
-
-    /// What the correction of two classes adds to a term's weight, in fixed point.
-    pub(crate) fn correction(&self, id: TermId) -> Result<i32> {
-        let mut units = 0;
-        self.for_each_value(id, |_, value| {
-            units = value;
-            Ok(())
-        })?;
-        Ok(units)
     }
 
     /// Visits the weights of a term, in the order of their classes: in fixed point, or the bits of an `f32`.
@@ -368,53 +365,6 @@ impl ClassWeights for Store {
 
     fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
         self.weights_of(term, self.runs(term)?, visit)
-    }
-}
-
-/// A store that finds a term once for all that is asked of it in a row: its document frequency, cells and weights.
-pub(crate) struct TermByTerm<'a> {
-    store: &'a Store,
-    last: std::cell::Cell<Option<(TermId, Runs<'a>)>>,
-}
-
-impl<'a> TermByTerm<'a> {
-    pub(crate) fn new(store: &'a Store) -> Self {
-        TermByTerm { store, last: std::cell::Cell::default() }
-    }
-
-    fn runs(&self, id: TermId) -> Result<Runs<'a>> {
-        if let Some((last, runs)) = self.last.get()
-            && last == id
-        {
-            return Ok(runs);
-        }
-        let runs = self.store.runs(id)?;
-        self.last.set(Some((id, runs)));
-        Ok(runs)
-    }
-}
-
-impl Counts for TermByTerm<'_> {
-    type Error = Error;
-
-    fn totals(&self) -> &[ClassTotals] {
-        self.store.totals()
-    }
-
-    fn n_terms(&self) -> usize {
-        self.store.n_terms()
-    }
-
-    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
-        self.store.cells_of(term, self.runs(term)?, visit)
-    }
-}
-
-impl ClassWeights for TermByTerm<'_> {
-    type Error = Error;
-
-    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        self.store.weights_of(term, self.runs(term)?, visit)
     }
 }
 

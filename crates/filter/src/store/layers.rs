@@ -1,0 +1,250 @@
+//! The terms that scoring is of: a model's own, and those of a shared model behind it. Their statistics add up.
+
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts};
+use tamis_tokenizer::TermId;
+
+use super::Store;
+use super::terms::Runs;
+use crate::error::{Error, Result};
+use crate::merge::{add_cells, add_totals, add_weights};
+
+/// What adds up of a model and the shared one behind it, besides the terms.
+#[derive(Default)]
+pub(crate) struct Sums {
+    pub(crate) totals: Vec<ClassTotals>,
+    /// Terms with counts in either.
+    pub(crate) n_features: u64,
+}
+
+/// A model's terms with, if there is one, those of a shared model behind it. The ids of the latter begin after those of
+/// the former; a term that both know has the id of its own model.
+#[derive(Clone, Copy)]
+pub(crate) struct Layers<'a> {
+    own: &'a Store,
+    shared: Option<(&'a Store, &'a Sums)>,
+}
+
+/// A term in both layers: its id there, and what the file says of it.
+#[derive(Clone, Copy)]
+struct Found<'a> {
+    own: Option<(TermId, Runs<'a>)>,
+    shared: Option<(TermId, Runs<'a>)>,
+}
+
+/// Terms to look up at most to tell how many both models know: so few cost nothing, and their share is that of all to a
+/// percent.
+const SAMPLE: u64 = 1 << 12;
+
+impl Sums {
+    /// Of models that are alike.
+    pub(crate) fn new(own: &Store, shared: &Store) -> Result<Self> {
+        let mut totals = own.totals.clone();
+        totals.iter_mut().zip(&shared.totals).try_for_each(|(to, of)| add_totals(to, of))?;
+        let [n_own, n_shared] = [own, shared].map(Store::n_features);
+        let all = n_own.saturating_add(n_shared);
+        let n_features = all.saturating_sub(known_to_both(own, shared)?);
+        let n_ids = own.n_terms() as u64 + shared.n_terms() as u64;
+        // so that every term has an id, and some are left for terms that neither knows
+        super::limited("terms of two models", n_ids)?;
+        Ok(Sums { totals, n_features })
+    }
+}
+
+/// How many terms have counts in both models: exactly for up to [`SAMPLE`] terms, else by those with the lowest
+/// fingerprints, which are as good as drawn by lot and lie together in both files.
+fn known_to_both(own: &Store, shared: &Store) -> Result<u64> {
+    let halvings = own.n_features().div_ceil(SAMPLE).max(1).next_power_of_two().ilog2();
+    let highest = u64::MAX >> halvings;
+    let mut both = 0;
+    let new = own.n_terms as TermId..own.n_terms() as TermId;
+    for (is_new, ids) in [(false, 0..own.n_terms as TermId), (true, new)] {
+        for id in ids {
+            let fingerprint = own.fingerprint(id)?;
+            if fingerprint > highest {
+                // those of the file are in order
+                if is_new { continue } else { break }
+            }
+            let Some(other) = shared.find(fingerprint)? else { continue };
+            both += u64::from(own.has_counts(id)? && shared.has_counts(other)?);
+        }
+    }
+    Ok(both << halvings)
+}
+
+impl<'a> Layers<'a> {
+    pub(crate) fn new(own: &'a Store, shared: Option<(&'a Store, &'a Sums)>) -> Self {
+        Layers { own, shared }
+    }
+
+    /// Terms with counts.
+    pub(crate) fn n_features(&self) -> u64 {
+        self.shared.map_or_else(|| self.own.n_features(), |(_, sums)| sums.n_features)
+    }
+
+    /// The id of the term with this fingerprint.
+    pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
+        match (self.own.find(fingerprint)?, self.shared) {
+            (None, Some((shared, _))) => Ok(shared.find(fingerprint)?.map(|id| self.first_shared() + id)),
+            (own, _) => Ok(own),
+        }
+    }
+
+    /// The text of a term.
+    pub(crate) fn text(&self, id: TermId) -> Result<&'a str> {
+        match self.of_shared(id) {
+            Some((shared, id)) => shared.text(id),
+            None => self.own.text(id),
+        }
+    }
+
+    /// Every term by one id.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = Result<TermId>> + '_ {
+        let is_own = |id| match self.of_shared(id) {
+            Some((shared, own)) => Ok(self.own.find(shared.fingerprint(own)?)?.is_some()),
+            None => Ok(false),
+        };
+        (0..self.n_terms() as TermId).filter_map(move |id| match is_own(id) {
+            Ok(true) => None,
+            Ok(false) => Some(Ok(id)),
+            Err(error) => Some(Err(error)),
+        })
+    }
+
+    fn first_shared(&self) -> TermId {
+        // checked when the layers were put together; what is learned since comes out of the 2^32 that are left
+        self.own.n_terms() as TermId
+    }
+
+    /// The shared model, and the id there, of a term that the model itself does not know.
+    fn of_shared(&self, id: TermId) -> Option<(&'a Store, TermId)> {
+        let (shared, _) = self.shared?;
+        Some((shared, id.checked_sub(self.first_shared())?))
+    }
+
+    #[inline]
+    fn found(&self, id: TermId) -> Result<Found<'a>> {
+        let Some((shared, _)) = self.shared else {
+            return Ok(Found { own: Some((id, self.own.runs(id)?)), shared: None });
+        };
+        let of = |store: &'a Store, id| Ok::<_, Error>((id, store.runs(id)?));
+        if let Some((shared, id)) = self.of_shared(id) {
+            return Ok(Found { own: None, shared: Some(of(shared, id)?) });
+        }
+        let other = shared.find(self.own.fingerprint(id)?)?;
+        let shared = other.map(|other| of(shared, other)).transpose()?;
+        Ok(Found { own: Some(of(self.own, id)?), shared })
+    }
+
+    #[inline]
+    fn cells(&self, found: Found<'a>, mut visit: impl FnMut(Cell)) -> Result<()> {
+        match (found.own, found.shared.zip(self.shared)) {
+            (Some((id, runs)), None) => self.own.cells_of(id, runs, visit),
+            (None, Some(((id, runs), (shared, _)))) => shared.cells_of(id, runs, visit),
+            (None, None) => Ok(()),
+            (Some((own_id, own)), Some(((id, runs), (shared, _)))) => {
+                let mut cells = Vec::new();
+                self.own.cells_of(own_id, own, |cell| cells.push(cell))?;
+                shared.cells_of(id, runs, |cell| cells.push(cell))?;
+                add_cells(&mut cells)?;
+                cells.into_iter().for_each(&mut visit);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn values(&self, found: Found<'a>, mut visit: impl FnMut(ClassId, i32) -> Result<()>) -> Result<()> {
+        match (found.own, found.shared.zip(self.shared)) {
+            (Some((id, runs)), None) => self.own.values_of(id, runs, visit),
+            (None, Some(((id, runs), (shared, _)))) => shared.values_of(id, runs, visit),
+            (None, None) => Ok(()),
+            (Some((own_id, own)), Some(((id, runs), (shared, _)))) => {
+                let mut weights = Vec::new();
+                let mut push = |class, units| {
+                    weights.push(ClassWeight { class, units });
+                    Ok(())
+                };
+                self.own.values_of(own_id, own, &mut push)?;
+                shared.values_of(id, runs, &mut push)?;
+                add_weights(&mut weights)?;
+                weights.into_iter().try_for_each(|weight| visit(weight.class, weight.units))
+            }
+        }
+    }
+}
+
+impl Counts for Layers<'_> {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        self.shared.map_or(&self.own.totals, |(_, sums)| &sums.totals)
+    }
+
+    fn n_terms(&self) -> usize {
+        self.own.n_terms() + self.shared.map_or(0, |(shared, _)| shared.n_terms())
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
+        self.cells(self.found(term)?, visit)
+    }
+}
+
+/// Layers that find a term once for all that is asked of it in a row: its document frequency, cells and weights.
+pub(crate) struct TermByTerm<'a> {
+    layers: Layers<'a>,
+    last: std::cell::Cell<Option<(TermId, Found<'a>)>>,
+}
+
+impl<'a> TermByTerm<'a> {
+    pub(crate) fn new(layers: Layers<'a>) -> Self {
+        TermByTerm { layers, last: std::cell::Cell::default() }
+    }
+
+    fn found(&self, id: TermId) -> Result<Found<'a>> {
+        if let Some((last, found)) = self.last.get()
+            && last == id
+        {
+            return Ok(found);
+        }
+        let found = self.layers.found(id)?;
+        self.last.set(Some((id, found)));
+        Ok(found)
+    }
+
+    /// What the correction of two classes adds to a term's weight, in fixed point.
+    pub(crate) fn correction(&self, id: TermId) -> Result<i32> {
+        let mut units = 0;
+        self.layers.values(self.found(id)?, |_, value| {
+            units = value;
+            Ok(())
+        })?;
+        Ok(units)
+    }
+}
+
+impl Counts for TermByTerm<'_> {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        self.layers.totals()
+    }
+
+    fn n_terms(&self) -> usize {
+        self.layers.n_terms()
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
+        self.layers.cells(self.found(term)?, visit)
+    }
+}
+
+impl ClassWeights for TermByTerm<'_> {
+    type Error = Error;
+
+    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        self.layers.values(self.found(term)?, |class, units| {
+            visit(class, ClassWeight { class, units }.value());
+            Ok(())
+        })
+    }
+}
