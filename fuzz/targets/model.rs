@@ -3,8 +3,8 @@
 use super::Choices;
 use std::sync::LazyLock;
 use tamis_filter::{
-    Column, ColumnKind, Document, ExpectationMaximization, Filter, Keep, Kind, Likelihood, Parameters,
-    Scoring, Scratch, TrainOptions, Trainer, Weighted,
+    Column, ColumnKind, Document, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learner,
+    Likelihood, Parameters, Scoring, Scratch, TrainOptions, Trainer, Weighted,
 };
 
 const ROW: [(&str, &str); 4] = [("miles", "2"), ("notes", "late tin"), ("sky", "blue"), ("wet", "yes")];
@@ -14,7 +14,7 @@ static MODELS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(models);
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let (base, repair) = (usize::from(choices.byte()), choices.flag());
-    let Some(model) = MODELS.get(base % 16) else {
+    let Some(model) = MODELS.get(base % 24) else {
         let mut file = choices.0.to_vec();
         if repair {
             repair_checksums(&mut file);
@@ -80,7 +80,8 @@ fn repair_checksums(file: &mut [u8]) {
     let checksum = crc32(header);
     file[16..20].copy_from_slice(&checksum.to_le_bytes());
     let mut at = start;
-    for length in lengths.as_chunks().0 {
+    let sections = lengths.as_chunks().0;
+    for length in sections {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let Some(section) = at.checked_add(length).and_then(|end| file.get(at..end)) else { return };
         let checksums: Vec<u8> = section.chunks(BLOCK).flat_map(|block| crc32(block).to_le_bytes()).collect();
@@ -88,6 +89,29 @@ fn repair_checksums(file: &mut [u8]) {
         let Some(written) = file.get_mut(at..at + checksums.len()) else { return };
         written.copy_from_slice(&checksums);
         at += checksums.len();
+    }
+    repair_log(file, at);
+}
+
+/// Writes the checksums of the records from a place on: of the length, and of the entries, which are inverted.
+fn repair_log(file: &mut [u8], mut at: usize) {
+    const SECTOR: usize = 512;
+    const HEAD: usize = 8;
+    loop {
+        let left = SECTOR - at % SECTOR;
+        let head = if left < HEAD { at + left } else { at };
+        let Some(length) = file.get(head..).and_then(|rest| rest.first_chunk::<4>()) else { return };
+        let (checksum, length) = (crc32(length), u32::from_le_bytes(*length) as usize);
+        let Some(end) = head.checked_add(HEAD).and_then(|start| start.checked_add(length)) else { return };
+        if file.len() < end.saturating_add(5) {
+            return;
+        }
+        file[at..head].fill(0xFF);
+        file[head + 4..head + HEAD].copy_from_slice(&checksum.to_le_bytes());
+        let entries: Vec<u8> = file[head + HEAD..end].iter().map(|byte| !byte).collect();
+        file[end..end + 4].copy_from_slice(&crc32(&entries).to_le_bytes());
+        file[end + 4] = 0xFF;
+        at = end + 5;
     }
 }
 
@@ -97,7 +121,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }
 
-/// A small model of every scoring, and one of mail with windows.
+/// A small model of every scoring, one of mail with windows, and those that have learned since.
 fn models() -> Vec<Vec<u8>> {
     let text = |scoring| TrainOptions {
         scoring: Some(scoring),
@@ -118,7 +142,22 @@ fn models() -> Vec<Vec<u8>> {
         text_model(text(bayes(Likelihood::ComplementNormalized)), 3),
         text_model(text(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(7))), 3),
         table_model(),
+        taught(text_model(text(Scoring::for_classes(2)), 2)),
+        taught(text_model(text(Scoring::for_classes(3)), 3)),
     ]
+}
+
+/// The model with a log, of two records, the second of which has two entries.
+fn taught(model: Vec<u8>) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let path = folder.path().join("model.tamis");
+    std::fs::write(&path, model).expect("the disk has room");
+    let mut learner = Learner::open(&path, LearnOptions::default()).expect("a model was written");
+    for (label, text) in [("fruit", "plums and pears"), ("metal", "apples and pears")] {
+        learner.learn(label, Document::Text(text)).expect("the label is known");
+        learner.commit().expect("the disk has room");
+    }
+    std::fs::read(&path).expect("it was just written")
 }
 
 fn text_model(options: TrainOptions, n_labels: usize) -> Vec<u8> {
