@@ -21,7 +21,7 @@ pub const MODEL: &str = "model.tamis";
 pub const NEVER: usize = 1 << 30;
 
 /// A world with a model of the mails from 0 to `n`.
-pub fn world(n: usize) -> World {
+pub fn of_first(n: usize) -> World {
     let world = World::new();
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
     for (label, mail) in (0..n).map(mail) {
@@ -144,7 +144,7 @@ impl Harness {
     fn new(seed: u64) -> Self {
         let strace = Command::new("strace").args(["-o", "/dev/null", "true"]).output();
         let has_strace = strace.is_ok_and(|output| output.status.success());
-        Harness { world: world(30), random: Random(seed), has_strace, n: 30, hits: BTreeMap::new() }
+        Harness { world: of_first(30), random: Random(seed), has_strace, n: 30, hits: BTreeMap::new() }
     }
 
     /// As the kernel knows it, for `strace`.
@@ -261,7 +261,7 @@ fn on_a_disk_of(blocks: u64) -> Vec<String> {
 
 #[test]
 fn a_full_disk_is_an_error_that_changes_nothing() {
-    let world = world(30);
+    let world = of_first(30);
     must_learn(&world, 30, NEVER);
     let before = fs::read(world.path(MODEL)).unwrap();
     for (blocks, log_limit) in [(0, 0), (1, 0), (3, 0), (0, NEVER), (before.len() as u64 / 512 + 1, NEVER)] {
@@ -290,7 +290,7 @@ fn with_mounts(world: &World, script: &str) -> Option<Output> {
 
 #[test]
 fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
-    let world = world(30);
+    let world = of_first(30);
     fs::create_dir(world.path("mnt")).unwrap();
     for number in 0..200 {
         world.write(&format!("{number}.eml"), mail(number).1);
@@ -327,7 +327,7 @@ fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
 
 #[test]
 fn who_waits_for_a_writer_is_told_and_a_killed_writer_holds_nothing() {
-    let world = world(30);
+    let world = of_first(30);
     // it holds the model while it waits for a message that nobody writes
     let made = Command::new("mkfifo").arg(world.path("pipe.eml")).status().unwrap();
     assert!(made.success());
@@ -350,7 +350,7 @@ fn who_waits_for_a_writer_is_told_and_a_killed_writer_holds_nothing() {
 
 #[test]
 fn a_model_that_is_a_link_stays_one() {
-    let world = world(30);
+    let world = of_first(30);
     fs::create_dir(world.path("elsewhere")).unwrap();
     fs::rename(world.path(MODEL), world.path("elsewhere/real.tamis")).unwrap();
     std::os::unix::fs::symlink("elsewhere/real.tamis", world.path(MODEL)).unwrap();
@@ -370,7 +370,7 @@ fn a_model_that_is_a_link_stays_one() {
 
 #[test]
 fn what_a_killed_writer_left_is_not_read_for_more_than_it_is() {
-    let world = world(30);
+    let world = of_first(30);
     must_learn(&world, 30, NEVER);
     let whole = fs::read(world.path(MODEL)).unwrap();
     must_learn(&world, 31, NEVER);
