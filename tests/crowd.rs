@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::collections::HashSet;
+use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -111,4 +112,17 @@ fn crowd_two_writers_and_eight_readers() {
 #[ignore = "takes minutes"]
 fn crowd_a_thousand_processes() {
     stampede(1_030, LearnOptions::default().log_limit);
+}
+
+#[test]
+fn what_is_learned_while_models_are_added_up_is_not_lost() {
+    let world = of_first(30);
+    fs::copy(of_first(10).path(MODEL), world.path("other")).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| (30..60).for_each(|number| must_learn(&world, number, 16_000)));
+        for _ in 0..10 {
+            world.succeed(&["merge", "-m", MODEL, MODEL, "other", "--replace"]);
+        }
+    });
+    assert!(!check(&world, 60));
 }

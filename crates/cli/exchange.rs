@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_filter::{
-    Error, Expected, Filter, Imported, Keep, Known, Learner, MergeOptions, Model, import, import_bogofilter,
-    merge,
+    Error, Expected, Filter, Imported, Keep, Known, LearnOptions, Learner, Lock, MergeOptions, import,
+    import_bogofilter, merge,
 };
 
 use crate::args::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
@@ -16,7 +16,8 @@ use crate::output::{counted, grouped, say};
 use crate::train::expectation;
 
 pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
-    refuse_to_replace(&args.model, args.replace)?;
+    // it may be one of those that are added up: nobody teaches it meanwhile
+    let lock = lock(&args.model, args.replace)?;
     let open = |path: &PathBuf| Filter::open(path).map_err(|error| named(path, error));
     let models: Vec<Filter> = args.models.iter().map(open).collect::<Result<_>>()?;
     let options = MergeOptions { retrain: args.retrain, strip: args.strip };
@@ -29,7 +30,9 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
         error => error.into(),
     })?;
     let had = |keep| models.iter().any(|model| model.information().keep == keep);
-    let filter = save(model, &args.model)?;
+    lock.save(&model)?;
+    drop(lock);
+    let filter = model.into_filter()?;
     if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
         say!(
             "left out the terms of documents: the model cannot be retrained, and forgets only documents that are at hand"
@@ -79,7 +82,8 @@ pub(crate) fn import_model(args: &ImportArgs) -> Result<u8> {
         error => anyhow::Error::new(error).context(name),
     })?;
     args.model.make_folder(&path)?;
-    let filter = save(model, &path)?;
+    lock(&path, args.replace)?.save(&model)?;
+    let filter = model.into_filter()?;
     if let Some(imported) = imported {
         say_lost(&imported);
     }
@@ -171,6 +175,13 @@ fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter
     Ok(())
 }
 
+/// The right to write a model to a file, unless one is there that is not to be replaced.
+fn lock(path: &Path, replace: bool) -> Result<Lock> {
+    let lock = Lock::wait(path, LearnOptions::default().patience)?;
+    refuse_to_replace(path, replace)?;
+    Ok(lock)
+}
+
 /// A model that is there is not replaced unasked.
 fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     crate::train::refuse_to_replace(path, replace)?;
@@ -185,11 +196,6 @@ fn named(path: &Path, error: Error) -> anyhow::Error {
         error @ Error::Io { .. } => error.into(),
         error => anyhow!("{}: {error}", path.display()),
     }
-}
-
-fn save(model: Model, path: &Path) -> Result<Filter> {
-    model.save(path)?;
-    Ok(model.into_filter()?)
 }
 
 fn report(path: &Path, filter: &Filter) -> Result<u8> {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use tamis_filter::{
-    Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, Scoring,
-    TrainOptions, Trainer, positive_class,
+    Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, LearnOptions,
+    Lock, Scoring, TrainOptions, Trainer, positive_class,
 };
 use tamis_model::clopper_pearson;
 
@@ -43,7 +43,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
             error => error.into(),
         })?;
     args.model.make_folder(&path)?;
-    model.save(&path)?;
+    let lock = Lock::wait(&path, LearnOptions::default().patience)?;
+    // once more: someone may have taught it meanwhile
+    refuse_to_replace(&path, args.replace)?;
+    lock.save(&model)?;
+    drop(lock);
     report(&path, &model.into_filter()?)?;
     Ok(corpus.conclude(unreadable))
 }

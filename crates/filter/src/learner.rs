@@ -106,7 +106,7 @@ impl Learner {
     /// As [`Filter::open`]; another process holds the model for too long; it does not learn so: one of a table with
     /// columns other than text, or of expectation maximization.
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
-        Learner::new(Lock::wait(path.as_ref(), options.patience)?, options)
+        Learner::new(Lock::wait(path, options.patience)?, options)
     }
 
     /// As [`open`](Self::open); if there is no file, makes one that knows these labels and nothing else.
@@ -119,13 +119,13 @@ impl Learner {
         labels: impl IntoIterator<Item = &'a str>,
         options: LearnOptions,
     ) -> Result<Self> {
-        let lock = Lock::wait(path.as_ref(), options.patience)?;
+        let lock = Lock::wait(path, options.patience)?;
         if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
             let mut trainer = Trainer::new(train)?;
             for label in labels {
                 trainer.class_of(label)?;
             }
-            lock.replace(trainer.finish()?.as_bytes())?;
+            lock.save(&trainer.finish()?)?;
         }
         Learner::new(lock, options)
     }
@@ -304,7 +304,7 @@ impl Learner {
     fn replace(&mut self, model: Model) -> Result<()> {
         // if this fails midway, nobody knows which file is there, nor where a log of it ends
         self.must_fold = true;
-        self.lock.replace(model.as_bytes())?;
+        self.lock.save(&model)?;
         self.pending.clear();
         self.filter = self.filter.reopened(&self.lock.path)?;
         self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));

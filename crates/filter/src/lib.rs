@@ -69,6 +69,7 @@ pub use merge::{MergeOptions, merge};
 pub use model::Model;
 pub use online::Online;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
+pub use save::Lock;
 pub use scorer::positive_class;
 pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring, Weighted};
 pub use store::Information;

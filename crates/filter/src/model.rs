@@ -307,7 +307,7 @@ impl Model {
     /// # Errors
     /// If the file cannot be written; what was there stays.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        Lock::wait(path.as_ref(), PATIENCE)?.replace(&self.bytes)
+        Lock::wait(path, PATIENCE)?.save(self)
     }
 
     /// The filter that this model is.

@@ -7,11 +7,32 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::model::Model;
 
 /// The right to change a model file, held until it is dropped; the operating system takes it back if the process dies.
 ///
-/// Writers take turns on `PATH.lock`. The model's own inode changes, so it cannot be what is locked.
-pub(crate) struct Lock {
+/// Writers take turns on `PATH.lock`, as the model's own inode changes. A [`Learner`](crate::Learner) has it, and
+/// [`Model::save`] takes it for as long as it writes; have it yourself where what is written depends on what is there.
+///
+/// ```
+/// use std::time::Duration;
+/// use tamis_filter::{Filter, Lock, MergeOptions, merge};
+/// # use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.tamis");
+/// # let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// # trainer.add("fruit", Document::Text("apples"))?;
+/// # trainer.add("metal", Document::Text("iron"))?;
+/// # let other = trainer.finish()?;
+/// # other.save(&path)?;
+/// # let other = other.into_filter()?;
+/// let lock = Lock::wait(&path, Duration::from_secs(60))?;
+/// let own = Filter::open(&path)?; // as it stays until the lock is dropped
+/// lock.save(&merge(&[&own, &other], MergeOptions::default())?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Lock {
     _file: File,
     /// The file itself, where the path was a link to it.
     pub(crate) path: PathBuf,
@@ -24,8 +45,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const NAP: Duration = Duration::from_millis(5);
 
 impl Lock {
-    /// Waits for the right to change the model at `path`, at most so long.
-    pub(crate) fn wait(path: &Path, patience: Duration) -> Result<Self> {
+    /// Waits for the right to change the model at `path`, at most so long. There need not be a file.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another process has it for all that time; if `PATH.lock` cannot be made or locked.
+    pub fn wait(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
+        let path = path.as_ref();
         // A link to a model stays a link, also one to where there is none yet.
         let to = || fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
         let path = fs::canonicalize(path).or_else(|_| to()).unwrap_or_else(|_| path.to_path_buf());
@@ -49,7 +74,10 @@ impl Lock {
     ///
     /// Until it is whole it has another name, which only who holds the lock uses: what a writer left that was stopped
     /// is swept away by the next.
-    pub(crate) fn replace(&self, bytes: &[u8]) -> Result<()> {
+    ///
+    /// # Errors
+    /// If the file cannot be written; what was there stays.
+    pub fn save(&self, model: &Model) -> Result<()> {
         let path = &self.path;
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -59,7 +87,8 @@ impl Lock {
         name.push(path.file_name().unwrap_or_default());
         name.push(".tmp");
         let temporary = directory.join(name);
-        let written = write_new(&temporary, bytes, path).and_then(|()| fs::rename(&temporary, path));
+        let written =
+            write_new(&temporary, model.as_bytes(), path).and_then(|()| fs::rename(&temporary, path));
         if let Err(source) = written {
             // the disk may be full
             let _ = fs::remove_file(&temporary);
