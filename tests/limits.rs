@@ -17,6 +17,7 @@ fn run_within(world: &World, kibibytes: u32, arguments: &[&str], input: &str) ->
     let mut command = Command::new("sh");
     command.args(["-c", &script, TAMIS]).args(arguments).current_dir(world.path(""));
     command.env("HOME", world.path("")).env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL");
+    command.env_remove("TAMIS_FALLBACK");
     command.output().unwrap()
 }
 
@@ -28,6 +29,11 @@ fn check_huge(message: String, limits: &str) {
     assert!(matches!(scored.status.code(), Some(0..=2)), "{}", stderr(&scored));
     assert!(stdout(&scored).contains(r#""truncated":true"#), "{}", stdout(&scored));
     assert!(stderr(&scored).ends_with(&format!("the limit of: {limits}\n")), "{}", stderr(&scored));
+
+    let explained = run_within(&world, HALF_A_GIGABYTE, &["explain", "--json"], "mail");
+    assert!(stderr(&explained).ends_with(&format!("the limit of: {limits}\n")), "{}", stderr(&explained));
+    let labelled = run_within(&world, HALF_A_GIGABYTE, &["label", "--as", "mail", "mail"], "mail");
+    assert!(stderr(&labelled).contains("1 message read in part"), "{}", stderr(&labelled));
 
     let passed = run_within(&world, HALF_A_GIGABYTE, &["score", "--passthrough"], "mail");
     assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));

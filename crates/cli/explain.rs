@@ -7,7 +7,7 @@ use serde_json::json;
 use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
 
 use crate::args::ExplainArgs;
-use crate::output::{Loaded, counted, verdict_line};
+use crate::output::{Loaded, counted, say_limits, verdict_line};
 use crate::read_input;
 use crate::records::Record;
 use crate::sources::{self, Source};
@@ -50,7 +50,9 @@ fn explain(
     name: &str,
     document: Document<'_>,
 ) -> Result<()> {
-    let explanation = filter.explain(document, &mut Scratch::default()).with_context(|| name.to_owned())?;
+    let mut scratch = Scratch::default();
+    let explanation = filter.explain(document, &mut scratch).with_context(|| name.to_owned())?;
+    say_limits(name, &scratch);
     let shown =
         if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
     if args.json {

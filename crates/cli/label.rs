@@ -10,7 +10,7 @@ use tamis_filter::{Classes, Filter};
 use crate::args::{By, Format, LabelArgs};
 use crate::columns::{self, Scorer};
 use crate::corpus::Corpus;
-use crate::output::{Verdict, say};
+use crate::output::{Verdict, counted, say};
 use crate::sources::{Content, Item};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.paths, false, &args.input, recipe)?;
     let mut rows = Rows::new(args, &filter)?;
-    let mut not_filed = 0;
+    let (mut not_filed, mut n_truncated) = (0, 0);
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         |item, (score, probabilities, truncated)| {
             let verdict = Verdict::new(&filter, &item.name, &score, truncated);
             rows.write(&filter, &verdict, &probabilities)?;
+            n_truncated += u64::from(truncated);
             if let Some(directory) = &args.sort_into {
                 not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
             }
@@ -42,6 +43,12 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     )?;
     rows.finish()?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
+    if n_truncated > 0 {
+        say!(
+            "tamis: {} read in part, because of limits; --format jsonl marks them",
+            counted(n_truncated, "message")
+        );
+    }
     if not_filed > 0 {
         say!("tamis: {not_filed} documents are parts of larger files and were labelled, not filed");
     }

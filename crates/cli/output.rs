@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 
 use serde::Serialize;
-use tamis_filter::{Document, Filter, Kind, Score};
+use tamis_filter::{Document, Filter, Kind, Score, Scratch};
 
 use crate::records::Cells;
 
@@ -99,6 +99,14 @@ impl<'a> Loaded<'a> {
             Loaded::Text(text) => Document::Text(text),
             Loaded::Row(cells) => Document::Fields(cells),
         }
+    }
+}
+
+/// Tells that the verdict is on a part of the message, and why.
+pub(crate) fn say_limits(name: &str, scratch: &Scratch) {
+    let hit = scratch.limits_hit();
+    if !hit.is_empty() {
+        say!("tamis: {name}: read in part, because of the limit of: {hit}");
     }
 }
 

@@ -9,7 +9,7 @@ use tamis_filter::{Filter, Kind, Score, Scratch};
 use tamis_mail::passthrough;
 
 use crate::args::ScoreArgs;
-use crate::output::{Loaded, Verdict, say, verdict_line};
+use crate::output::{Loaded, Verdict, say, say_limits, verdict_line};
 use crate::{ERROR, read_input};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
@@ -70,14 +70,6 @@ fn print(
         // The verdict is in the exit status too.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("standard output"),
-    }
-}
-
-/// Tells that the verdict is on a part of the message, and why.
-fn say_limits(name: &str, scratch: &Scratch) {
-    let hit = scratch.limits_hit();
-    if !hit.is_empty() {
-        say!("tamis: {name}: read in part, because of the limit of: {hit}");
     }
 }
 
