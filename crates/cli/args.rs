@@ -169,9 +169,9 @@ pub(crate) struct RecipeArgs {
     /// Of mail, only the words of body and subject; no headers, structure and links
     #[arg(long)]
     pub(crate) content_only: bool,
-    /// Also score every stretch of body text of this many bytes by itself, and go by the highest score, so that
+    /// Also score every stretch of body text of this many bytes, at least 100, by itself, and go by the highest score, so that
     /// innocent text around a message cannot hide it (two labels, weighted scoring)
-    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = clap::value_parser!(u32).range(100..))]
     pub(crate) windows: Option<u32>,
     /// A header field that is no evidence, besides those known to be added by filters and mailboxes; NAME* for all
     /// that begin so

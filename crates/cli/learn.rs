@@ -53,7 +53,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     })?;
     learner.commit()?;
     // only where the file was written anew as it is, and never to its own documents alone if it is not alone
-    let may_retrain = !args.no_retrain && !has_fallback;
+    let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
     if may_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
         learner.retrain()?;
         say!("fitted anew to {}", counted(learner.filter().information().documents as u64, "document"));

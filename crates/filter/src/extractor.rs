@@ -63,7 +63,8 @@ impl Counted {
         self.whole.row()
     }
 
-    /// Its windows: what lies outside the body with one stretch of the body. None if the body is no longer than one.
+    /// Its windows: what lies outside the body, up to [`MOST_OUTSIDE`], with one stretch of the body. None if the body is
+    /// no longer than one.
     pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.windows[..self.n_windows].iter().map(CountVector::row)
     }
@@ -139,9 +140,9 @@ impl Counted {
         if stretches.len() <= 2 {
             return;
         }
-        // once: there can be many terms outside the body, many times the same, and many windows
+        // once: there can be many windows
         let mut all_outside = Vec::new();
-        count(CountRow::default(), outside, &mut all_outside, 0);
+        count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
         let mut start = 0;
         for pair in stretches.windows(2) {
             count(all_outside[0].row(), &body[start..pair[1]], windows, self.n_windows);
@@ -171,6 +172,10 @@ impl Counted {
         }
     }
 }
+
+/// Terms outside the body, repeated ones among them, that its windows hold: more than real mail has, and few enough that
+/// a message of many such terms and many windows costs no more than others of its length.
+const MOST_OUTSIDE: usize = 4_096;
 
 /// A hash of terms in their order, by one more.
 fn chain(group: u64, fingerprint: u64) -> u64 {
@@ -380,6 +385,20 @@ mod tests {
         assert_eq!(text(counted.whole()), "s:hi aaaa bbbb cccc dddd eeee ffff gggg");
         let windows: Vec<_> = counted.windows().map(text).collect();
         assert_eq!(windows, ["s:hi aaaa bbbb cccc dddd eeee", "s:hi dddd eeee ffff gggg"]);
+    }
+
+    #[test]
+    fn windows_hold_no_more_outside_the_body_than_their_number_can_bear() {
+        let recipe = Recipe { content_only: true, windows: Some(100), ..Recipe::new(Kind::Mail) };
+        let subject: String = (0..2 * MOST_OUTSIDE).map(|i| format!("o{i} ")).collect();
+        let body: String = (0..1_000).map(|i| format!("b{i} ")).collect();
+        let mail = format!("Subject: {subject}\n\n{body}");
+        let (_, counted) = count(recipe, Document::Mail(mail.as_bytes())).unwrap();
+        assert_eq!(counted.whole().len(), 2 * MOST_OUTSIDE + 1_000);
+        assert!(counted.windows().count() > 50);
+        assert!(
+            counted.windows().all(|window| (MOST_OUTSIDE + 1..MOST_OUTSIDE + 100).contains(&window.len()))
+        );
     }
 
     #[test]
