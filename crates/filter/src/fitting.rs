@@ -7,7 +7,7 @@ use tamis_model::{
     ClassCorrection, ClassId, ClassTotals, ClassWeight, Coefficient, Correction, Counts, ExpectedNaiveBayes,
     ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt, Smoothing, Statistics,
     StatisticsError, Temperature, WeightedLogOdds, WeightedVector, cross_fit, cross_fit_classes,
-    fit_class_correction, fit_correction, leave_one_out, log_normalize, threshold_for_fpr,
+    fit_and_cross_fit_classes, fit_correction, leave_one_out, log_normalize, threshold_for_fpr,
 };
 use tamis_tokenizer::CountRow;
 
@@ -56,22 +56,20 @@ impl Fitted {
 pub(crate) fn fit_classes(
     weighted: &Weighted,
     statistics: &Statistics,
-    n_features: u64,
     documents: &[Labelled<'_>],
 ) -> Result<Fitted> {
-    let scorer = OneAgainstRest::new(weighted.alpha, statistics.totals(), n_features)?;
-    let correction = weighted.correction.as_ref();
-    let fit = || match correction {
+    let (alpha, correction) = (weighted.alpha, weighted.correction.as_ref());
+    let (correction, held_out) = match correction {
         Some(options) => {
-            fit_class_correction(&scorer, statistics, documents, options).map(|(c, each)| Fit::Many(c, each))
+            let fitted = fit_and_cross_fit_classes(alpha, statistics, documents, options, FOLDS, ENOUGH);
+            let ((correction, each), held_out) = fitted.map_err(refused)?;
+            (Fit::Many(correction, each), held_out)
         }
-        None => Ok(Fit::None),
+        None => {
+            let held_out = cross_fit_classes(alpha, statistics, documents, None, FOLDS, ENOUGH);
+            (Fit::None, held_out.map_err(refused)?)
+        }
     };
-    let hold_out = || {
-        cross_fit_classes(weighted.alpha, statistics, documents, correction, FOLDS, ENOUGH).map_err(refused)
-    };
-    let (correction, held_out) = rayon::join(fit, hold_out);
-    let (correction, held_out) = (correction?, held_out?);
     let all: Vec<_> = held_out
         .iter()
         .flat_map(|held_out| {
@@ -173,7 +171,7 @@ pub(crate) fn fit(
     positive: ClassId,
 ) -> Result<Fitted> {
     let scorer = WeightedLogOdds::new(weighted.alpha, statistics.totals(), n_features, positive)?;
-    let correction = match &weighted.correction {
+    let correction = || match &weighted.correction {
         Some(options) => {
             let (correction, each) = fit_correction(&scorer, statistics, documents, positive, options);
             Fit::Two(correction, each)
@@ -181,21 +179,13 @@ pub(crate) fn fit(
         None => Fit::None,
     };
     // With pure counts and whole documents leaving one out is exact and cheap; anything else is fitted anew per fold.
-    let held_out = if weighted.correction.is_none() && windows.is_empty() {
-        leave_one_out(&scorer, statistics, documents)
-    } else {
-        cross_fit(
-            weighted.alpha,
-            statistics,
-            documents,
-            windows,
-            positive,
-            weighted.correction.as_ref(),
-            FOLDS,
-        )?
+    let held_out = || match weighted.correction.as_ref() {
+        None if windows.is_empty() => Ok(leave_one_out(&scorer, statistics, documents)),
+        options => cross_fit(weighted.alpha, statistics, documents, windows, positive, options, FOLDS),
     };
+    let (correction, held_out) = rayon::join(correction, held_out);
     // as a model keeps them, so that calibration can be fitted again to the same scores
-    let held_out: Vec<_> = held_out.into_iter().map(|s| s.map(|s| f64::from(s as f32))).collect();
+    let held_out: Vec<_> = held_out?.into_iter().map(|s| s.map(|s| f64::from(s as f32))).collect();
     let scores = copies(documents, &held_out, positive);
     let decision = decide(&scores, options, share(statistics.totals(), positive))?;
     let expected = expect(&scores, &decision);

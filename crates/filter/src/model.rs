@@ -36,7 +36,8 @@ impl Trainer {
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = Union::new(&parts)?;
-        let rows: Vec<_> = rows.into_iter().zip(&union.ids).map(|(rows, ids)| rows.renumbered(ids)).collect();
+        let rows: Vec<_> =
+            rows.into_par_iter().zip(&union.ids).map(|(rows, ids)| rows.renumbered(ids)).collect();
         let n_classes = self.classes.len();
         let documents = in_order(self.documents, &rows, n_classes);
         let statistics = &union.statistics;
@@ -56,7 +57,7 @@ impl Trainer {
             }
             _ => None,
         };
-        let documents = document_sections(&documents, &fitted, keep)?;
+        let documents = document_sections(&documents, &fitted, keep);
         let Ok(summary) = summarize(&scoring, statistics);
         let header = Header {
             recipe: self.options.recipe,
@@ -182,9 +183,7 @@ pub(crate) fn fit(
             let positive = positive_class(classes);
             fitting::fit(weighted, options, statistics, n_terms as u64, &rows(), &windows, positive)
         }
-        Scoring::OneAgainstRest(weighted) => {
-            fitting::fit_classes(weighted, statistics, n_terms as u64, &rows())
-        }
+        Scoring::OneAgainstRest(weighted) => fitting::fit_classes(weighted, statistics, &rows()),
         Scoring::ExpectationMaximization(settings) => {
             fitting::maximize_expectation(settings, statistics, classes.len(), &rows())
         }
@@ -247,22 +246,15 @@ fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
     Ok(Some(i32::try_from(weight).map_err(|_| limit)?).filter(|weight| *weight != 0))
 }
 
+/// The sections `documents` and `vectors`.
 pub(crate) fn document_sections(
     documents: &[Distinct<'_>],
     fitted: &Fitted,
     keep: Keep,
-) -> Result<(Vec<u8>, Vec<u8>)> {
+) -> (Vec<u8>, Vec<u8>) {
+    let (vectors, ends) = encode_vectors(documents, fitted, keep);
     let mut records = Vec::with_capacity(documents.len() * size_of::<DocumentRecord>());
-    let terms: usize = documents.iter().map(|document| document.row.len()).sum();
-    // about two bytes a term
-    let mut vectors = Vec::with_capacity(if keep == Keep::Vectors { 2 * terms } else { 0 });
-    for (i, document) in documents.iter().enumerate() {
-        if let Fit::Many(_, coefficients) = &fitted.correction {
-            encode_coefficients(&coefficients[i], &mut vectors);
-        }
-        if keep == Keep::Vectors {
-            encode_vector(document.row, &mut vectors);
-        }
+    for (i, (document, end)) in documents.iter().zip(ends).enumerate() {
         let coefficient = match &fitted.correction {
             Fit::Two(_, coefficients) => coefficients[i],
             _ => 0,
@@ -276,12 +268,40 @@ pub(crate) fn document_sections(
             group: document.learned.group.into(),
             coefficient: coefficient.into(),
             held_out: held_out.map_or(f32::NAN, |score| score as f32).into(),
-            vector_end: (vectors.len() as u64).into(),
+            vector_end: end.into(),
         };
         records.extend_from_slice(record.as_bytes());
     }
-    Ok((records, vectors))
+    (records, vectors)
 }
+
+/// The section `vectors`, and where in it that of each document ends.
+fn encode_vectors(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> (Vec<u8>, Vec<u64>) {
+    let encode = |(chunk, documents): (usize, &[Distinct<'_>])| {
+        let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(documents.len()));
+        for (i, document) in (chunk * TOGETHER..).zip(documents) {
+            if let Fit::Many(_, coefficients) = &fitted.correction {
+                encode_coefficients(&coefficients[i], &mut vectors);
+            }
+            if keep == Keep::Vectors {
+                encode_vector(document.row, &mut vectors);
+            }
+            ends.push(vectors.len() as u64);
+        }
+        (vectors, ends)
+    };
+    let chunks: Vec<_> = documents.par_chunks(TOGETHER).enumerate().map(encode).collect();
+    let mut vectors = Vec::with_capacity(chunks.iter().map(|(vectors, _)| vectors.len()).sum());
+    let mut ends = Vec::with_capacity(documents.len());
+    for (of_chunk, its_ends) in chunks {
+        ends.extend(its_ends.into_iter().map(|end| vectors.len() as u64 + end));
+        vectors.extend(of_chunk);
+    }
+    (vectors, ends)
+}
+
+/// Documents that one thread encodes at a time.
+const TOGETHER: usize = 256;
 
 /// A trained model: the bytes of its file.
 #[derive(Clone, PartialEq, Eq)]

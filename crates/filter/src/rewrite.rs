@@ -143,7 +143,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         expected: fitted.expected,
         ..header.clone()
     };
-    seal(sealed, sections, document_sections(&documents, &fitted, header.keep)?)
+    seal(sealed, sections, document_sections(&documents, &fitted, header.keep))
 }
 
 /// Whether anything of the model is fitted to documents, besides counting them.

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use tamis_tokenizer::{CountRow, TermId};
@@ -133,24 +134,52 @@ pub fn fit_class_correction(
     documents: &[Labelled<'_>],
     options: &CorrectionOptions,
 ) -> Result<(ClassCorrection, Vec<Vec<ClassWeight>>), StatisticsError> {
-    let ranks = Ranks::new(counts, documents);
-    let lessons = Lessons::new(scorer, counts, &ranks).of(documents);
-    let copies =
-        |(i, d): (usize, &Labelled<'_>)| std::iter::repeat_n(i, d.multiplicity.min(MAX_COPIES) as usize);
-    let mut order: Vec<usize> = documents.iter().enumerate().flat_map(copies).collect();
-    let mut random = SplitMix64::new(options.seed);
-    let values = Values::new(scorer.n_classes());
-    let weights = Weights::new(scorer.n_classes(), ranks.terms().len());
-    let bias = bias(scorer.n_classes());
-    let mut fit = Fit { options, weights, values, steps: Vec::new(), bias };
-    let mut coefficients = vec![Vec::new(); documents.len()];
-    for _ in 0..options.passes {
-        random.shuffle(&mut order);
-        for &i in &order {
-            fit.learn(&documents[i], &lessons[i], &mut coefficients[i])?;
-        }
+    Course::new(scorer, counts, documents.into()).teach(options)
+}
+
+/// Documents made ready to teach a correction.
+pub(crate) struct Course<'a> {
+    documents: Cow<'a, [Labelled<'a>]>,
+    n_classes: usize,
+    ranks: Ranks,
+    lessons: Vec<Lesson>,
+}
+
+impl<'a> Course<'a> {
+    /// Prepares, in parallel, what stays the same from pass to pass.
+    pub(crate) fn new(
+        scorer: &OneAgainstRest,
+        counts: &Statistics,
+        documents: Cow<'a, [Labelled<'a>]>,
+    ) -> Self {
+        let ranks = Ranks::new(counts, &documents);
+        let lessons = Lessons::new(scorer, counts, &ranks).of(&documents);
+        Course { documents, n_classes: scorer.n_classes(), ranks, lessons }
     }
-    Ok((ClassCorrection { cells: fit.weights.into_cells(ranks.terms())? }, coefficients))
+
+    /// Goes through the documents, one after the other, as often as the options say.
+    pub(crate) fn teach(
+        &self,
+        options: &CorrectionOptions,
+    ) -> Result<(ClassCorrection, Vec<Vec<ClassWeight>>), StatisticsError> {
+        let Course { documents, n_classes, ranks, lessons } = self;
+        let copies =
+            |(i, d): (usize, &Labelled<'_>)| std::iter::repeat_n(i, d.multiplicity.min(MAX_COPIES) as usize);
+        let mut order: Vec<usize> = documents.iter().enumerate().flat_map(copies).collect();
+        let mut random = SplitMix64::new(options.seed);
+        let values = Values::new(*n_classes);
+        let weights = Weights::new(*n_classes, ranks.terms().len());
+        let bias = bias(*n_classes);
+        let mut fit = Fit { options, weights, values, steps: Vec::new(), bias };
+        let mut coefficients = vec![Vec::new(); documents.len()];
+        for _ in 0..options.passes {
+            random.shuffle(&mut order);
+            for &i in &order {
+                fit.learn(&documents[i], &lessons[i], &mut coefficients[i])?;
+            }
+        }
+        Ok((ClassCorrection { cells: fit.weights.into_cells(ranks.terms())? }, coefficients))
+    }
 }
 
 /// The coefficients that one more document teaches a correction, in increasing class order, given the weights so far:

@@ -46,7 +46,11 @@ impl Weights {
             return Weights::Cells(Box::default());
         }
         let width = n_classes.div_ceil(BLOCK);
-        Weights::Rows(Rows { blocks: vec![[0; BLOCK]; n_terms * width], width })
+        // Written, not handed out as zeros by the system: a page of those that is read before it is written faults twice,
+        // and the second time every processor has to be told.
+        let mut blocks = Vec::with_capacity(n_terms * width);
+        blocks.resize(n_terms * width, [0; BLOCK]);
+        Weights::Rows(Rows { blocks, width })
     }
 
     /// Makes each value the sum of a class's weights of these terms, in units, each times the term's factor.

@@ -1,10 +1,11 @@
 use rayon::prelude::*;
 use tamis_tokenizer::CountRow;
 
+use crate::class_correction::Course;
 use crate::random::scramble;
 use crate::{
-    ClassCorrection, ClassId, CorrectionOptions, Counts, FitError, NaiveBayes, OneAgainstRest, Parameters,
-    ParametersError, Smoothing, Statistics, StatisticsError, WeightedLogOdds, corrected,
+    ClassCorrection, ClassId, ClassWeight, CorrectionOptions, Counts, FitError, NaiveBayes, OneAgainstRest,
+    Parameters, ParametersError, Smoothing, Statistics, StatisticsError, WeightedLogOdds, corrected,
     fit_class_correction, fit_correction,
 };
 
@@ -132,12 +133,8 @@ pub fn cross_fit_classes(
     enough: usize,
 ) -> Result<Vec<HeldOutScores>, FitError<StatisticsError>> {
     correction.map_or(Ok(()), CorrectionOptions::check).map_err(FitError::Parameters)?;
-    let mut folds = deal(documents, folds);
-    let sums = folds.iter().scan(0, |seen, fold| Some(std::mem::replace(seen, *seen + fold.len())));
-    folds.truncate(sums.take_while(|seen| *seen < enough).count());
-    held_out(counts, documents, &folds, |counts, others| {
-        let scorer = OneAgainstRest::new(alpha, counts.totals(), counts.n_features() as u64);
-        let scorer = scorer.map_err(FitError::Parameters)?;
+    held_out(counts, documents, &deal_enough(documents, folds, enough), |counts, others| {
+        let scorer = scorer_of(alpha, counts)?;
         let fitted = match correction {
             Some(options) => {
                 fit_class_correction(&scorer, counts, others, options).map_err(FitError::Counts)?.0
@@ -146,15 +143,94 @@ pub fn cross_fit_classes(
         };
         let mix = correction.map_or(1.0, |options| options.mix);
         Ok(move |counts: &Statistics, document: &Labelled<'_>, scores: &mut Vec<f64>| {
-            let Ok(known_terms) = scorer.corrected_scores(counts, &fitted, mix, document.row, scores);
-            let class = counts.totals().get(usize::from(document.class));
-            if class.is_some_and(|class| class.documents > 0) {
-                return known_terms;
-            }
-            scores.fill(0.0);
-            0
+            score_held_out(&scorer, counts, &fitted, mix, document, scores)
         })
     })
+}
+
+/// The folds until there are enough documents in them.
+fn deal_enough(documents: &[Labelled<'_>], folds: usize, enough: usize) -> Vec<Vec<usize>> {
+    let mut folds = deal(documents, folds);
+    let sums = folds.iter().scan(0, |seen, fold| Some(std::mem::replace(seen, *seen + fold.len())));
+    folds.truncate(sums.take_while(|seen| *seen < enough).count());
+    folds
+}
+
+fn scorer_of(alpha: Smoothing, counts: &Statistics) -> Result<OneAgainstRest, FitError<StatisticsError>> {
+    OneAgainstRest::new(alpha, counts.totals(), counts.n_features() as u64).map_err(FitError::Parameters)
+}
+
+fn score_held_out(
+    scorer: &OneAgainstRest,
+    counts: &Statistics,
+    fitted: &ClassCorrection,
+    mix: f64,
+    document: &Labelled<'_>,
+    scores: &mut Vec<f64>,
+) -> usize {
+    let Ok(known_terms) = scorer.corrected_scores(counts, fitted, mix, document.row, scores);
+    let class = counts.totals().get(usize::from(document.class));
+    if class.is_some_and(|class| class.documents > 0) {
+        return known_terms;
+    }
+    scores.fill(0.0);
+    0
+}
+
+/// A correction and the coefficients of each document, see [`fit_class_correction`].
+type FittedClasses = (ClassCorrection, Vec<Vec<ClassWeight>>);
+
+/// A fold held back, and the rest ready to be learned.
+struct Prepared<'a> {
+    counts: Statistics,
+    scorer: OneAgainstRest,
+    course: Course<'a>,
+}
+
+/// [`fit_class_correction`] and [`cross_fit_classes`] in one: the steps that make use of all threads are taken for all of
+/// them together, then those that do not side by side. Takes the memory of all the fits at once.
+///
+/// # Errors
+/// As both.
+pub fn fit_and_cross_fit_classes(
+    alpha: Smoothing,
+    counts: &Statistics,
+    documents: &[Labelled<'_>],
+    options: &CorrectionOptions,
+    folds: usize,
+    enough: usize,
+) -> Result<(FittedClasses, Vec<HeldOutScores>), FitError<StatisticsError>> {
+    options.check().map_err(FitError::Parameters)?;
+    let scorer = scorer_of(alpha, counts)?;
+    let folds = deal_enough(documents, folds, enough);
+    let prepare = |fold: &Vec<usize>| {
+        let (counts, others) = hold_back(counts, documents, fold);
+        let scorer = scorer_of(alpha, &counts)?;
+        let course = Course::new(&scorer, &counts, others.into());
+        Ok(Prepared { counts, scorer, course })
+    };
+    let (all, held) = rayon::join(
+        || Course::new(&scorer, counts, documents.into()),
+        || folds.par_iter().map(prepare).collect::<Result<Vec<_>, _>>(),
+    );
+    let held = held?;
+    let teach = |course: &Course<'_>| course.teach(options).map_err(FitError::Counts);
+    let (fitted, taught) = rayon::join(
+        || teach(&all),
+        || held.par_iter().map(|held| Ok(teach(&held.course)?.0)).collect::<Result<Vec<_>, _>>(),
+    );
+    let mut scored = Vec::new();
+    for ((fold, Prepared { counts, scorer, .. }), correction) in folds.iter().zip(&held).zip(taught?) {
+        let score = |&document: &usize| {
+            let mut scores = Vec::new();
+            let labelled = &documents[document];
+            let known_terms = score_held_out(scorer, counts, &correction, options.mix, labelled, &mut scores);
+            HeldOutScores { document, scores, known_terms }
+        };
+        scored.par_extend(fold.par_iter().map(score));
+    }
+    scored.sort_unstable_by_key(|held_out| held_out.document);
+    Ok((fitted?, scored))
 }
 
 /// As [`cross_fit`], for the joint log-likelihoods of naive Bayes, of every document.
@@ -209,19 +285,28 @@ fn over_folds<T: Send, E: Send>(
     score: impl Fn(&Statistics, &[Labelled<'_>], &[usize]) -> Result<Vec<T>, E> + Sync,
 ) -> Result<Vec<(usize, T)>, E> {
     let score_fold = |fold: &Vec<usize>| {
-        let mut without = counts.clone();
-        for document in fold.iter().map(|&i| &documents[i]) {
-            // refused, and nothing changed, if it never was learned
-            let _ = without.forget_times(document.class, document.row, document.multiplicity);
-        }
-        let others = (0..documents.len()).filter(|i| fold.binary_search(i).is_err());
-        let others: Vec<_> = others.map(|i| documents[i]).collect();
+        let (without, others) = hold_back(counts, documents, fold);
         score(&without, &others, fold)
     };
     let scored: Vec<_> = folds.par_iter().map(score_fold).collect::<Result<_, _>>()?;
     let mut all: Vec<_> = folds.iter().flatten().copied().zip(scored.into_iter().flatten()).collect();
     all.sort_unstable_by_key(|(document, _)| *document);
     Ok(all)
+}
+
+/// The counts without the documents of a fold, and the other documents.
+fn hold_back<'a>(
+    counts: &Statistics,
+    documents: &[Labelled<'a>],
+    fold: &[usize],
+) -> (Statistics, Vec<Labelled<'a>>) {
+    let mut without = counts.clone();
+    for document in fold.iter().map(|&i| &documents[i]) {
+        // refused, and nothing changed, if it never was learned
+        let _ = without.forget_times(document.class, document.row, document.multiplicity);
+    }
+    let others = (0..documents.len()).filter(|i| fold.binary_search(i).is_err());
+    (without, others.map(|i| documents[i]).collect())
 }
 
 #[cfg(test)]

@@ -109,7 +109,10 @@ pub use correction::{
     COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,
 };
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
-pub use crossfit::{HeldOutScores, Labelled, cross_fit, cross_fit_bayes, cross_fit_classes, leave_one_out};
+pub use crossfit::{
+    HeldOutScores, Labelled, cross_fit, cross_fit_bayes, cross_fit_classes, fit_and_cross_fit_classes,
+    leave_one_out,
+};
 pub use decision::{CostError, CostMatrix};
 pub use discriminant::{
     DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,

@@ -3,7 +3,6 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::counts::term_ids;
 use crate::logs::log_smoothed;
 use crate::transform::{idf, log_documents, log_tf};
 use crate::{ClassId, ClassTotals, Counts, Labelled, ParametersError, Smoothing, Statistics};
@@ -214,7 +213,8 @@ impl WeightedLogOdds {
                 let Ok(df) = self.document_frequencies(counts, term);
                 self.term_of(df, taken, log_documents)
             };
-            (taken, term_ids(counts).map(settle).collect::<Vec<_>>())
+            let ids = 0..counts.n_terms() as TermId;
+            (taken, ids.into_par_iter().map(settle).collect::<Vec<_>>())
         });
         let score = |document: &Labelled<'_>| {
             let (taken, terms) = &settled[usize::from(document.class == self.positive)];
