@@ -6,6 +6,7 @@ import shutil
 import statistics
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 # GNU time, a small parent for what is measured: the kernel hands a parent's own peak down to its child.
@@ -58,6 +59,20 @@ class Command:
             under_time = [TIME, "-f", "%M", "-o", peak.name, *self.arguments]
             usage = replace(self, arguments=under_time).run()
             return replace(usage, peak=int(peak.read().split()[-1]) / 1024)
+
+
+@dataclass
+class Together:
+    """Commands started at once: CPU and memory of all, until the last has ended."""
+
+    commands: list
+
+    def run_for_peak(self):
+        start = time.perf_counter()
+        with ThreadPoolExecutor(len(self.commands)) as pool:
+            runs = list(pool.map(Command.run, self.commands))
+        wall = time.perf_counter() - start
+        return Usage(sum(run.cpu for run in runs), wall, sum(run.peak for run in runs))
 
 
 @dataclass

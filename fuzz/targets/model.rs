@@ -70,21 +70,22 @@ fn ask(file: Vec<u8>) -> bool {
 /// lengths of the sections, and of every block of them.
 fn repair_checksums(file: &mut [u8]) {
     const PREFACE: usize = 20;
-    const BLOCK: usize = 1024;
     let number = |file: &[u8], at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
     let Some((version, length)) = number(file, 8).zip(number(file, 12)) else { return };
+    let block = if version < 5 { 1024 } else { 256 };
     let start = PREFACE.saturating_add(length);
     let Some(header) = file.get(PREFACE..start) else { return };
     let lengths = 8 * if version < 3 { 6 } else { 5 };
     let lengths = header[header.len().saturating_sub(lengths)..].to_vec();
-    let checksum = crc32(header);
+    let versioned = [&file[8..12], header].concat();
+    let checksum = crc32(if version < 5 { header } else { &versioned });
     file[16..20].copy_from_slice(&checksum.to_le_bytes());
     let mut at = start;
     let sections = lengths.as_chunks().0;
     for length in sections {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let Some(section) = at.checked_add(length).and_then(|end| file.get(at..end)) else { return };
-        let checksums: Vec<u8> = section.chunks(BLOCK).flat_map(|block| crc32(block).to_le_bytes()).collect();
+        let checksums: Vec<u8> = section.chunks(block).flat_map(|block| crc32(block).to_le_bytes()).collect();
         at += length;
         let Some(written) = file.get_mut(at..at + checksums.len()) else { return };
         written.copy_from_slice(&checksums);

@@ -1,21 +1,22 @@
 //! Bytes whose checksums are tested when they are first touched.
 //!
 //! Opening a model must cost the same whatever its size, and a flipped bit must never give a wrong
-//! answer. So every section is followed by one CRC-32 a block of [`BLOCK`] bytes, and a block is
+//! answer. So every section is followed by one CRC-32 a block of some bytes, and a block is
 //! checked the first time something is read from it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use zerocopy::FromZeros;
+
 use crate::error::{Error, Result};
 
-/// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks.
-pub(crate) const BLOCK: usize = 1024;
+/// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks, and all of each comes from
+/// memory.
+pub(crate) const BLOCK: usize = 256;
 
-/// Bytes that the checksums of `length` bytes take.
-pub(crate) fn checksum_bytes(length: u64) -> u64 {
-    length.div_ceil(BLOCK as u64) * 4
-}
+/// Bytes that a checksum covered up to format 4.
+pub(crate) const OLD_BLOCK: usize = 1024;
 
 /// The checksums of a section, one a block, little-endian.
 pub(crate) fn checksums(section: &[u8]) -> Vec<u8> {
@@ -26,19 +27,26 @@ pub(crate) fn checksums(section: &[u8]) -> Vec<u8> {
 pub(crate) struct Section {
     name: &'static str,
     content: Range<usize>,
+    /// Bytes that a checksum covers.
+    block: usize,
     /// One bit a block, set once the block's checksum was found right.
     checked: Vec<AtomicU64>,
 }
 
 impl Section {
-    /// A section of `length` bytes at `offset`, its checksums behind it. The caller has made sure that both lie in the file.
-    pub(crate) fn new(name: &'static str, offset: usize, length: usize) -> Self {
-        let words = length.div_ceil(BLOCK).div_ceil(64);
-        Section {
-            name,
-            content: offset..offset + length,
-            checked: std::iter::repeat_with(AtomicU64::default).take(words).collect(),
-        }
+    /// A section of `length` bytes at `offset`, behind it its checksums, each of `block` bytes. The caller has made sure
+    /// that both lie in the file.
+    pub(crate) fn new(name: &'static str, offset: usize, length: usize, block: usize) -> Result<Self> {
+        let words = length.div_ceil(block).div_ceil(64);
+        let limit = || Error::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
+        // memory that the system gives as zeros: what is never touched costs nothing
+        let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
+        Ok(Section { name, content: offset..offset + length, block, checked })
+    }
+
+    /// Where its checksums end.
+    pub(crate) fn end(&self) -> usize {
+        self.content.end + 4 * self.len().div_ceil(self.block)
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -59,7 +67,7 @@ impl Section {
             ));
         }
         if !range.is_empty() {
-            for block in range.start / BLOCK..=(range.end - 1) / BLOCK {
+            for block in range.start / self.block..=(range.end - 1) / self.block {
                 self.check(file, block)?;
             }
         }
@@ -68,7 +76,7 @@ impl Section {
 
     /// Checks every block, also those found right before.
     pub(crate) fn verify(&self, file: &[u8]) -> Result<()> {
-        (0..self.len().div_ceil(BLOCK)).try_for_each(|block| self.check_anew(file, block))
+        (0..self.len().div_ceil(self.block)).try_for_each(|block| self.check_anew(file, block))
     }
 
     fn check(&self, file: &[u8], block: usize) -> Result<()> {
@@ -82,8 +90,8 @@ impl Section {
     }
 
     fn check_anew(&self, file: &[u8], block: usize) -> Result<()> {
-        let start = block * BLOCK;
-        let end = (start + BLOCK).min(self.len());
+        let start = block * self.block;
+        let end = (start + self.block).min(self.len());
         let got = crc32fast::hash(&file[self.content.start + start..self.content.start + end]);
         let at = self.content.end + block * 4;
         let mut written = [0; 4];
@@ -102,17 +110,25 @@ mod tests {
 
     #[test]
     fn a_damaged_block_is_an_error_and_the_others_are_not() {
-        let content: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
-        let mut file = vec![0xAA; 16];
-        file.extend(&content);
-        file.extend(checksums(&content));
-        file[16 + 2 * BLOCK + 7] ^= 1;
-        let section = Section::new("test", 16, content.len());
-        assert_eq!(section.get(&file, 10..2000).unwrap(), &content[10..2000]);
-        assert!(matches!(section.get(&file, 2000..2100), Err(Error::Checksum { offset: 2048, .. })));
-        assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
-        assert!(section.verify(&file).is_err());
-        assert!(section.get(&file, 4999..5001).is_err());
-        assert!(section.get(&file, 0..0).unwrap().is_empty());
+        for block in [BLOCK, OLD_BLOCK] {
+            let content: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
+            let checksums = content.chunks(block).flat_map(|block| crc32fast::hash(block).to_le_bytes());
+            let mut file = vec![0xAA; 16];
+            file.extend(&content);
+            file.extend(checksums);
+            file[16 + 2 * block + 7] ^= 1;
+            let section = Section::new("test", 16, content.len(), block).unwrap();
+            assert_eq!(section.end(), file.len());
+            let (start, end) = (2 * block - 40, 2 * block + 40);
+            assert_eq!(section.get(&file, 10..start).unwrap(), &content[10..start]);
+            let expected = 2 * block as u64;
+            assert!(
+                matches!(section.get(&file, start..end), Err(Error::Checksum { offset, .. }) if offset == expected)
+            );
+            assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
+            assert!(section.verify(&file).is_err());
+            assert!(section.get(&file, 4999..5001).is_err());
+            assert!(section.get(&file, 0..0).unwrap().is_empty());
+        }
     }
 }

@@ -3,9 +3,10 @@
 //! ```text
 //! "TAMIS\r\n\x1a"                    8 bytes
 //! format version                     u32, little-endian like every number here
-//! header length, header CRC-32       u32, u32
+//! header length, CRC-32 of version
+//! and header                         u32, u32
 //! header                             bincode, fixed-width integers
-//! sections                           each its content, then a CRC-32 a block of 1,024 bytes
+//! sections                           each its content, then a CRC-32 a block of 256 bytes
 //! log                                what was learned since the rest was written, see [`log`](crate::log)
 //! ```
 
@@ -31,7 +32,12 @@ use crate::trainer::Keep;
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
 
 /// The model format that this version writes; it reads this and all before it.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
+
+/// The first format with a log.
+const FIRST_WITH_LOG: u32 = 4;
+/// The first format whose checksums are of [`blocks::BLOCK`] bytes.
+const FIRST_OF_SMALL_BLOCKS: u32 = 5;
 
 const PREFACE: usize = 20;
 
@@ -128,10 +134,10 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Ve
         });
     }
     let mut file = Vec::with_capacity(
-        PREFACE + encoded.len() + sections.iter().map(|s| s.len() + s.len() / 200 + 8).sum::<usize>(),
+        PREFACE + encoded.len() + sections.iter().map(|s| s.len() + s.len() / 60 + 8).sum::<usize>(),
     );
     file.extend_from_slice(MAGIC);
-    for number in [FORMAT_VERSION, encoded.len() as u32, crc32fast::hash(&encoded)] {
+    for number in [FORMAT_VERSION, encoded.len() as u32, header_checksum(FORMAT_VERSION, &encoded)] {
         file.extend_from_slice(&number.to_le_bytes());
     }
     file.extend_from_slice(&encoded);
@@ -166,13 +172,15 @@ pub(crate) fn open(bytes: Bytes, read_log: impl FnOnce(&[u8], usize) -> Result<V
         2 => Some(v2::upgrade(decode(encoded)?, &bytes, start)?),
         _ => None,
     };
-    let (takes_a_log, bytes) = (version == FORMAT_VERSION, upgraded.map_or(bytes, Bytes::Owned));
+    let (takes_a_log, bytes) = (version >= FIRST_WITH_LOG, upgraded.map_or(bytes, Bytes::Owned));
     let (version, encoded) = preface(&bytes)?;
     let header: Header = match version {
         3 => decode::<v3::Header>(encoded)?.into(),
         _ => decode(encoded)?,
     };
-    let (sections, end) = layout(SECTIONS, header.lengths, PREFACE + encoded.len(), bytes.len())?;
+    let block = if version < FIRST_OF_SMALL_BLOCKS { blocks::OLD_BLOCK } else { blocks::BLOCK };
+    let start = PREFACE + encoded.len();
+    let (sections, end) = layout(SECTIONS, header.lengths, start, bytes.len(), block)?;
     if !takes_a_log {
         whole(end, bytes.len())?;
         return Ok(Opened { bytes, header, sections, length, log_bytes: Vec::new(), takes_a_log });
@@ -196,11 +204,21 @@ fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
         .get(PREFACE..)
         .and_then(|rest| rest.get(..length))
         .ok_or(Error::Length { expected: (PREFACE + length) as u64, got: file.len() as u64 })?;
-    let got = crc32fast::hash(encoded);
+    let got = header_checksum(version, encoded);
     if got != checksum {
         return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
     }
     Ok((version, encoded))
+}
+
+/// The checksum of a header, and since format 5 of the version before it: as another version the file must not be read.
+fn header_checksum(version: u32, encoded: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    if version >= FIRST_OF_SMALL_BLOCKS {
+        hasher.update(&version.to_le_bytes());
+    }
+    hasher.update(encoded);
+    hasher.finalize()
 }
 
 fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
@@ -227,16 +245,17 @@ fn whole(expected: usize, got: usize) -> Result<()> {
     }
 }
 
-/// Where sections of so many bytes lie, which begin at `start`, and where the last one ends.
+/// Where sections of so many bytes lie, which begin at `start` and have a checksum a block, and where the last one ends.
 fn layout<const N: usize>(
     names: [&'static str; N],
     lengths: [u64; N],
     start: usize,
     file_length: usize,
+    block: usize,
 ) -> Result<([Section; N], usize)> {
     // In u128, where the lengths of a hostile header cannot overflow.
     let end = lengths.iter().fold(start as u128, |end, length| {
-        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)
+        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(block as u128)
     });
     if end > file_length as u128 {
         return Err(Error::Length {
@@ -246,11 +265,12 @@ fn layout<const N: usize>(
     }
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;
-    let sections = std::array::from_fn(|i| {
-        let length = lengths[i] as usize;
-        let section = Section::new(names[i], at, length);
-        at += length + blocks::checksum_bytes(length as u64) as usize;
-        section
+    let sections = names.iter().zip(lengths).map(|(name, length)| {
+        let section = Section::new(name, at, length as usize, block)?;
+        at = section.end();
+        Ok(section)
     });
+    let sections = sections.collect::<Result<Vec<_>>>()?;
+    let sections = sections.try_into().map_err(|_| Error::inconsistent("header", N, "other sections"))?;
     Ok((sections, at))
 }

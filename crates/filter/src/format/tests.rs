@@ -83,7 +83,7 @@ fn models() -> Vec<Vec<u8>> {
 fn with_header(file: &[u8], header: &Header) -> Vec<u8> {
     let length = number(file, 12).unwrap() as usize;
     let encoded = bincode::serde::encode_to_vec(header, config()).unwrap();
-    let numbers = [FORMAT_VERSION, encoded.len() as u32, crc32fast::hash(&encoded)];
+    let numbers = [FORMAT_VERSION, encoded.len() as u32, header_checksum(FORMAT_VERSION, &encoded)];
     [MAGIC, numbers.map(u32::to_le_bytes).as_flattened(), &encoded, &file[PREFACE + length..]].concat()
 }
 

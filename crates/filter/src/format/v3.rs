@@ -1,4 +1,4 @@
-//! The header of format 3, whose sections are those of today.
+//! The header of format 3, whose sections are those of today but for the size of blocks.
 
 use serde::Deserialize;
 use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, Temperature};
