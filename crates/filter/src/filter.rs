@@ -17,7 +17,7 @@ use crate::memo::Memo;
 use crate::recipe::{self, Document};
 use crate::scorer::{CorrectedTerm, Scorer, WeightedScorer, positive_class, spam_class};
 use crate::scoring::Decision;
-use crate::store::{Information, Store};
+use crate::store::{Information, Store, TermByTerm};
 
 /// A trained model, open for scoring.
 ///
@@ -355,9 +355,9 @@ impl Filter {
         let Scratch { counted, memo, .. } = scratch;
         memo.prepare(&self.identity);
         self.extractor.count(document, counted, &mut memo.terms)?;
-        let layers = self.layers();
-        memo.look_up(layers, |id| match &self.scorer {
-            Scorer::Weighted(scorer) => scorer.term(layers, id),
+        let terms = TermByTerm::new(self.layers());
+        memo.look_up(&terms, |id| match &self.scorer {
+            Scorer::Weighted(scorer) => scorer.term(&terms, id),
             _ => Ok(None),
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 
 use crate::error::Result;
-use crate::store::Layers;
+use crate::store::TermByTerm;
 
 /// The terms met lately, with the ids that a model knows them by and what they weigh: most words of a text are those of
 /// the text before, and need not be looked up again.
@@ -36,21 +36,25 @@ impl<W: Copy> Memo<W> {
         }
     }
 
-    /// Looks up the terms that are new; `weigh` tells what one weighs. If that fails, all is forgotten, so that it fails
+    /// Looks up the terms that are new; `weigh` tells what the one just looked up weighs. If that fails, all is forgotten, so that it fails
     /// for no document without the term.
     pub(crate) fn look_up(
         &mut self,
-        layers: Layers<'_>,
+        terms: &TermByTerm<'_>,
         weigh: impl Fn(TermId) -> Result<Option<W>>,
     ) -> Result<()> {
-        let outcome = self.look_up_new(layers, weigh);
+        let outcome = self.look_up_new(terms, weigh);
         if outcome.is_err() {
             self.model = None;
         }
         outcome
     }
 
-    fn look_up_new(&mut self, layers: Layers<'_>, weigh: impl Fn(TermId) -> Result<Option<W>>) -> Result<()> {
+    fn look_up_new(
+        &mut self,
+        terms: &TermByTerm<'_>,
+        weigh: impl Fn(TermId) -> Result<Option<W>>,
+    ) -> Result<()> {
         // every number below the length has a fingerprint
         let fingerprint = |number| self.terms.fingerprint(number as TermId).unwrap_or_default();
         let mut new: Vec<_> =
@@ -60,7 +64,7 @@ impl<W: Copy> Memo<W> {
         self.ids.resize(self.terms.len(), None);
         self.weights.resize(self.terms.len(), None);
         for (fingerprint, number) in new {
-            let id = layers.find(fingerprint)?;
+            let id = terms.look_up(fingerprint)?;
             self.ids[number] = id;
             self.weights[number] = id.map_or(Ok(None), &weigh)?;
         }

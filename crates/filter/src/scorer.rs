@@ -188,9 +188,8 @@ impl WeightedScorer {
     }
 
     /// What a document's score needs of a term.
-    pub(crate) fn term(&self, layers: Layers<'_>, id: TermId) -> Result<Option<CorrectedTerm>> {
-        let terms = TermByTerm::new(layers);
-        let Some(weight) = self.log_odds.term(&terms, id)? else { return Ok(None) };
+    pub(crate) fn term(&self, terms: &TermByTerm<'_>, id: TermId) -> Result<Option<CorrectedTerm>> {
+        let Some(weight) = self.log_odds.term(terms, id)? else { return Ok(None) };
         let correction = self.correction.map(|_| terms.correction(id)).transpose()?;
         Ok(Some(CorrectedTerm { weight, correction }))
     }

@@ -25,7 +25,7 @@ pub(crate) struct Layers<'a> {
 }
 
 /// A term in both layers: its id there, and what the file says of it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Found<'a> {
     own: Option<(TermId, Runs<'a>)>,
     shared: Option<(TermId, Runs<'a>)>,
@@ -121,18 +121,31 @@ impl<'a> Layers<'a> {
         Some((shared, id.checked_sub(self.first_shared())?))
     }
 
+    /// The term with this fingerprint, if either model knows it.
+    #[inline]
+    fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Found<'a>)>> {
+        let own = self.own.look_up(fingerprint)?;
+        let shared = self.shared.map(|(shared, _)| shared.look_up(fingerprint)).transpose()?.flatten();
+        let id = match (own, shared) {
+            (Some((id, _)), _) => id,
+            (None, Some((id, _))) => self.first_shared() + id,
+            (None, None) => return Ok(None),
+        };
+        Ok(Some((id, Found { own, shared })))
+    }
+
     #[inline]
     fn found(&self, id: TermId) -> Result<Found<'a>> {
-        let Some((shared, _)) = self.shared else {
-            return Ok(Found { own: Some((id, self.own.runs(id)?)), shared: None });
-        };
-        let of = |store: &'a Store, id| Ok::<_, Error>((id, store.runs(id)?));
         if let Some((shared, id)) = self.of_shared(id) {
-            return Ok(Found { own: None, shared: Some(of(shared, id)?) });
+            return Ok(Found { own: None, shared: Some((id, shared.runs(id)?)) });
         }
-        let other = shared.find(self.own.fingerprint(id)?)?;
-        let shared = other.map(|other| of(shared, other)).transpose()?;
-        Ok(Found { own: Some(of(self.own, id)?), shared })
+        match self.shared {
+            None => Ok(Found { own: Some((id, self.own.runs(id)?)), shared: None }),
+            Some(_) => {
+                let found = self.look_up(self.own.fingerprint(id)?)?;
+                Ok(found.map(|(_, found)| found).unwrap_or_default())
+            }
+        }
     }
 
     #[inline]
@@ -209,6 +222,13 @@ impl<'a> TermByTerm<'a> {
         let found = self.layers.found(id)?;
         self.last.set(Some((id, found)));
         Ok(found)
+    }
+
+    /// The id of the term with this fingerprint, of which something will be asked.
+    pub(crate) fn look_up(&self, fingerprint: u64) -> Result<Option<TermId>> {
+        let found = self.layers.look_up(fingerprint)?;
+        self.last.set(found);
+        Ok(found.map(|(id, _)| id))
     }
 
     /// What the correction of two classes adds to a term's weight, in fixed point.

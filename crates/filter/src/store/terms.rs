@@ -180,6 +180,16 @@ pub(super) struct Group<'a> {
     pub(super) runs: &'a [u8],
 }
 
+impl<'a> Group<'a> {
+    /// What the file says of its term at a place.
+    #[inline]
+    fn runs(&self, place: usize) -> Result<Runs<'a>> {
+        let mut runs = self.runs;
+        let own = (0..=place).try_fold(&[][..], |_, _| take_run(&mut runs)).and_then(Runs::of);
+        own.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
+    }
+}
+
 /// What the file says of a term: the bytes of its cells and of its weights.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Runs<'a> {
@@ -238,17 +248,29 @@ impl<'a> Runs<'a> {
 }
 
 impl Store {
-    /// The id of the term with this fingerprint: in the last group that begins at it or before.
+    /// The id of the term with this fingerprint.
     pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
-        Ok(self.find_own(fingerprint)?.or_else(|| self.overlay.find(fingerprint)))
+        let own = self.find_own(fingerprint)?;
+        Ok(own.map(|(id, _)| id).or_else(|| self.overlay.find(fingerprint)))
     }
 
-    fn find_own(&self, fingerprint: u64) -> Result<Option<TermId>> {
+    /// The term with this fingerprint, and what the file says of it.
+    #[inline]
+    pub(super) fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Runs<'_>)>> {
+        match self.find_own(fingerprint)? {
+            Some((id, group)) => Ok(Some((id, group.runs(id as usize % GROUP)?))),
+            None => Ok(self.overlay.find(fingerprint).map(|id| (id, Runs::default()))),
+        }
+    }
+
+    /// A term of the file with its group: the last one that begins at its fingerprint or before.
+    #[inline]
+    fn find_own(&self, fingerprint: u64) -> Result<Option<(TermId, Group<'_>)>> {
         let next = self.groups_up_to(fingerprint)?;
         let Some(g) = next.checked_sub(1) else { return Ok(None) };
-        let fingerprints = self.group(g)?.fingerprints;
-        let place = fingerprints.iter().position(|print| print.get() == fingerprint);
-        Ok(place.map(|place| (g * GROUP + place) as TermId))
+        let group = self.group(g)?;
+        let place = group.fingerprints.iter().position(|print| print.get() == fingerprint);
+        Ok(place.map(|place| ((g * GROUP + place) as TermId, group)))
     }
 
     /// How many groups begin at a fingerprint or before.
@@ -330,9 +352,7 @@ impl Store {
         if id >= self.n_terms {
             return Ok(Runs::default());
         }
-        let mut runs = self.group(id / GROUP)?.runs;
-        let own = (0..=id % GROUP).try_fold(&[][..], |_, _| take_run(&mut runs)).and_then(Runs::of);
-        own.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
+        self.group(id / GROUP)?.runs(id % GROUP)
     }
 
     /// The fingerprint of a term.
