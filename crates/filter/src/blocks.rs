@@ -13,10 +13,11 @@ use crate::error::{Error, Result};
 
 /// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks, and all of each comes from
 /// memory.
-pub(crate) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
+pub(crate) const BLOCK_BITS: u32 = 8;
 
-/// Bytes that a checksum covered up to format 4.
-pub(crate) const OLD_BLOCK: usize = 1024;
+/// As many bits had the offset within a block up to format 4.
+pub(crate) const OLD_BLOCK_BITS: u32 = 10;
 
 /// The checksums of a section, one a block, little-endian.
 pub(crate) fn checksums(section: &[u8]) -> Vec<u8> {
@@ -27,26 +28,26 @@ pub(crate) fn checksums(section: &[u8]) -> Vec<u8> {
 pub(crate) struct Section {
     name: &'static str,
     content: Range<usize>,
-    /// Bytes that a checksum covers.
-    block: usize,
+    /// A checksum covers two to the power of this, in bytes.
+    block_bits: u32,
     /// One bit a block, set once the block's checksum was found right.
     checked: Vec<AtomicU64>,
 }
 
 impl Section {
-    /// A section of `length` bytes at `offset`, behind it its checksums, each of `block` bytes. The caller has made sure
-    /// that both lie in the file.
-    pub(crate) fn new(name: &'static str, offset: usize, length: usize, block: usize) -> Result<Self> {
-        let words = length.div_ceil(block).div_ceil(64);
+    /// A section of `length` bytes at `offset`, behind it its checksums, each of 2^`block_bits` bytes. The caller has made
+    /// sure that both lie in the file.
+    pub(crate) fn new(name: &'static str, offset: usize, length: usize, block_bits: u32) -> Result<Self> {
+        let words = length.div_ceil(1 << block_bits).div_ceil(64);
         let limit = || Error::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
         // memory that the system gives as zeros: what is never touched costs nothing
         let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
-        Ok(Section { name, content: offset..offset + length, block, checked })
+        Ok(Section { name, content: offset..offset + length, block_bits, checked })
     }
 
     /// Where its checksums end.
     pub(crate) fn end(&self) -> usize {
-        self.content.end + 4 * self.len().div_ceil(self.block)
+        self.content.end + 4 * self.n_blocks()
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -57,28 +58,43 @@ impl Section {
         self.content.len()
     }
 
+    fn n_blocks(&self) -> usize {
+        self.len().div_ceil(1 << self.block_bits)
+    }
+
     /// The bytes `range` of the section, checked.
+    #[inline]
     pub(crate) fn get<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8]> {
         if range.start > range.end || range.end > self.len() {
-            return Err(Error::inconsistent(
-                self.name,
-                format_args!("a range within {} bytes", self.len()),
-                format_args!("{}..{}", range.start, range.end),
-            ));
+            return Err(self.outside(range));
         }
         if !range.is_empty() {
-            for block in range.start / self.block..=(range.end - 1) / self.block {
+            // nearly always one or two
+            let (mut block, last) = (range.start >> self.block_bits, (range.end - 1) >> self.block_bits);
+            self.check(file, block)?;
+            while block < last {
+                block += 1;
                 self.check(file, block)?;
             }
         }
         Ok(&file[self.content.start + range.start..self.content.start + range.end])
     }
 
-    /// Checks every block, also those found right before.
-    pub(crate) fn verify(&self, file: &[u8]) -> Result<()> {
-        (0..self.len().div_ceil(self.block)).try_for_each(|block| self.check_anew(file, block))
+    #[cold]
+    fn outside(&self, range: Range<usize>) -> Error {
+        Error::inconsistent(
+            self.name,
+            format_args!("a range within {} bytes", self.len()),
+            format_args!("{}..{}", range.start, range.end),
+        )
     }
 
+    /// Checks every block, also those found right before.
+    pub(crate) fn verify(&self, file: &[u8]) -> Result<()> {
+        (0..self.n_blocks()).try_for_each(|block| self.check_anew(file, block))
+    }
+
+    #[inline]
     fn check(&self, file: &[u8], block: usize) -> Result<()> {
         let (word, bit) = (&self.checked[block / 64], 1 << (block % 64));
         // Relaxed: the bit guards no other memory, the file itself never changes.
@@ -89,9 +105,10 @@ impl Section {
         Ok(())
     }
 
+    #[inline(never)]
     fn check_anew(&self, file: &[u8], block: usize) -> Result<()> {
-        let start = block * self.block;
-        let end = (start + self.block).min(self.len());
+        let start = block << self.block_bits;
+        let end = (start + (1 << self.block_bits)).min(self.len());
         let got = crc32fast::hash(&file[self.content.start + start..self.content.start + end]);
         let at = self.content.end + block * 4;
         let mut written = [0; 4];
@@ -110,14 +127,15 @@ mod tests {
 
     #[test]
     fn a_damaged_block_is_an_error_and_the_others_are_not() {
-        for block in [BLOCK, OLD_BLOCK] {
+        for block_bits in [BLOCK_BITS, OLD_BLOCK_BITS] {
+            let block = 1 << block_bits;
             let content: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
             let checksums = content.chunks(block).flat_map(|block| crc32fast::hash(block).to_le_bytes());
             let mut file = vec![0xAA; 16];
             file.extend(&content);
             file.extend(checksums);
             file[16 + 2 * block + 7] ^= 1;
-            let section = Section::new("test", 16, content.len(), block).unwrap();
+            let section = Section::new("test", 16, content.len(), block_bits).unwrap();
             assert_eq!(section.end(), file.len());
             let (start, end) = (2 * block - 40, 2 * block + 40);
             assert_eq!(section.get(&file, 10..start).unwrap(), &content[10..start]);

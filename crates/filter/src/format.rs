@@ -178,9 +178,10 @@ pub(crate) fn open(bytes: Bytes, read_log: impl FnOnce(&[u8], usize) -> Result<V
         3 => decode::<v3::Header>(encoded)?.into(),
         _ => decode(encoded)?,
     };
-    let block = if version < FIRST_OF_SMALL_BLOCKS { blocks::OLD_BLOCK } else { blocks::BLOCK };
+    let is_old = version < FIRST_OF_SMALL_BLOCKS;
+    let block_bits = if is_old { blocks::OLD_BLOCK_BITS } else { blocks::BLOCK_BITS };
     let start = PREFACE + encoded.len();
-    let (sections, end) = layout(SECTIONS, header.lengths, start, bytes.len(), block)?;
+    let (sections, end) = layout(SECTIONS, header.lengths, start, bytes.len(), block_bits)?;
     if !takes_a_log {
         whole(end, bytes.len())?;
         return Ok(Opened { bytes, header, sections, length, log_bytes: Vec::new(), takes_a_log });
@@ -251,11 +252,11 @@ fn layout<const N: usize>(
     lengths: [u64; N],
     start: usize,
     file_length: usize,
-    block: usize,
+    block_bits: u32,
 ) -> Result<([Section; N], usize)> {
     // In u128, where the lengths of a hostile header cannot overflow.
     let end = lengths.iter().fold(start as u128, |end, length| {
-        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(block as u128)
+        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(1 << block_bits)
     });
     if end > file_length as u128 {
         return Err(Error::Length {
@@ -266,7 +267,7 @@ fn layout<const N: usize>(
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;
     let sections = names.iter().zip(lengths).map(|(name, length)| {
-        let section = Section::new(name, at, length as usize, block)?;
+        let section = Section::new(name, at, length as usize, block_bits)?;
         at = section.end();
         Ok(section)
     });

@@ -6,7 +6,7 @@ use zerocopy::little_endian::{I32, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::{layout, whole};
-use crate::blocks::OLD_BLOCK;
+use crate::blocks::OLD_BLOCK_BITS;
 use crate::error::{Error, Result};
 use crate::mixed::Table;
 use crate::recipe::Recipe;
@@ -61,7 +61,7 @@ struct WeightRecord {
 
 /// The same model in the format of today; the sections begin at `start`.
 pub(super) fn upgrade(header: Header, file: &[u8], start: usize) -> Result<Vec<u8>> {
-    let (sections, end) = layout(SECTIONS, header.lengths, start, file.len(), OLD_BLOCK)?;
+    let (sections, end) = layout(SECTIONS, header.lengths, start, file.len(), OLD_BLOCK_BITS)?;
     whole(end, file.len())?;
     let mut contents = [&[][..]; N_SECTIONS];
     for (content, section) in contents.iter_mut().zip(&sections) {

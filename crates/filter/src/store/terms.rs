@@ -11,7 +11,7 @@
 //! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
 //! before, df, tf - df. A weight is one, the classes passed over, and an `i32`.
 
-use std::cmp::Ordering;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{Cell, ClassId};
@@ -26,6 +26,9 @@ use crate::error::{Error, Result};
 /// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
 /// group should seldom straddle two blocks.
 pub(crate) const GROUP: usize = 8;
+
+/// How far from where it is guessed a group is looked for first, on either side.
+const NEAR: usize = 12;
 
 /// An entry of the `directory` section.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -275,55 +278,62 @@ impl Store {
 
     /// How many groups begin at a fingerprint or before.
     ///
-    /// Fingerprints are uniform, so the position is guessed, and guessed again by how far off that was; then it is
-    /// bracketed by doubling steps and halved: a few probes near one another, where halving from the start would touch
-    /// blocks all over.
+    /// Fingerprints are uniform, so the position is guessed, and guessed again by how far off that was: it is nearly
+    /// always among the next few, where halving from the start would touch blocks all over.
+    #[inline]
     fn groups_up_to(&self, fingerprint: u64) -> Result<usize> {
-        let n = self.n_groups();
+        let (n, prefix) = (self.n_groups(), prefix(fingerprint));
         if n == 0 {
             return Ok(0);
         }
-        let begins = |g: usize| self.begins_up_to(g, fingerprint);
         let first = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
-        let off = i64::from(prefix(fingerprint)) - i64::from(self.directory_entry(first)?.prefix.get());
+        let found = self.records(first..first + 1)?.first().map_or(0, |record| record.prefix.get());
+        let off = i64::from(prefix) - i64::from(found);
         // both are below 2^32 in size, so the product fits; the sum is brought back among the groups
         let guess = (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize;
-        // Invariant: everything before `low` begins there or before, everything from `high` on does not.
-        let (mut low, mut high) = (0, n);
-        let mut step = 4;
-        if begins(guess)? {
-            low = guess + 1;
-            while low + step < high && begins(low + step)? {
-                low += step + 1;
-                step *= 2;
+        let (mut start, mut end) = (guess.saturating_sub(NEAR), n.min(guess + NEAR));
+        let mut step = 2 * NEAR;
+        let records = loop {
+            let records = self.records(start..end)?;
+            let [first, last] =
+                [records.first(), records.last()].map(|record| record.map_or(prefix, |r| r.prefix.get()));
+            // what begins with the same half stays in view
+            if end < n && last <= prefix {
+                start = if last < prefix { end - 1 } else { start };
+                end = n.min(end + step);
+            } else if start > 0 && first >= prefix {
+                end = if first > prefix { start + 1 } else { end };
+                start = start.saturating_sub(step);
+            } else {
+                break records;
             }
-            high = high.min(low + step);
-        } else {
-            high = guess;
-            while high > low + step && !begins(high - step)? {
-                high -= step;
-                step *= 2;
-            }
-            low = low.max(high.saturating_sub(step));
+            step *= 2;
+        };
+        let [mut low, mut high] = [prefix, prefix.saturating_add(1)]
+            .map(|bound| start + records.partition_point(|record| record.prefix.get() < bound));
+        if prefix == u32::MAX {
+            high = start + records.len();
         }
+        // those whose fingerprints begin with the same half: nearly always none or one
         while low < high {
             let middle = low + (high - low) / 2;
-            if begins(middle)? { low = middle + 1 } else { high = middle }
+            let begins_up_to = |first: &U64| first.get() <= fingerprint;
+            if self.group(middle)?.fingerprints.first().is_some_and(begins_up_to) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         Ok(low)
     }
 
-    fn directory_entry(&self, g: usize) -> Result<&GroupRecord> {
-        self.entry(&self.directory, g)
-    }
-
-    fn begins_up_to(&self, g: usize, fingerprint: u64) -> Result<bool> {
-        let record = self.directory_entry(g)?;
-        Ok(match record.prefix.get().cmp(&prefix(fingerprint)) {
-            Ordering::Less => true,
-            Ordering::Greater => false,
-            Ordering::Equal => self.group(g)?.fingerprints.first().is_some_and(|p| p.get() <= fingerprint),
-        })
+    /// Entries of the directory.
+    #[inline]
+    fn records(&self, groups: Range<usize>) -> Result<&[GroupRecord]> {
+        let size = size_of::<GroupRecord>();
+        let bytes = self.directory.get(&self.bytes, groups.start * size..groups.end * size)?;
+        <[GroupRecord]>::ref_from_bytes(bytes)
+            .map_err(|_| Error::inconsistent(self.directory.name(), groups.len() * size, bytes.len()))
     }
 
     pub(super) fn n_groups(&self) -> usize {
@@ -332,9 +342,7 @@ impl Store {
 
     #[inline]
     pub(super) fn group(&self, g: usize) -> Result<Group<'_>> {
-        let size = size_of::<GroupRecord>();
-        let records = self.directory.get(&self.bytes, g * size..self.n_groups().min(g + 2) * size)?;
-        let records = <[GroupRecord]>::ref_from_bytes(records).unwrap_or_default();
+        let records = self.records(g..self.n_groups().min(g + 2))?;
         let start = |record: &GroupRecord| record.start.get() as usize;
         let range = records.first().map_or(0, start)..records.get(1).map_or(self.terms.len(), start);
         let bytes = self.terms.get(&self.bytes, range)?;
@@ -421,6 +429,47 @@ mod tests {
             }
             assert_eq!([0, u64::MAX].map(|print| store.find(print).unwrap()), [None; 2]);
             store.for_each_cell(n as TermId, |_| panic!("a cell of no term")).unwrap();
+        }
+    }
+
+    /// Fingerprints that are not uniform, some with the same upper half.
+    #[test]
+    fn terms_are_found_wherever_their_fingerprints_crowd() {
+        let crowded = |i: u64| i << 20;
+        let prints: [Vec<u64>; 4] = [
+            (0..900).collect(),
+            (0..900).map(|i| u64::MAX - 3 * i).rev().collect(),
+            (0..300)
+                .map(crowded)
+                .chain((0..300).map(|i| (7 << 32) + (1 << 40) + i))
+                .chain([u64::MAX])
+                .collect(),
+            (0..500)
+                .map(|i| (i * i * i) << 30)
+                .chain((0..90).map(|i| (u64::from(u32::MAX) << 32) + i))
+                .collect(),
+        ];
+        for mut prints in prints {
+            prints.sort_unstable();
+            prints.dedup();
+            let mut writer = TermsWriter::default();
+            let cell = Cell { class: 0, df: 1, tf: 1 };
+            for print in &prints {
+                writer.push(*print, "", [cell].into_iter(), [].into_iter()).unwrap();
+            }
+            let sections = writer.finish().unwrap();
+            let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+            ["a", "b"].iter().for_each(|label| trainer.add(label, Document::Text("")).unwrap());
+            let header = trainer.finish().unwrap().into_filter().unwrap().store.header;
+            let none = (Vec::new(), Vec::new());
+            let store = crate::model::seal(header, sections, none).unwrap().into_filter().unwrap().store;
+            for (id, print) in (0..).zip(&prints) {
+                assert_eq!(store.find(*print).unwrap(), Some(id));
+                for other in [print.wrapping_sub(1), print.wrapping_add(1)] {
+                    let expected = prints.binary_search(&other).ok().map(|id| id as TermId);
+                    assert_eq!(store.find(other).unwrap(), expected);
+                }
+            }
         }
     }
 
