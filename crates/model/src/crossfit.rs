@@ -409,6 +409,28 @@ mod tests {
     }
 
     #[test]
+    fn fits_and_held_out_scores_in_one_are_those_by_themselves() {
+        let rows = rows();
+        let mut documents = documents(&rows, &[0, 1, 2, 3, 4, 5, 6, 7]);
+        documents[7].class = 2;
+        let mut statistics = Statistics::new(3);
+        documents.iter().for_each(|d| statistics.observe_times(d.class, d.row, d.multiplicity).unwrap());
+        let options = CorrectionOptions::for_topics();
+        let scorer = scorer_of(ALPHA, &statistics).unwrap();
+        let fitted = fit_class_correction(&scorer, &statistics, &documents, &options).unwrap();
+        for enough in [1, 4, usize::MAX] {
+            let scored =
+                cross_fit_classes(ALPHA, &statistics, &documents, Some(&options), 4, enough).unwrap();
+            let in_one = fit_and_cross_fit_classes(ALPHA, &statistics, &documents, &options, 4, enough);
+            let ((correction, coefficients), held_out) = in_one.unwrap();
+            assert_eq!(held_out, scored);
+            assert_eq!(coefficients, fitted.1);
+            let weights = |correction: &ClassCorrection, term| correction.weights(term).collect::<Vec<_>>();
+            assert!((0..10).all(|term| weights(&correction, term) == weights(&fitted.0, term)));
+        }
+    }
+
+    #[test]
     fn the_highest_window_counts() {
         let rows = rows();
         let documents = documents(&rows, &[0, 1, 2, 3, 4, 5, 6, 7]);
