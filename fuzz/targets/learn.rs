@@ -3,9 +3,10 @@
 use super::Choices;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tamis_filter::{
-    ClassPrior, Document, Error, Filter, Keep, Kind, LearnOptions, Learned, Learner, Parameters, Scoring,
-    Scratch, TrainOptions, Weighted,
+    ClassPrior, Document, Error, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions,
+    Parameters, Scoring, Scratch, TrainOptions, Trainer, Weighted, merge,
 };
 
 const LABELS: [&str; 4] = ["eggs", "ham", "spam", "bacon"];
@@ -69,6 +70,7 @@ pub fn run(data: &[u8]) {
     let filter = Filter::open(&path).expect("what was written can be read");
     filter.verify().expect("what was written is whole");
     let file = std::fs::read(&path).expect("it was just read");
+    add_up(Filter::open(&path).expect("it was just opened"), &documents, &mut choices);
     change(&filter, file, &mut choices);
     drop(learner);
     let _ = std::fs::remove_dir_all(folder);
@@ -93,6 +95,63 @@ fn text(choices: &mut Choices<'_>) -> String {
         text += "w1 w1 ";
     }
     text
+}
+
+/// Documents and occurrences by term and label.
+type Counts = BTreeMap<String, BTreeMap<String, [u64; 2]>>;
+
+/// The counts that a model says it has.
+fn counts_of(filter: &Filter) -> Counts {
+    let mut exported = Vec::new();
+    filter.export(false, &mut exported).expect("a vector takes all");
+    let lines = exported.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
+    let counts = lines.map(|line| {
+        let line: serde_json::Value = serde_json::from_slice(line).expect("lines of JSON");
+        let term = line["term"].as_str().expect("a term").to_owned();
+        (term, serde_json::from_value(line["counts"].clone()).expect("counts by label"))
+    });
+    counts.collect()
+}
+
+/// Merges a model with another that is like it, and puts that behind it: the counts are those of all documents, and both
+/// ways two labels get the same scores.
+fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) {
+    let about = filter.information();
+    let is_bayes = matches!(about.scoring, Scoring::NaiveBayes(_));
+    let options = TrainOptions {
+        recipe: about.recipe.clone(),
+        scoring: Some(about.scoring.clone()),
+        keep: about.keep,
+        ..TrainOptions::new(Kind::Text)
+    };
+    let labels: Vec<String> = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
+    let mut trainer = Trainer::new(options).expect("options that were in use");
+    let mut others = Documents::default();
+    for label in &labels {
+        let text = text(choices);
+        trainer.add(label, Document::Text(&text)).expect("text of some words");
+        let digest = filter.digest(Document::Text(&text)).expect("text has a digest");
+        // under two labels it counts for both
+        let key = (0u8..).map(|i| digest.map(|byte| byte ^ i)).find(|key| !others.0.contains_key(key));
+        others.0.insert(key.expect("there are few"), (label.clone(), text));
+    }
+    let other = trainer.finish().expect("documents of every label").into_filter().expect("it was just made");
+    let both = merge(&[&filter, &other], MergeOptions::default()).expect("models that are alike");
+    let mut both = both.into_filter().expect("it was just made");
+    both.verify().expect("models that were whole");
+    let mut counts = Counts::new();
+    documents.count(&mut counts);
+    others.count(&mut counts);
+    assert_eq!(counts_of(&both), counts);
+    both.set_decision(other.decision());
+    assert_eq!(filter.set_fallback(Arc::new(other)).is_err(), is_bayes);
+    let mut scratch = Scratch::default();
+    for (_, text) in others.0.values().chain(documents.0.values()).take(8).filter(|_| !is_bayes) {
+        let score = filter.score_text(text, &mut scratch).expect("what was learned can be scored");
+        let expected = both.score_text(text, &mut scratch).expect("what was learned can be scored");
+        assert_eq!(score.known_terms, expected.known_terms);
+        assert!(labels.len() > 2 || (score.log_odds - expected.log_odds).abs() < 1e-6, "{text}");
+    }
 }
 
 /// What should be known: of each document by its digest the label, the words and the copies.
@@ -140,9 +199,8 @@ impl Documents {
         }
     }
 
-    /// Counts equal to those of the documents, and scores that are numbers.
-    fn check(&self, learner: &mut Learner) {
-        let mut counts: BTreeMap<String, BTreeMap<String, [u64; 2]>> = BTreeMap::new();
+    /// Adds the counts of the documents.
+    fn count(&self, counts: &mut Counts) {
         for (label, text) in self.0.values() {
             let mut words: BTreeMap<&str, u64> = BTreeMap::new();
             text.split_whitespace().for_each(|word| *words.entry(word).or_default() += 1);
@@ -151,17 +209,13 @@ impl Documents {
                 (*df, *tf) = (*df + 1, *tf + n);
             }
         }
-        let mut exported = Vec::new();
-        learner.filter().export(false, &mut exported).expect("a vector takes all");
-        let lines = exported.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
-        let got: BTreeMap<String, BTreeMap<String, [u64; 2]>> = lines
-            .map(|line| {
-                let line: serde_json::Value = serde_json::from_slice(line).expect("lines of JSON");
-                let term = line["term"].as_str().expect("a term").to_owned();
-                (term, serde_json::from_value(line["counts"].clone()).expect("counts by label"))
-            })
-            .collect();
-        assert_eq!(got, counts);
+    }
+
+    /// Counts equal to those of the documents, and scores that are numbers.
+    fn check(&self, learner: &mut Learner) {
+        let mut counts = Counts::new();
+        self.count(&mut counts);
+        assert_eq!(counts_of(learner.filter()), counts);
         for (_, text) in self.0.values().take(5) {
             let score = learner.score(Document::Text(text)).expect("what was learned can be scored");
             assert!(!score.log_odds.is_nan() && (0.0..=1.0).contains(&score.probability));
