@@ -270,8 +270,17 @@ impl Learner {
     /// the scoring of topics by that.
     ///
     /// # Errors
-    /// If the label is not acceptable or known, and as [`commit`](Self::commit).
+    /// If the label is not acceptable or known, or there is a [shared model](Self::set_fallback) behind this one, which does
+    /// not know it; and as [`commit`](Self::commit).
     pub fn add_label(&mut self, label: &str) -> Result<()> {
+        if let Some(shared) = self.filter.fallback() {
+            let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
+            return Err(Error::Unlike {
+                setting: "labels".to_owned(),
+                expected: labels.join(", "),
+                got: label.to_owned(),
+            });
+        }
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
 

@@ -160,6 +160,10 @@ fn a_mistake_of_the_shared_model_is_corrected_for_one_user() {
     let after = score(&mut learner);
     assert_eq!(learner.filter().label_of(&after), "ham");
     assert_eq!(shared.score_text(&wanted, &mut Scratch::default()).unwrap(), before);
+    // a label that the shared model does not know would part them
+    assert!(matches!(learner.add_label("spam"), Err(Error::Unlike { .. })));
+    learner.commit().unwrap();
+    assert_eq!(Filter::open(&path).unwrap().classes().len(), 2);
 }
 
 #[test]
