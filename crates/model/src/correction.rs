@@ -23,7 +23,7 @@ const MAX_COPIES: u32 = 1_000;
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
-/// | `mix` | 0.3 | share of the uncorrected log-odds | finite, >= 0 |
+/// | `mix` | 0.3 | share of the uncorrected log-odds | 0 to 10^6 |
 /// | `rate` | 8 | length of a learning step | finite, > 0, <= 10^6 |
 /// | `passes` | 3 | times each document is seen in fitting | 1 to 1,000 |
 /// | `seed` | 0 | decides the order of the documents in fitting | |
@@ -61,8 +61,8 @@ impl CorrectionOptions {
     pub fn check(&self) -> Result<(), ParametersError> {
         let error = |expected, got| Err(ParametersError::Correction { expected, got });
         // written so that NaN fails
-        if !(self.mix >= 0.0 && self.mix.is_finite()) {
-            return error("a finite mix, at least 0", self.mix);
+        if !(0.0..=1e6).contains(&self.mix) {
+            return error("a mix from 0 to 1000000", self.mix);
         }
         if !(self.rate > 0.0 && self.rate <= 1e6) {
             return error("a rate greater than 0, at most 1000000", self.rate);
@@ -252,6 +252,7 @@ mod tests {
         for bad in [
             CorrectionOptions { mix: -0.1, ..good },
             CorrectionOptions { mix: f64::NAN, ..good },
+            CorrectionOptions { mix: 1e300, ..good },
             CorrectionOptions { rate: 0.0, ..good },
             CorrectionOptions { rate: f64::INFINITY, ..good },
             CorrectionOptions { passes: 0, ..good },
