@@ -84,8 +84,7 @@ fn repair_checksums(file: &mut [u8]) {
     let checksum = crc32(if version < 5 { header } else { &versioned });
     file[16..20].copy_from_slice(&checksum.to_le_bytes());
     let mut at = start;
-    let sections = lengths.as_chunks().0;
-    for length in sections {
+    for length in lengths.as_chunks().0 {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let Some(section) = at.checked_add(length).and_then(|end| file.get(at..end)) else { return };
         let checksums: Vec<u8> = section.chunks(block).flat_map(|block| crc32(block).to_le_bytes()).collect();

@@ -83,10 +83,7 @@ impl<'a> Layers<'a> {
 
     /// The id of the term with this fingerprint.
     pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
-        match (self.own.find(fingerprint)?, self.shared) {
-            (None, Some((shared, _))) => Ok(shared.find(fingerprint)?.map(|id| self.first_shared() + id)),
-            (own, _) => Ok(own),
-        }
+        Ok(self.look_up(fingerprint)?.map(|(id, _)| id))
     }
 
     /// The text of a term.

@@ -309,11 +309,8 @@ impl Store {
             }
             step *= 2;
         };
-        let [mut low, mut high] = [prefix, prefix.saturating_add(1)]
-            .map(|bound| start + records.partition_point(|record| record.prefix.get() < bound));
-        if prefix == u32::MAX {
-            high = start + records.len();
-        }
+        let mut low = start + records.partition_point(|record| record.prefix.get() < prefix);
+        let mut high = start + records.partition_point(|record| record.prefix.get() <= prefix);
         // those whose fingerprints begin with the same half: nearly always none or one
         while low < high {
             let middle = low + (high - low) / 2;
