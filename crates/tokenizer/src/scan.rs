@@ -82,7 +82,7 @@ impl Members {
         let core = bits(block, S::is_core);
         let joiners = bits(block, S::is_joiner);
         if let Some(filler) = S::FILLER {
-            self.has_filler |= block.iter().fold(false, |has, byte| has | (*byte == filler));
+            self.has_filler |= block.iter().fold(0, |has, byte| has | u8::from(*byte == filler)) != 0;
         }
         let mut members = core | ones(self.joined.saturating_sub(offset));
         // Most joiners stand before a space. What stands after the block is not known here.
@@ -111,13 +111,17 @@ fn ones(n: usize) -> u64 {
 struct Edges {
     /// The last bit of the block before.
     carry: u64,
-    found: [usize; 2 * Batch::MOST],
+    found: [usize; 2 * Batch::MOST + AT_ONCE],
     n: usize,
 }
 
+/// Edges that are told from the bits without asking whether there are so many: how many a block has, no processor
+/// foresees.
+const AT_ONCE: usize = 8;
+
 impl Default for Edges {
     fn default() -> Self {
-        Edges { carry: 0, found: [0; 2 * Batch::MOST], n: 0 }
+        Edges { carry: 0, found: [0; 2 * Batch::MOST + AT_ONCE], n: 0 }
     }
 }
 
@@ -129,13 +133,18 @@ impl Edges {
     fn block(&mut self, offset: usize, members: u64) {
         let mut edges = members ^ (members << 1 | self.carry);
         self.carry = members >> (BLOCK - 1);
-        let mut n = self.n;
-        while edges != 0 {
-            self.found[n % (2 * Batch::MOST)] = offset + edges.trailing_zeros() as usize;
-            n += 1;
-            edges &= edges - 1;
+        let (mut n, all) = (self.n, self.n + edges.count_ones() as usize);
+        while n < all {
+            let Some(places) = self.found.get_mut(n..).and_then(<[usize]>::first_chunk_mut::<AT_ONCE>) else {
+                break;
+            };
+            for place in places {
+                *place = offset + edges.trailing_zeros() as usize;
+                edges &= edges.wrapping_sub(1);
+            }
+            n += AT_ONCE;
         }
-        self.n = n;
+        self.n = all;
     }
 
     /// Emits the words that have ended; the start of one that has not stays.
