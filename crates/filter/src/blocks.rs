@@ -65,19 +65,38 @@ impl Section {
     /// The bytes `range` of the section, checked.
     #[inline]
     pub(crate) fn get<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8]> {
-        if range.start > range.end || range.end > self.len() {
-            return Err(self.outside(range));
+        let (first, last) = (range.start >> self.block_bits, range.end.wrapping_sub(1) >> self.block_bits);
+        // nearly always one block or two that are known, of a range that is none but in a damaged file
+        let is_known = last.wrapping_sub(first) < 2 && self.is_checked(first) && self.is_checked(last);
+        match self.content_of(file, &range) {
+            Some(bytes) if is_known => Ok(bytes),
+            content => self.check_all(file, range, content),
         }
-        if !range.is_empty() {
-            // nearly always one or two
-            let (mut block, last) = (range.start >> self.block_bits, (range.end - 1) >> self.block_bits);
-            self.check(file, block)?;
-            while block < last {
-                block += 1;
-                self.check(file, block)?;
+    }
+
+    #[inline]
+    fn content_of<'a>(&self, file: &'a [u8], range: &Range<usize>) -> Option<&'a [u8]> {
+        file.get(self.content.clone())?.get(range.clone())
+    }
+
+    /// Checks the blocks of a range that are not known.
+    #[inline(never)]
+    fn check_all<'a>(
+        &self,
+        file: &'a [u8],
+        range: Range<usize>,
+        content: Option<&'a [u8]>,
+    ) -> Result<&'a [u8]> {
+        let Some(bytes) = content else { return Err(self.outside(range)) };
+        if !bytes.is_empty() {
+            let blocks = range.start >> self.block_bits..=(range.end - 1) >> self.block_bits;
+            for block in blocks.filter(|block| !self.is_checked(*block)) {
+                self.check_anew(file, block)?;
+                // Relaxed: the bit guards no other memory, the file itself never changes.
+                self.checked[block / 64].fetch_or(1 << (block % 64), Ordering::Relaxed);
             }
         }
-        Ok(&file[self.content.start + range.start..self.content.start + range.end])
+        Ok(bytes)
     }
 
     #[cold]
@@ -95,14 +114,9 @@ impl Section {
     }
 
     #[inline]
-    fn check(&self, file: &[u8], block: usize) -> Result<()> {
-        let (word, bit) = (&self.checked[block / 64], 1 << (block % 64));
-        // Relaxed: the bit guards no other memory, the file itself never changes.
-        if word.load(Ordering::Relaxed) & bit == 0 {
-            self.check_anew(file, block)?;
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
-        Ok(())
+    fn is_checked(&self, block: usize) -> bool {
+        let bits = self.checked.get(block / 64).map_or(0, |word| word.load(Ordering::Relaxed));
+        bits >> (block % 64) & 1 == 1
     }
 
     #[inline(never)]

@@ -15,7 +15,8 @@ pub(crate) struct Memo<W> {
     pub(crate) terms: Vocabulary,
     /// By the numbers of `terms`; `None` for a term that the model does not know.
     ids: Vec<Option<TermId>>,
-    weights: Vec<Option<W>>,
+    /// Of a term that weighs nothing, the default.
+    weights: Vec<W>,
 }
 
 /// Terms to remember at most: some 10 MB.
@@ -27,7 +28,7 @@ impl<W> Default for Memo<W> {
     }
 }
 
-impl<W: Copy> Memo<W> {
+impl<W: Copy + Default> Memo<W> {
     /// Prepares for a document to be scored by a model: what was remembered of another one is forgotten.
     pub(crate) fn prepare(&mut self, model: &Arc<()>) {
         let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
@@ -62,11 +63,11 @@ impl<W: Copy> Memo<W> {
         // in the order of the file: what lies together is read together
         new.sort_unstable();
         self.ids.resize(self.terms.len(), None);
-        self.weights.resize(self.terms.len(), None);
+        self.weights.resize(self.terms.len(), W::default());
         for (fingerprint, number) in new {
             let id = terms.look_up(fingerprint)?;
             self.ids[number] = id;
-            self.weights[number] = id.map_or(Ok(None), &weigh)?;
+            self.weights[number] = id.map_or(Ok(None), &weigh)?.unwrap_or_default();
         }
         Ok(())
     }
@@ -76,9 +77,10 @@ impl<W: Copy> Memo<W> {
         self.terms.document()
     }
 
-    /// The known terms of the document, with what they weigh and how often they occur.
+    /// What the terms of the document weigh and how often they occur. Those that weigh nothing are among them: which they
+    /// are, no processor foresees.
     pub(crate) fn weights(&self) -> impl Iterator<Item = (W, u32)> {
-        self.document().iter().filter_map(|term| Some((self.weights[term.id as usize]?, term.count)))
+        self.document().iter().map(|term| (self.weights[term.id as usize], term.count))
     }
 
     /// The id of the term at a place in the document. One that the model does not know gets a number beyond all those

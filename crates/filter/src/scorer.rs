@@ -154,12 +154,13 @@ impl ExpectedScorer {
     }
 }
 
-/// What weighted scoring needs of a term.
-#[derive(Clone, Copy)]
+/// What weighted scoring needs of a term; the default of one that is not known.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct CorrectedTerm {
     weight: TermWeight,
-    /// Fixed point; none without a correction.
-    correction: Option<i32>,
+    /// Fixed point.
+    correction: i32,
+    is_known: bool,
 }
 
 /// Weighted log-odds of two classes, corrected.
@@ -190,11 +191,11 @@ impl WeightedScorer {
     /// What a document's score needs of a term.
     pub(crate) fn term(&self, terms: &TermByTerm<'_>, id: TermId) -> Result<Option<CorrectedTerm>> {
         let Some(weight) = self.log_odds.term(terms, id)? else { return Ok(None) };
-        let correction = self.correction.map(|_| terms.correction(id)).transpose()?;
-        Ok(Some(CorrectedTerm { weight, correction }))
+        let correction = self.correction.map_or(Ok(0), |_| terms.correction(id))?;
+        Ok(Some(CorrectedTerm { weight, correction, is_known: true }))
     }
 
-    /// The score of a document of so many terms, with the known ones given; and how many these are.
+    /// The score of a document of so many terms, with all that are known given; and how many these are.
     pub(crate) fn score_of(
         &self,
         terms: impl Iterator<Item = (CorrectedTerm, u32)>,
@@ -202,11 +203,11 @@ impl WeightedScorer {
     ) -> (Option<f64>, usize) {
         let (mut correction, mut known) = (0i64, 0);
         let log_odds = self.log_odds.log_odds_of(terms.map(|(term, count)| {
-            correction += i64::from(term.correction.unwrap_or(0));
-            known += 1;
+            correction += i64::from(term.correction);
+            known += usize::from(term.is_known);
             (term.weight, count)
         }));
-        let score = log_odds.map(|log_odds| match &self.correction {
+        let score = log_odds.filter(|_| known > 0).map(|log_odds| match &self.correction {
             Some(options) => corrected(options, log_odds, correction as f64 * Self::unit(n_terms)),
             None => log_odds,
         });

@@ -58,8 +58,8 @@ pub struct WeightedLogOdds {
     df: [u64; 2],
 }
 
-/// What scoring needs of a term with counts, see [`WeightedLogOdds::term`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What scoring needs of a term with counts, see [`WeightedLogOdds::term`]; the default adds nothing to a score.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct TermWeight {
     /// ln(s + a) - ln(h + a), nats.
     log_ratio: f64,

@@ -266,25 +266,23 @@ impl Store {
         }
     }
 
-    /// A term of the file with its group: the last one that begins at its fingerprint or before.
+    /// A term of the file with its group.
     #[inline]
     fn find_own(&self, fingerprint: u64) -> Result<Option<(TermId, Group<'_>)>> {
-        let next = self.groups_up_to(fingerprint)?;
-        let Some(g) = next.checked_sub(1) else { return Ok(None) };
-        let group = self.group(g)?;
+        let Some((g, group)) = self.group_of(fingerprint)? else { return Ok(None) };
         let place = group.fingerprints.iter().position(|print| print.get() == fingerprint);
         Ok(place.map(|place| ((g * GROUP + place) as TermId, group)))
     }
 
-    /// How many groups begin at a fingerprint or before.
+    /// The last group that begins at a fingerprint or before.
     ///
     /// Fingerprints are uniform, so the position is guessed, and guessed again by how far off that was: it is nearly
     /// always among the next few, where halving from the start would touch blocks all over.
     #[inline]
-    fn groups_up_to(&self, fingerprint: u64) -> Result<usize> {
+    fn group_of(&self, fingerprint: u64) -> Result<Option<(usize, Group<'_>)>> {
         let (n, prefix) = (self.n_groups(), prefix(fingerprint));
         if n == 0 {
-            return Ok(0);
+            return Ok(None);
         }
         let first = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
         let found = self.records(first..first + 1)?.first().map_or(0, |record| record.prefix.get());
@@ -309,9 +307,23 @@ impl Store {
             }
             step *= 2;
         };
-        let mut low = start + records.partition_point(|record| record.prefix.get() < prefix);
-        let mut high = start + records.partition_point(|record| record.prefix.get() <= prefix);
-        // those whose fingerprints begin with the same half: nearly always none or one
+        let mut next = records.partition_point(|record| record.prefix.get() < prefix);
+        if records.get(next).is_some_and(|record| record.prefix.get() == prefix) {
+            let beyond = records.partition_point(|record| record.prefix.get() <= prefix);
+            next = self.first_beyond(fingerprint, start + next..start + beyond)? - start;
+        }
+        let Some(g) = next.checked_sub(1) else { return Ok(None) };
+        let group = match records.get(g..g + 2) {
+            Some(records) => self.group_between(start + g, records),
+            None => self.group(start + g),
+        };
+        Ok(Some((start + g, group?)))
+    }
+
+    /// Of groups that begin with the same half as a fingerprint, the first one beyond it, else the end.
+    #[cold]
+    fn first_beyond(&self, fingerprint: u64, groups: Range<usize>) -> Result<usize> {
+        let Range { start: mut low, end: mut high } = groups;
         while low < high {
             let middle = low + (high - low) / 2;
             let begins_up_to = |first: &U64| first.get() <= fingerprint;
@@ -339,7 +351,12 @@ impl Store {
 
     #[inline]
     pub(super) fn group(&self, g: usize) -> Result<Group<'_>> {
-        let records = self.records(g..self.n_groups().min(g + 2))?;
+        self.group_between(g, self.records(g..self.n_groups().min(g + 2))?)
+    }
+
+    /// A group, by its entry and the next one if there is one.
+    #[inline]
+    fn group_between(&self, g: usize, records: &[GroupRecord]) -> Result<Group<'_>> {
         let start = |record: &GroupRecord| record.start.get() as usize;
         let range = records.first().map_or(0, start)..records.get(1).map_or(self.terms.len(), start);
         let bytes = self.terms.get(&self.bytes, range)?;
