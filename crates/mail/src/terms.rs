@@ -28,6 +28,7 @@ use crate::detect::are_of_mail;
 use crate::message::{Message, Part};
 use scan::push_shape;
 use std::borrow::Cow;
+use std::fmt::Write;
 use tamis_tokenizer::{Batch, stretches};
 
 /// Bytes of the longest term, its prefix included.
@@ -164,15 +165,15 @@ struct Terms<'e> {
     text: String,
     /// Where those that wait begin and end.
     spans: Vec<[usize; 2]>,
-    /// From here on those that wait have still to be put in lower case: most come one after the other.
-    unfolded: usize,
+    /// How many of those that wait are in the case they keep; the others have still to be put in lower case, together.
+    folded: usize,
     scope: Scope,
 }
 
 impl<'e> Terms<'e> {
     fn new(emit: &'e mut dyn FnMut(Piece<'_>), scope: Scope) -> Self {
         let (text, spans) = (String::with_capacity(2_000), Vec::with_capacity(Batch::MOST));
-        Terms { emit, text, spans, unfolded: 0, scope }
+        Terms { emit, text, spans, folded: 0, scope }
     }
 
     fn words(&mut self, prefix: &str, text: &str) {
@@ -181,26 +182,25 @@ impl<'e> Terms<'e> {
     }
 
     /// The term that is these strings, one after the other, cut if too long.
+    #[inline]
     fn term(&mut self, strings: &[&str]) {
         self.put(strings);
         self.end_as_it_is();
     }
 
     /// The same in lower case.
+    #[inline]
     fn lower(&mut self, strings: &[&str]) {
         self.put(strings);
-        let start = self.start();
-        if !self.text[start..].is_ascii() {
-            let lower = self.text[start..].to_lowercase();
-            self.text.truncate(start);
-            self.text.push_str(&lower);
-            self.cut();
-        }
         self.end();
     }
 
     fn number(&mut self, prefix: &str, number: usize) {
-        self.term(&[prefix, &number.to_string()]);
+        self.put(&[prefix]);
+        // a String takes whatever is written
+        let _ = write!(self.text, "{number}");
+        self.cut();
+        self.end_as_it_is();
     }
 
     /// The shape of a text: see [`push_shape`].
@@ -224,7 +224,7 @@ impl<'e> Terms<'e> {
                 .for_each(|batch| (self.emit)(Piece::Terms(batch, self.scope)));
             self.text.clear();
             self.spans.clear();
-            self.unfolded = 0;
+            self.folded = 0;
         }
     }
 
@@ -233,12 +233,21 @@ impl<'e> Terms<'e> {
         self.spans.last().map_or(0, |[_, end]| *end)
     }
 
+    #[inline]
     fn put(&mut self, strings: &[&str]) {
         let most = self.start() + LONGEST;
+        if self.text.len() + strings.iter().map(|string| string.len()).sum::<usize>() <= most {
+            strings.iter().for_each(|string| self.text.push_str(string));
+        } else {
+            self.put_up_to(most, strings);
+        }
+    }
+
+    #[cold]
+    fn put_up_to(&mut self, most: usize, strings: &[&str]) {
         for string in strings {
             let room = most - self.text.len();
-            let fits = string.len() <= room;
-            self.text.push_str(if fits { string } else { &string[..string.floor_char_boundary(room)] });
+            self.text.push_str(&string[..string.floor_char_boundary(room)]);
         }
     }
 
@@ -246,18 +255,37 @@ impl<'e> Terms<'e> {
         self.text.truncate(self.text.floor_char_boundary(self.start() + LONGEST));
     }
 
-    /// Puts those that wait in lower case.
+    /// Puts those that wait in lower case, but for those that keep theirs.
     fn fold(&mut self) {
-        let end = self.start();
-        if self.unfolded < end {
-            self.text[self.unfolded..end].make_ascii_lowercase();
+        if let Some([from, _]) = self.spans.get(self.folded) {
+            let (from, end) = (*from, self.start());
+            if self.text[from..end].is_ascii() {
+                self.text[from..end].make_ascii_lowercase();
+            } else {
+                self.fold_characters(from, end);
+            }
+            self.folded = self.spans.len();
         }
+    }
+
+    /// The same where not all of it, `text[from..end]`, is ASCII: then their lengths may change.
+    #[cold]
+    fn fold_characters(&mut self, from: usize, end: usize) {
+        let making = self.text.split_off(end);
+        let waiting = self.text.split_off(from);
+        for span in &mut self.spans[self.folded..] {
+            let lower = waiting[span[0] - from..span[1] - from].to_lowercase();
+            let start = self.text.len();
+            self.text.push_str(&lower[..lower.floor_char_boundary(LONGEST)]);
+            *span = [start, self.text.len()];
+        }
+        self.text.push_str(&making);
     }
 
     /// Ends the term in the making, whose case stays.
     fn end_as_it_is(&mut self) {
         self.fold();
-        self.unfolded = self.text.len();
+        self.folded += 1;
         self.end();
     }
 
