@@ -35,6 +35,7 @@
 #![deny(missing_docs)]
 
 mod batch;
+pub mod bits;
 mod counts;
 mod error;
 mod fingerprint;

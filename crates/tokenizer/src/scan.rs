@@ -1,6 +1,7 @@
 //! Words of bytes, found 64 bytes at a time.
 
 use crate::batch::Batch;
+use crate::bits::{BLOCK, bits};
 
 /// What a word is made of: runs of core bytes, and what joins them. To be made of comparisons, without branches: the
 /// compiler then tests many bytes in one instruction.
@@ -49,20 +50,6 @@ pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl
             members.has_filler &= edges.n > 0;
         }
     }
-}
-
-const BLOCK: usize = 64;
-
-/// Bit i says whether byte i is a member.
-#[inline]
-fn bits(block: &[u8; BLOCK], is_member: impl Fn(u8) -> bool) -> u64 {
-    let flags = block.map(|byte| u8::from(is_member(byte)));
-    let (eights, _) = flags.as_chunks::<8>();
-    eights.iter().enumerate().fold(0, |bits, (number, eight)| {
-        // Eight bytes of 0 or 1: the product has them side by side in its top byte, the first lowest.
-        let top = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits | top << (8 * number)
-    })
 }
 
 /// What blocks before the one at hand leave to know.

@@ -40,8 +40,9 @@ impl<'h> Reader<'h> {
     }
 
     /// The first byte from `from` on that is such a one.
-    fn find_any(&self, from: usize, is_such: impl Fn(u8) -> bool) -> Option<usize> {
-        self.bytes[from..].iter().position(|byte| is_such(*byte)).map(|length| from + length)
+    #[inline]
+    fn find_any(&self, from: usize, of: u8) -> Option<usize> {
+        self.bytes[from..].iter().position(|byte| is_any(*byte, of)).map(|length| from + length)
     }
 
     /// Takes in what the `<` at `start` begins, and tells where text goes on; nowhere if it does not end.
@@ -69,13 +70,13 @@ impl<'h> Reader<'h> {
 
     /// Reads a tag from its name on, and passes over the script or style sheet that it begins.
     fn tag(&mut self, start: usize, is_end: bool) -> Option<usize> {
-        let mut at = self.find_any(start, |c| is_space(c) || matches!(c, b'/' | b'>'))?;
+        let mut at = self.find_any(start, SPACE | SLASH | CLOSE)?;
         let mut lower = [0; LONGEST_NAME];
         let name = lower_case(&self.bytes[start..at], &mut lower);
         let separates = is_separator(name) || is_end && name == b"a";
         let (mut is_open, mut last) = (false, None);
         loop {
-            at = self.find_any(at, |c| !is_space(c) && c != b'/')?;
+            at = self.find_any(at, CLOSE | EQUALS | OTHER)?;
             // a tag counts from its first attribute on, an attribute once another one or the tag's end follows
             if separates && !is_end && !is_open {
                 self.separate();
@@ -88,11 +89,11 @@ impl<'h> Reader<'h> {
                 break;
             }
             let name = at;
-            at = self.find_any(at + 1, |c| is_space(c) || matches!(c, b'/' | b'>' | b'='))?;
+            at = self.find_any(at + 1, SPACE | SLASH | CLOSE | EQUALS)?;
             let name = &self.bytes[name..at];
-            at = self.find_any(at, |c| !is_space(c))?;
+            at = self.find_any(at, !SPACE)?;
             if self.bytes[at] == b'=' {
-                at = self.find_any(at + 1, |c| !is_space(c))?;
+                at = self.find_any(at + 1, !SPACE)?;
                 let value = self.value(at)?;
                 at += value.raw.len();
                 last = Some((name, value));
@@ -119,7 +120,7 @@ impl<'h> Reader<'h> {
                 (start + 1, end, end + 1)
             }
             _ => {
-                let end = self.find_any(start, |c| is_space(c) || c == b'>')?;
+                let end = self.find_any(start, SPACE | CLOSE)?;
                 (start, end, end)
             }
         };
@@ -176,7 +177,7 @@ impl<'h> Reader<'h> {
     fn is_tag(&self, at: usize, tag: &[u8]) -> bool {
         let rest = &self.bytes[at..];
         rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
-            && rest.get(tag.len()).is_some_and(|c| is_space(*c) || matches!(c, b'/' | b'>'))
+            && rest.get(tag.len()).is_some_and(|c| is_any(*c, SPACE | SLASH | CLOSE))
     }
 }
 
@@ -232,8 +233,30 @@ fn by_the_standard(html: &str, out: &mut String) {
     let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
 }
 
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\x0c')
+// What a byte is to a tag.
+const SPACE: u8 = 1;
+const SLASH: u8 = 2;
+const CLOSE: u8 = 4;
+const EQUALS: u8 = 8;
+const OTHER: u8 = 16;
+
+/// What each byte is: one look tells.
+static KINDS: [u8; 256] = {
+    let mut kinds = [OTHER; 256];
+    kinds[b' ' as usize] = SPACE;
+    kinds[b'\t' as usize] = SPACE;
+    kinds[b'\n' as usize] = SPACE;
+    kinds[b'\x0c' as usize] = SPACE;
+    kinds[b'/' as usize] = SLASH;
+    kinds[b'>' as usize] = CLOSE;
+    kinds[b'=' as usize] = EQUALS;
+    kinds
+};
+
+/// Whether a byte is of any of these kinds.
+#[inline]
+fn is_any(byte: u8, of: u8) -> bool {
+    KINDS[usize::from(byte)] & of != 0
 }
 
 pub(super) fn leads_elsewhere(link: &str) -> bool {

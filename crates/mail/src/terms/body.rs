@@ -2,26 +2,19 @@
 use super::Terms;
 use memchr::{memchr, memchr2};
 use tamis_tokenizer::WordRule;
-
-const BLOCK: usize = 64;
+use tamis_tokenizer::bits::{BLOCK, bits, positions};
 
 /// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
 pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(start) = next_digit(bytes, at) {
-        let length = bytes[start..].iter().position(|c| !c.is_ascii_digit());
-        at = length.map_or(bytes.len(), |length| start + length);
-        Number { before: &text[..start], digits: &text[start..at], after: &text[at..] }.terms(out);
+    let (bytes, mut end) = (text.as_bytes(), 0);
+    for start in positions(bytes, |byte| byte.is_ascii_digit()) {
+        if start >= end {
+            let length = bytes[start..].iter().position(|c| !c.is_ascii_digit());
+            end = length.map_or(bytes.len(), |length| start + length);
+            Number { before: &text[..start], digits: &text[start..end], after: &text[end..] }.terms(out);
+        }
     }
     punctuation(text, out);
-}
-
-/// The first digit from `from` on.
-fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
-    let has_digit = |block: &[u8]| block.iter().fold(false, |has, byte| has | byte.is_ascii_digit());
-    let block = from + next_block(&bytes[from..], has_digit)?;
-    Some(block + bytes[block..].iter().position(u8::is_ascii_digit)?)
 }
 
 /// Where the first of the blocks begins that have something. Few do: they are tested whole, which the compiler turns
@@ -173,17 +166,6 @@ impl Words {
         out.number("caps:", (20 * self.capitals / self.all).min(10));
         out.number("len:", (self.all + 1).ilog2() as usize);
     }
-}
-
-/// Bit i says whether byte i is such a one.
-fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
-    let flags = block.map(|byte| u8::from(is_such(byte)));
-    let (eights, _) = flags.as_chunks::<8>();
-    eights.iter().enumerate().fold(0, |bits, (number, eight)| {
-        // the product has eight bytes of 0 or 1 side by side in its top byte
-        let top = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits | top << (8 * number)
-    })
 }
 
 /// What words of ASCII are made of, by [`WordRule::Mail`].

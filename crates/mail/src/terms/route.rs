@@ -2,7 +2,7 @@
 use super::Terms;
 use super::scan::{cut, hosts, ips, networks, suffixes};
 use crate::message::Message;
-use memchr::memchr2_iter;
+use tamis_tokenizer::bits::positions;
 
 /// Received fields looked at, and hosts and addresses of one.
 const MOST_HOPS: usize = 64;
@@ -34,10 +34,10 @@ fn received(value: &str, out: &mut Terms<'_>) {
     }
 }
 
-/// The word behind the first `keyword` (in lower case, found in any) that such a character follows.
+/// The word behind the first `keyword` (of small letters, found in any case) that such a character follows.
 fn word_after<'a>(keyword: &str, gap: fn(char) -> bool, text: &'a str) -> Option<&'a str> {
     let first = *keyword.as_bytes().first()?;
-    memchr2_iter(first, first.to_ascii_uppercase(), text.as_bytes()).find_map(|at| {
+    positions(text.as_bytes(), move |byte| byte | 0x20 == first).find_map(|at| {
         let end = at + keyword.len();
         let word = text.as_bytes().get(at..end).filter(|word| word.eq_ignore_ascii_case(keyword.as_bytes()));
         text[at + word?.len()..].strip_prefix(gap)?.split_whitespace().next()

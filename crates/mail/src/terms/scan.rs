@@ -1,6 +1,7 @@
 //! Finding hosts, addresses and shapes in text, each in one pass.
 use memchr::memchr_iter;
 use std::iter;
+use tamis_tokenizer::bits::positions;
 
 /// Characters of the longest shape.
 const LONGEST_SHAPE: usize = 40;
@@ -133,7 +134,7 @@ fn dotted_runs<'t>(
     set: &'static Set,
 ) -> impl Iterator<Item = &'t str> {
     let (bytes, mut done) = (text.as_bytes(), 0);
-    memchr_iter(b'.', bytes).filter_map(move |dot| {
+    positions(bytes, |byte| byte == b'.').filter_map(move |dot| {
         let start = dot.checked_sub(1).filter(|before| *before >= done)?;
         if !is_between(bytes[start], *bytes.get(dot + 1)?) {
             return None;

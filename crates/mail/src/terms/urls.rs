@@ -2,8 +2,9 @@
 use super::Terms;
 use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, words};
 use crate::parameters::percent_decode;
-use memchr::{memchr, memchr2_iter};
+use memchr::memchr;
 use std::borrow::Cow;
+use tamis_tokenizer::bits::positions;
 use tamis_tokenizer::normalize;
 
 /// Links looked at of one text, and words of the path and keys of the query of one link.
@@ -36,7 +37,7 @@ fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
         (b'.', last) => last == Some(b'w'),
         (_, last) => matches!(last, Some(b'p' | b's' | b'o')),
     };
-    memchr2_iter(b':', b'.', bytes).filter(is_likely).filter_map(move |at| {
+    positions(bytes, |byte| byte == b':' || byte == b'.').filter(is_likely).filter_map(move |at| {
         let before = text.get(done..at)?;
         let after = &text[at + 1..];
         let (is_mail, start) = if text.as_bytes()[at] == b'.' {

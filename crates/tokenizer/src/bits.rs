@@ -1,0 +1,83 @@
+//! Tests of many bytes at a time: 64 of them become the bits of a number.
+
+use std::iter;
+
+use wide::u8x16;
+
+/// Bytes that are tested at a time.
+pub const BLOCK: usize = 64;
+
+/// Bit i says whether byte i is such a one. `is_such` should be made of comparisons, without branches: the compiler then
+/// tests many bytes in one instruction.
+///
+/// ```
+/// use tamis_tokenizer::bits::{BLOCK, bits};
+///
+/// let mut block = [b' '; BLOCK];
+/// block[..5].copy_from_slice(b"a1b2.");
+/// assert_eq!(bits(&block, |byte| byte.is_ascii_digit()), 0b01010);
+/// ```
+#[inline]
+pub fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
+    // all bits of a byte set or none, of which one instruction collects the highest
+    let flags = block.map(|byte| u8::from(is_such(byte)).wrapping_neg());
+    let (parts, _) = flags.as_chunks();
+    parts
+        .iter()
+        .enumerate()
+        .fold(0, |bits, (number, part)| bits | u64::from(u8x16::new(*part).to_bitmask()) << (16 * number))
+}
+
+/// Where such bytes are, in order. For those that are frequent: rare ones are found faster by `memchr`, which pays for
+/// each one found.
+///
+/// ```
+/// use tamis_tokenizer::bits::positions;
+///
+/// assert!(positions(b"a.b..c", |byte| byte == b'.').eq([1, 3, 4]));
+/// ```
+#[inline]
+pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<Item = usize> {
+    let (mut found, mut start, mut next) = (0, 0, 0);
+    iter::from_fn(move || {
+        while found == 0 {
+            let rest = bytes.get(next..).filter(|rest| !rest.is_empty())?;
+            found = match rest.first_chunk() {
+                Some(block) => bits(block, &is_such),
+                None => {
+                    let mut last = [0; BLOCK];
+                    last[..rest.len()].copy_from_slice(rest);
+                    bits(&last, &is_such) & !(u64::MAX << rest.len())
+                }
+            };
+            (start, next) = (next, next + BLOCK);
+        }
+        let at = start + found.trailing_zeros() as usize;
+        found &= found - 1;
+        Some(at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn positions_are_those_of_a_plain_search(text in "[a.]{0,200}") {
+            let bytes = text.as_bytes();
+            let plain: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at] == b'.').collect();
+            prop_assert_eq!(positions(bytes, |byte| byte == b'.').collect::<Vec<_>>(), plain);
+        }
+
+        #[test]
+        fn bits_are_those_of_a_plain_test(block in prop::array::uniform32(any::<[u8; 2]>())) {
+            let block: [u8; BLOCK] = block.concat().try_into().unwrap();
+            for threshold in [0, 1, 100, 128, 255] {
+                let set = bits(&block, |byte| byte >= threshold);
+                prop_assert!((0..BLOCK).all(|i| (set >> i & 1 == 1) == (block[i] >= threshold)));
+            }
+        }
+    }
+}
