@@ -74,6 +74,12 @@ impl Section {
         }
     }
 
+    /// Bytes of the section as they stand in the file, damaged or not: good for a guess.
+    #[inline]
+    pub(crate) fn unchecked<'a>(&self, file: &'a [u8], range: Range<usize>) -> Option<&'a [u8]> {
+        self.content_of(file, &range)
+    }
+
     #[inline]
     fn content_of<'a>(&self, file: &'a [u8], range: &Range<usize>) -> Option<&'a [u8]> {
         file.get(self.content.clone())?.get(range.clone())

@@ -284,11 +284,7 @@ impl Store {
         if n == 0 {
             return Ok(None);
         }
-        let first = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
-        let found = self.records(first..first + 1)?.first().map_or(0, |record| record.prefix.get());
-        let off = i64::from(prefix) - i64::from(found);
-        // both are below 2^32 in size, so the product fits; the sum is brought back among the groups
-        let guess = (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize;
+        let guess = self.guess(fingerprint);
         let (mut start, mut end) = (guess.saturating_sub(NEAR), n.min(guess + NEAR));
         let mut step = 2 * NEAR;
         let records = loop {
@@ -318,6 +314,21 @@ impl Store {
             None => self.group(start + g),
         };
         Ok(Some((start + g, group?)))
+    }
+
+    /// About where the last group is that begins at a fingerprint or before.
+    ///
+    /// It is only where the search begins, so what it is told from need not be checked.
+    #[inline]
+    fn guess(&self, fingerprint: u64) -> usize {
+        let (n, prefix) = (self.n_groups(), prefix(fingerprint));
+        let first = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
+        let start = first * size_of::<GroupRecord>();
+        let record = self.directory.unchecked(&self.bytes, start..start + size_of::<GroupRecord>());
+        let record = record.and_then(|record| GroupRecord::read_from_bytes(record).ok());
+        let off = i64::from(prefix) - record.map_or(0, |record| i64::from(record.prefix.get()));
+        // both are below 2^32 in size, so the product fits; the sum is brought back among the groups
+        (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize
     }
 
     /// Of groups that begin with the same half as a fingerprint, the first one beyond it, else the end.
