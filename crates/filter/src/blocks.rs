@@ -80,6 +80,18 @@ impl Section {
         self.content_of(file, &range)
     }
 
+    /// Reads a byte of every cache line of the block around `offset`, and of its checksum.
+    #[inline]
+    pub(crate) fn touch(&self, file: &[u8], offset: usize) {
+        let block = offset >> self.block_bits;
+        let lines = (0..1 << self.block_bits)
+            .step_by(64)
+            .map(|at| self.content.start + (block << self.block_bits) + at);
+        for at in lines.chain([self.content.end + 4 * block]) {
+            std::hint::black_box(file.get(at));
+        }
+    }
+
     #[inline]
     fn content_of<'a>(&self, file: &'a [u8], range: &Range<usize>) -> Option<&'a [u8]> {
         file.get(self.content.clone())?.get(range.clone())

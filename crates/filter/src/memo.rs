@@ -62,6 +62,10 @@ impl<W: Copy + Default> Memo<W> {
             (self.ids.len()..self.terms.len()).map(|number| (fingerprint(number), number)).collect();
         // in the order of the file: what lies together is read together
         new.sort_unstable();
+        if self.ids.is_empty() {
+            // the first document of many, or the only one: nothing of the file is near yet
+            terms.touch(new.iter().map(|(fingerprint, _)| *fingerprint));
+        }
         self.ids.resize(self.terms.len(), None);
         self.weights.resize(self.terms.len(), W::default());
         for (fingerprint, number) in new {

@@ -221,6 +221,12 @@ impl<'a> TermByTerm<'a> {
         Ok(found)
     }
 
+    /// Prepares for these terms to be looked up.
+    pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
+        self.layers.own.touch(fingerprints.clone());
+        self.layers.shared.iter().for_each(|(shared, _)| shared.touch(fingerprints.clone()));
+    }
+
     /// The id of the term with this fingerprint, of which something will be asked.
     pub(crate) fn look_up(&self, fingerprint: u64) -> Result<Option<TermId>> {
         let found = self.layers.look_up(fingerprint)?;

@@ -331,6 +331,29 @@ impl Store {
         (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize
     }
 
+    /// Touches what looking up these terms will read: the processor then waits for it side by side, not for one after
+    /// the other.
+    pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
+        let size = size_of::<GroupRecord>();
+        if self.n_groups() == 0 {
+            return;
+        }
+        let guesses: Vec<_> = fingerprints.clone().map(|fingerprint| self.guess(fingerprint)).collect();
+        for guess in &guesses {
+            self.directory.touch(&self.bytes, guess * size);
+        }
+        for (fingerprint, guess) in fingerprints.zip(guesses) {
+            let (start, end) = (guess.saturating_sub(NEAR), self.n_groups().min(guess + NEAR));
+            let records = self.directory.unchecked(&self.bytes, start * size..end * size);
+            let records =
+                records.and_then(|records| <[GroupRecord]>::ref_from_bytes(records).ok()).unwrap_or_default();
+            let next = records.partition_point(|record| record.prefix.get() <= prefix(fingerprint));
+            if let Some(record) = next.checked_sub(1).and_then(|g| records.get(g)) {
+                self.terms.touch(&self.bytes, record.start.get() as usize);
+            }
+        }
+    }
+
     /// Of groups that begin with the same half as a fingerprint, the first one beyond it, else the end.
     #[cold]
     fn first_beyond(&self, fingerprint: u64, groups: Range<usize>) -> Result<usize> {
