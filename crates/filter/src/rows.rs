@@ -88,10 +88,13 @@ impl Rows {
                 let [start, len] = [*start, *len].map(|n| n as usize);
                 let (ids, counts) = chunk.numbers[start..start + 2 * len].split_at_mut(len);
                 sorted.clear();
-                sorted.extend(ids.iter().zip(&*counts).map(|(id, count)| (map[*id as usize], *count)));
-                sorted.sort_unstable_by_key(|(id, _)| *id);
-                for ((id, count), term) in ids.iter_mut().zip(counts).zip(&sorted) {
-                    (*id, *count) = *term;
+                // both in one number, which sorts faster than a pair
+                let both =
+                    |(id, count): (&TermId, &u32)| u64::from(map[*id as usize]) << 32 | u64::from(*count);
+                sorted.extend(ids.iter().zip(&*counts).map(both));
+                sorted.sort_unstable();
+                for ((id, count), both) in ids.iter_mut().zip(counts).zip(&sorted) {
+                    (*id, *count) = ((both >> 32) as TermId, *both as u32);
                 }
             }
         });
