@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
@@ -37,6 +38,9 @@ pub(crate) struct Finished<S> {
 /// The documents worked on at a time, and the bytes of those that come out of larger files.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
+
+/// Documents that a worker takes at most at once, so that none has many left when the others are done.
+const TOGETHER: usize = 8;
 
 /// Bytes of the buffer that a worker reads files into, and keeps from one to the next.
 const LEAST_KEPT: usize = 64 << 10;
@@ -180,8 +184,7 @@ impl<'a> Corpus<'a> {
         }
         let mut unreadable = self.unreadable;
         let bar = self.progress_bar();
-        self.for_each_batch(limits, &mut |batch| {
-            let results: Vec<_> = batch.par_iter().map(run).collect();
+        let mut settle = |(batch, results): (Vec<Item>, Vec<Result<Result<T, String>>>)| -> Result<()> {
             for (item, result) in batch.iter().zip(results) {
                 match result? {
                     Ok(result) => done(item, result)?,
@@ -194,7 +197,19 @@ impl<'a> Corpus<'a> {
             bar.inc(batch.len() as u64);
             bar.set_length(bar.length().unwrap_or_default().max(bar.position()));
             Ok(())
+        };
+        let mut before = None;
+        self.for_each_batch(limits, &mut |batch| {
+            let mut results = Vec::new();
+            // while the other threads begin with this batch, the one before is settled here
+            rayon::in_place_scope(|scope| {
+                scope.spawn(|_| results = batch.par_iter().with_max_len(TOGETHER).map(run).collect());
+                before.take().map_or(Ok(()), &mut settle)
+            })?;
+            before = Some((batch, results));
+            Ok(())
         })?;
+        before.map_or(Ok(()), settle)?;
         bar.finish_and_clear();
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states = states.into_iter().map(|(state, _)| state).collect();
@@ -228,7 +243,7 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(&[Item]) -> Result<()>) -> Result<()> {
+    fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(Vec<Item>) -> Result<()>) -> Result<()> {
         let layout = match self.kind {
             Kind::Table => Layout::Rows { target: self.target.as_deref(), labelled: self.labelled },
             Kind::Mail | Kind::Text => {
@@ -250,13 +265,12 @@ impl<'a> Corpus<'a> {
                 };
                 batch.push(item);
                 if batch.len() == BATCH || bytes >= BATCH_BYTES {
-                    run(&batch)?;
-                    batch.clear();
+                    run(mem::take(&mut batch))?;
                     bytes = 0;
                 }
             }
         }
-        run(&batch)
+        run(batch)
     }
 
     fn progress_bar(&self) -> ProgressBar {
