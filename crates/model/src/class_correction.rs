@@ -5,7 +5,7 @@ use tamis_tokenizer::{CountRow, TermId};
 
 use crate::cells::{Cells, ClassCell};
 use crate::class_rows::{Values, Weights};
-use crate::lessons::{Lesson, Lessons, keep_rivals, scale};
+use crate::lessons::{Lesson, Lessons, Prepared, keep_rivals, scale};
 use crate::logs::sigmoid;
 use crate::random::SplitMix64;
 use crate::ranks::Ranks;
@@ -142,7 +142,7 @@ pub(crate) struct Course<'a> {
     documents: Cow<'a, [Labelled<'a>]>,
     n_classes: usize,
     ranks: Ranks,
-    lessons: Vec<Lesson>,
+    lessons: Prepared,
 }
 
 impl<'a> Course<'a> {
@@ -175,7 +175,7 @@ impl<'a> Course<'a> {
         for _ in 0..options.passes {
             random.shuffle(&mut order);
             for &i in &order {
-                fit.learn(&documents[i], &lessons[i], &mut coefficients[i])?;
+                fit.learn(&documents[i], lessons.get(i), &mut coefficients[i])?;
             }
         }
         Ok((ClassCorrection { cells: fit.weights.into_cells(ranks.terms())? }, coefficients))
@@ -246,12 +246,12 @@ impl Fit<'_> {
     fn learn(
         &mut self,
         document: &Labelled<'_>,
-        lesson: &Lesson,
+        lesson: Lesson<'_>,
         coefficients: &mut Vec<ClassWeight>,
     ) -> Result<(), StatisticsError> {
-        self.weights.read(&lesson.ranks, &lesson.factors, &mut self.values);
+        self.weights.read(lesson.ranks, lesson.factors, &mut self.values);
         let values = self.values.as_slice();
-        for &(class, score) in &lesson.scores {
+        for &(class, score) in lesson.scores {
             let z = self.options.mix * score + values[usize::from(class)] * lesson.scale - self.bias;
             let is_own = class == document.class;
             let Some(step) = self.options.class_step(class, is_own, z, lesson.scale) else { continue };
@@ -261,7 +261,7 @@ impl Fit<'_> {
                 Err(at) => coefficients.insert(at, step),
             }
         }
-        self.weights.add(&lesson.ranks, &self.steps)?;
+        self.weights.add(lesson.ranks, &self.steps)?;
         self.steps.clear();
         Ok(())
     }

@@ -36,15 +36,56 @@ struct Term {
 }
 
 /// What stays the same of a document from pass to pass.
-pub(crate) struct Lesson {
+#[derive(Clone, Copy)]
+pub(crate) struct Lesson<'p> {
     /// The ranks of its terms, in the order of their ids.
-    pub(crate) ranks: Box<[u32]>,
+    pub(crate) ranks: &'p [u32],
     /// Leave-one-out scores of its own class and its rivals, by class.
-    pub(crate) scores: Box<[(ClassId, f64)]>,
+    pub(crate) scores: &'p [(ClassId, f64)],
     /// What a unit of weight at each of its terms adds to its score, once multiplied with the scale.
-    pub(crate) factors: Box<[f64]>,
+    pub(crate) factors: &'p [f64],
     /// 1 / |v|, at most 1, so that no step of learning is longer than its rate.
     pub(crate) scale: f64,
+}
+
+/// The lessons of all documents, by their places.
+pub(crate) struct Prepared {
+    chunks: Vec<Chunk>,
+}
+
+/// The lessons of [`TOGETHER`] documents, one after the other.
+struct Chunk {
+    ranks: Vec<u32>,
+    factors: Vec<f64>,
+    scores: Vec<(ClassId, f64)>,
+    ends: Vec<End>,
+}
+
+/// Where a lesson ends, in terms and in scores, and its scale.
+#[derive(Clone, Copy, Default)]
+struct End {
+    terms: usize,
+    scores: usize,
+    scale: f64,
+}
+
+/// Documents that a thread prepares at a time. Memory of their own for each would be asked for and given back a hundred
+/// thousand times.
+const TOGETHER: usize = 64;
+
+impl Prepared {
+    pub(crate) fn get(&self, document: usize) -> Lesson<'_> {
+        let (chunk, at) = (&self.chunks[document / TOGETHER], document % TOGETHER);
+        let start = at.checked_sub(1).map_or(End::default(), |before| chunk.ends[before]);
+        let end = chunk.ends[at];
+        let terms = start.terms..end.terms;
+        Lesson {
+            ranks: &chunk.ranks[terms.clone()],
+            scores: &chunk.scores[start.scores..end.scores],
+            factors: &chunk.factors[terms],
+            scale: end.scale,
+        }
+    }
 }
 
 /// The classes that a document teaches: its own, and as many of those that score highest.
@@ -84,19 +125,33 @@ impl<'a> Lessons<'a> {
     }
 
     /// The lessons of documents whose terms have ranks.
-    pub(crate) fn of(&self, documents: &[Labelled<'_>]) -> Vec<Lesson> {
-        documents.par_iter().map(|document| self.lesson(document)).collect()
+    pub(crate) fn of(&self, documents: &[Labelled<'_>]) -> Prepared {
+        Prepared { chunks: documents.par_chunks(TOGETHER).map(|documents| self.chunk(documents)).collect() }
     }
 
-    fn lesson(&self, document: &Labelled<'_>) -> Lesson {
-        let ranks = self.ranks.of(document.row.ids());
-        let counts = document.row.counts();
-        let mut scores = Vec::new();
-        self.scores(&ranks, counts, document.class, &mut scores);
-        let mut ranked: Vec<(ClassId, f64)> = (0..=ClassId::MAX).zip(scores).collect();
-        keep_rivals(&mut ranked, document.class);
-        let (factors, scale) = self.factors(&ranks, counts);
-        Lesson { ranks, scores: ranked.into(), factors, scale }
+    fn chunk(&self, documents: &[Labelled<'_>]) -> Chunk {
+        let n_terms = documents.iter().map(|document| document.row.len()).sum();
+        let n_scores = documents.len() * self.scorer.n_classes().min(RIVALS + 1);
+        let mut chunk = Chunk {
+            ranks: Vec::with_capacity(n_terms),
+            factors: Vec::with_capacity(n_terms),
+            scores: Vec::with_capacity(n_scores),
+            ends: Vec::with_capacity(documents.len()),
+        };
+        let (mut scores, mut ranked) = (Vec::new(), Vec::new());
+        for document in documents {
+            let (start, counts) = (chunk.ranks.len(), document.row.counts());
+            chunk.ranks.extend(self.ranks.of(document.row.ids()));
+            let ranks = &chunk.ranks[start..];
+            self.scores(ranks, counts, document.class, &mut scores);
+            ranked.clear();
+            ranked.extend((0..=ClassId::MAX).zip(scores.iter().copied()));
+            keep_rivals(&mut ranked, document.class);
+            chunk.scores.extend(&ranked);
+            let scale = self.factors(ranks, counts, &mut chunk.factors);
+            chunk.ends.push(End { terms: chunk.ranks.len(), scores: chunk.scores.len(), scale });
+        }
+        chunk
     }
 
     /// As [`OneAgainstRest::scores_left_out`].
@@ -133,16 +188,17 @@ impl<'a> Lessons<'a> {
         }
     }
 
-    /// For each term v i, what a unit of weight adds to the score before that is divided by the norm; and the scale.
-    fn factors(&self, ranks: &[u32], counts: &[u32]) -> (Box<[f64]>, f64) {
+    /// Appends v i for each term, what a unit of weight adds to the score before that is divided by the norm; returns the
+    /// scale.
+    fn factors(&self, ranks: &[u32], counts: &[u32], out: &mut Vec<f64>) -> f64 {
         let mut square = 0.0;
         let factor = |(term, tf): (&Term, f64)| {
             let v = tf * term.full_idf;
             square += v * v;
             v * term.full_idf / f64::from(ClassWeight::ONE)
         };
-        let factors = self.terms(ranks, counts).map(factor).collect();
-        (factors, scale(square))
+        out.extend(self.terms(ranks, counts).map(factor));
+        scale(square)
     }
 
     /// The terms of a document with ln(1 + tf).
@@ -197,7 +253,8 @@ mod tests {
             let lessons = Lessons::new(&scorer, &statistics, &ranks);
             let (mut scores, mut expected) = (Vec::new(), Vec::new());
             for (class, row) in &rows {
-                lessons.scores(&ranks.of(row.row().ids()), row.row().counts(), *class, &mut scores);
+                let ranks: Vec<_> = ranks.of(row.row().ids()).collect();
+                lessons.scores(&ranks, row.row().counts(), *class, &mut scores);
                 let Ok(_) = scorer.scores_left_out(&statistics, row.row(), *class, &mut expected);
                 prop_assert_eq!(&scores, &expected);
             }

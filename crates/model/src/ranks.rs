@@ -25,8 +25,8 @@ impl Ranks {
     }
 
     /// The ranks of some of these terms, in their order.
-    pub(crate) fn of(&self, terms: &[TermId]) -> Box<[u32]> {
-        terms.iter().map(|&term| self.ranks[term as usize]).collect()
+    pub(crate) fn of(&self, terms: &[TermId]) -> impl Iterator<Item = u32> {
+        terms.iter().map(|&term| self.ranks[term as usize])
     }
 
     /// All terms by rank.
