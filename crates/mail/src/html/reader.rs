@@ -1,7 +1,5 @@
 //! One pass over a document, by the rules of the HTML standard's tokenizer (section 13.2.5 of it).
 use super::HtmlText;
-use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
 use memchr::{memchr, memchr_iter, memchr2_iter};
 use std::borrow::Cow;
 
@@ -187,9 +185,10 @@ impl Value<'_> {
         if !self.inner.contains(['&', '\0']) {
             return Cow::Borrowed(self.inner);
         }
-        let mut text = String::new();
-        by_the_standard(&["<a b=", self.raw, ">"].concat(), &mut text);
-        Cow::Owned(text)
+        match htmlize::unescape_attribute(self.inner) {
+            text if text.contains('\0') => Cow::Owned(text.replace('\0', "\u{fffd}")),
+            text => text,
+        }
     }
 }
 
@@ -207,11 +206,7 @@ fn push_text(text: &str, out: &mut String) {
         }
         let length = rest[1..].bytes().position(|c| !c.is_ascii_alphanumeric() && !matches!(c, b'#' | b';'));
         let (reference, after) = rest.split_at(length.map_or(rest.len(), |length| 1 + length));
-        if reference == "&" {
-            out.push('&')
-        } else {
-            by_the_standard(reference, out)
-        }
+        out.push_str(&htmlize::unescape(reference));
         rest = after;
     }
     out.push_str(rest);
@@ -220,18 +215,6 @@ fn push_text(text: &str, out: &mut String) {
 /// The references that most documents have no others than.
 const COMMON: [(&str, char); 5] =
     [("&nbsp;", '\u{a0}'), ("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"')];
-
-/// Appends the text and attribute values of a piece of HTML: the names of characters are many, and with or
-/// without a semicolon.
-fn by_the_standard(html: &str, out: &mut String) {
-    let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
-        if let CallbackEvent::String { value } | CallbackEvent::AttributeValue { value } = event {
-            out.push_str(&String::from_utf8_lossy(value));
-        }
-        None
-    });
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
-}
 
 // What a byte is to a tag.
 const SPACE: u8 = 1;
