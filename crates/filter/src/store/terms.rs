@@ -20,6 +20,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Store;
+use crate::blocks::BLOCK;
 use crate::documents::{put_varint, take_varint};
 use crate::error::{Error, Result};
 
@@ -27,8 +28,8 @@ use crate::error::{Error, Result};
 /// group should seldom straddle two blocks.
 pub(crate) const GROUP: usize = 8;
 
-/// How far from where it is guessed a group is looked for first, on either side.
-const NEAR: usize = 12;
+/// Entries of the directory that one checksum covers: among those around the guess a group is looked for first.
+const NEAR: usize = BLOCK / size_of::<GroupRecord>();
 
 /// An entry of the `directory` section.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -285,8 +286,8 @@ impl Store {
             return Ok(None);
         }
         let guess = self.guess(fingerprint);
-        let (mut start, mut end) = (guess.saturating_sub(NEAR), n.min(guess + NEAR));
-        let mut step = 2 * NEAR;
+        let Range { mut start, mut end } = self.around(guess);
+        let mut step = NEAR;
         let records = loop {
             let records = self.records(start..end)?;
             let [first, last] =
@@ -331,6 +332,13 @@ impl Store {
         (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize
     }
 
+    /// The groups that have their entries in one block with that of the guess.
+    #[inline]
+    fn around(&self, guess: usize) -> Range<usize> {
+        let start = guess - guess % NEAR;
+        start..self.n_groups().min(start + NEAR)
+    }
+
     /// Touches what looking up these terms will read: the processor then waits for it side by side, not for one after
     /// the other.
     pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
@@ -343,7 +351,7 @@ impl Store {
             self.directory.touch(&self.bytes, guess * size);
         }
         for (fingerprint, guess) in fingerprints.zip(guesses) {
-            let (start, end) = (guess.saturating_sub(NEAR), self.n_groups().min(guess + NEAR));
+            let Range { start, end } = self.around(guess);
             let records = self.directory.unchecked(&self.bytes, start * size..end * size);
             let records =
                 records.and_then(|records| <[GroupRecord]>::ref_from_bytes(records).ok()).unwrap_or_default();
