@@ -199,7 +199,7 @@ impl<'a> Corpus<'a> {
             Ok(())
         };
         let mut before = None;
-        self.for_each_batch(limits, &mut |batch| {
+        let outcome = self.for_each_batch(limits, &mut |batch| {
             let mut results = Vec::new();
             // while the other threads begin with this batch, the one before is settled here
             rayon::in_place_scope(|scope| {
@@ -208,8 +208,10 @@ impl<'a> Corpus<'a> {
             })?;
             before = Some((batch, results));
             Ok(())
-        })?;
+        });
+        // also if what comes after it cannot be read
         before.map_or(Ok(()), settle)?;
+        outcome?;
         bar.finish_and_clear();
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states = states.into_iter().map(|(state, _)| state).collect();

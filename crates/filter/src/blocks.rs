@@ -66,7 +66,7 @@ impl Section {
     #[inline]
     pub(crate) fn get<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8]> {
         let (first, last) = (range.start >> self.block_bits, range.end.wrapping_sub(1) >> self.block_bits);
-        // nearly always one block or two that are known, of a range that is none but in a damaged file
+        // nearly always it is one block or two, and both are known
         let is_known = last.wrapping_sub(first) < 2 && self.is_checked(first) && self.is_checked(last);
         match self.content_of(file, &range) {
             Some(bytes) if is_known => Ok(bytes),
