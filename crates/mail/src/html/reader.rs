@@ -13,10 +13,10 @@ pub(super) struct Reader<'h> {
 
 /// The part of an attribute behind the `=`.
 struct Value<'h> {
-    /// As it stands in the document, with its quotes.
-    raw: &'h str,
-    /// Without them.
+    /// Without its quotes.
     inner: &'h str,
+    /// Where the tag goes on behind them.
+    end: usize,
 }
 
 impl<'h> Reader<'h> {
@@ -93,7 +93,7 @@ impl<'h> Reader<'h> {
             if self.bytes[at] == b'=' {
                 at = self.find_any(at + 1, !SPACE)?;
                 let value = self.value(at)?;
-                at += value.raw.len();
+                at = value.end;
                 last = Some((name, value));
             }
         }
@@ -122,7 +122,7 @@ impl<'h> Reader<'h> {
                 (start, end, end)
             }
         };
-        Some(Value { raw: &self.html[start..past], inner: &self.html[inner..end] })
+        Some(Value { inner: &self.html[inner..end], end: past })
     }
 
     fn attribute(&mut self, name: &[u8], value: &Value<'_>) {
