@@ -68,7 +68,7 @@ impl Section {
         let (first, last) = (range.start >> self.block_bits, range.end.wrapping_sub(1) >> self.block_bits);
         // nearly always it is one block or two, and both are known
         let is_known = last.wrapping_sub(first) < 2 && self.is_checked(first) && self.is_checked(last);
-        match self.content_of(file, &range) {
+        match self.unchecked(file, range.clone()) {
             Some(bytes) if is_known => Ok(bytes),
             content => self.check_all(file, range, content),
         }
@@ -77,7 +77,7 @@ impl Section {
     /// Bytes of the section as they stand in the file, damaged or not: good for a guess.
     #[inline]
     pub(crate) fn unchecked<'a>(&self, file: &'a [u8], range: Range<usize>) -> Option<&'a [u8]> {
-        self.content_of(file, &range)
+        file.get(self.content.clone())?.get(range)
     }
 
     /// Reads a byte of every cache line of the block around `offset`, and of its checksum.
@@ -90,11 +90,6 @@ impl Section {
         for at in lines.chain([self.content.end + 4 * block]) {
             std::hint::black_box(file.get(at));
         }
-    }
-
-    #[inline]
-    fn content_of<'a>(&self, file: &'a [u8], range: &Range<usize>) -> Option<&'a [u8]> {
-        file.get(self.content.clone())?.get(range.clone())
     }
 
     /// Checks the blocks of a range that are not known.

@@ -98,17 +98,17 @@ fn ones(n: usize) -> u64 {
 struct Edges {
     /// The last bit of the block before.
     carry: u64,
-    found: [usize; 2 * Batch::MOST + AT_ONCE],
+    found: [usize; 2 * Batch::MOST],
     n: usize,
 }
 
 /// Edges that are told from the bits without asking whether there are so many: how many a block has, no processor
-/// foresees.
+/// foresees. A block is a multiple of it, so there is room for them wherever there is for a block's.
 const AT_ONCE: usize = 8;
 
 impl Default for Edges {
     fn default() -> Self {
-        Edges { carry: 0, found: [0; 2 * Batch::MOST + AT_ONCE], n: 0 }
+        Edges { carry: 0, found: [0; 2 * Batch::MOST], n: 0 }
     }
 }
 
