@@ -51,7 +51,42 @@ pub struct Verdict<'a> {
 /// No other byte changes, with one exception: a message without header block whose first line is indented
 /// gets an empty line in front, or that line would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(raw.len() + 512);
+    let Head { mut bytes, rest } = head(raw, verdict, keep_headers);
+    bytes.extend_from_slice(&raw[rest..]);
+    bytes
+}
+
+/// How an annotated message begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// What the message begins with: its header block and what was added.
+    pub bytes: Vec<u8>,
+    /// Where in the message goes on what follows these bytes, unchanged to its end.
+    pub rest: usize,
+}
+
+/// What [`annotate`] changes of a message, which may be given in part: as far as [`has_whole_header`] says is enough.
+///
+/// ```
+/// use tamis_mail::passthrough::{Verdict, annotate, has_whole_header, head};
+///
+/// let verdict = Verdict {
+///     label: "ham",
+///     is_spam: false,
+///     unsure: false,
+///     probability: 0.9,
+///     log_odds: -2.2,
+///     threshold: 0.4,
+///     version: "0.1.0",
+/// };
+/// let mail = b"Subject: Soup\n\nAt noon?\n";
+/// let part = &mail[..17];
+/// assert!(has_whole_header(part) && !has_whole_header(&mail[..14]));
+/// let head = head(part, &verdict, false);
+/// assert_eq!([&head.bytes, &mail[head.rest..]].concat(), annotate(mail, &verdict, false));
+/// ```
+pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
+    let mut out = Vec::with_capacity(4096);
     let mut fields = Fields::new(raw);
     let mut copied = 0;
     for field in fields.by_ref() {
@@ -60,13 +95,13 @@ pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8
             copied = field.range.end;
         }
     }
-    let body = fields.position;
-    out.extend_from_slice(&raw[copied..body]);
-    let first_kept = [&out, &raw[body..], raw].into_iter().find(|bytes| !bytes.is_empty());
+    let rest = fields.position;
+    out.extend_from_slice(&raw[copied..rest]);
+    let first_kept = [&out, &raw[rest..], raw].into_iter().find(|bytes| !bytes.is_empty());
     let line_break = line_break(first_kept.unwrap_or_default());
 
     // A header block whose last line was not ended is not ended afterwards either.
-    let unended = body == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
+    let unended = rest == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
     if unended && !out.ends_with(b"\n") {
         out.extend_from_slice(line_break);
     }
@@ -75,11 +110,16 @@ pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8
     if !unended {
         out.extend_from_slice(line_break);
     }
-    if matches!(raw.get(body), Some(b' ' | b'\t')) {
+    if matches!(raw.get(rest), Some(b' ' | b'\t')) {
         out.extend_from_slice(line_break);
     }
-    out.extend_from_slice(&raw[body..]);
-    out
+    Head { bytes: out, rest }
+}
+
+/// Whether the beginning of a message has all of its header block: an empty line ends it.
+pub fn has_whole_header(start: &[u8]) -> bool {
+    let is_end = |rest: &[u8]| rest.starts_with(b"\n") || rest.starts_with(b"\r\n");
+    is_end(start) || memchr::memchr_iter(b'\n', start).any(|at| is_end(&start[at + 1..]))
 }
 
 /// The line end of the first line. A lone carriage return that ends the message is half of one.
