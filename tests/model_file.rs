@@ -225,7 +225,7 @@ fn each_fault_has_its_own_error() {
     assert!(matches!(changed(30, model.as_bytes()[30] ^ 1), Error::Checksum { part: "header", .. }));
     assert!(matches!(Filter::from_bytes(b"SQLite format 3\0".to_vec()), Err(Error::NotAModel { .. })));
     assert!(matches!(Filter::open("nowhere.tamis"), Err(Error::Io { .. })));
-    assert!(matches!(Filter::open("."), Err(Error::Io { .. })));
+    assert!(matches!(Filter::open("."), Err(Error::NotAFile { .. })));
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
 
 fn named(path: &Path, error: Error) -> anyhow::Error {
     match error {
-        error @ Error::Io { .. } => error.into(),
+        error @ (Error::Io { .. } | Error::NotAFile { .. }) => error.into(),
         error => anyhow!("{}: {error}", path.display()),
     }
 }

@@ -175,7 +175,7 @@ fn open_model(path: &Path) -> Result<Option<Filter>> {
     match Filter::open(path) {
         Ok(filter) => Ok(Some(filter)),
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error @ Error::Io { .. }) => Err(error.into()),
+        Err(error @ (Error::Io { .. } | Error::NotAFile { .. })) => Err(error.into()),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }

@@ -138,10 +138,8 @@ fn learn(
 /// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
 /// trained.
 pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
-    if path.is_dir() {
-        bail!("{}: expected a model file, got a folder", path.display());
-    }
     match Filter::open(path) {
+        Err(error @ Error::NotAFile { .. }) => Err(error.into()),
         Err(Error::NotAModel { got }) if !got.is_empty() => {
             bail!("{}: there is a file that is no tamis model; remove it or name another", path.display())
         }

@@ -19,6 +19,13 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// There is something that is no regular file where a model should be, or its lock.
+    NotAFile {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is, such as `a folder`, `a pipe`, `a device`.
+        got: &'static str,
+    },
     /// The bytes do not begin as a model file does.
     NotAModel {
         /// The first bytes found (eight at most).
@@ -209,6 +216,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Error::NotAFile { path, got } => write!(
+                f,
+                "{}: expected a regular file, got {got}; name another, to which a model that comes through a pipe is written first",
+                path.display()
+            ),
             Error::NotAModel { got } => {
                 write!(
                     f,

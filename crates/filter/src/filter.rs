@@ -1,4 +1,4 @@
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::fallback::Fallback;
+use crate::file;
 use crate::map::Bytes;
 use crate::memo::Memo;
 use crate::recipe::{self, Document};
@@ -152,16 +153,10 @@ impl Filter {
     /// others may write in place, or that lies on a network file system, read it and use [`Filter::from_bytes`].
     ///
     /// # Errors
-    /// If the file cannot be read, is no model, is damaged in its header, or was made by another version.
+    /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(Error::io(path))?;
-        let metadata = file.metadata().map_err(Error::io(path))?;
-        if !metadata.is_file() {
-            let source =
-                std::io::Error::other("expected a model file, got something that is no regular file");
-            return Err(Error::Io { path: path.to_path_buf(), source });
-        }
+        let (file, metadata) = file::open(path, OpenOptions::new().read(true))?;
         let bytes = if metadata.len() == 0 {
             Bytes::Owned(Vec::new())
         } else {

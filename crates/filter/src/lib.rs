@@ -33,6 +33,7 @@ mod explain;
 mod export;
 mod extractor;
 mod fallback;
+mod file;
 mod filter;
 mod fitting;
 mod format;

@@ -1,0 +1,56 @@
+//! Opening what is to be a model: a regular file, and nothing that makes one wait or that must not be replaced.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Opens a regular file and says what the system knows of it. Never waits for the other end of a FIFO.
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.open(path).map_err(|source| match fs::metadata(path).map(|m| check(path, &m)) {
+        // a socket, or a FIFO that nobody reads: the system's own words are of no help
+        Ok(Err(error)) => error,
+        _ => Error::Io { path: path.to_path_buf(), source },
+    })?;
+    let metadata = file.metadata().map_err(Error::io(path))?;
+    check(path, &metadata)?;
+    Ok((file, metadata))
+}
+
+/// What the system knows of the regular file that a path leads to, if it leads to anything.
+pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Ok(metadata) => check(path, &metadata).map(|()| Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
+fn check(path: &Path, metadata: &Metadata) -> Result<()> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(Error::NotAFile { path: path.to_path_buf(), got: kind(metadata) }),
+    }
+}
+
+/// In words, what it is that is no file.
+fn kind(metadata: &Metadata) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+    }
+    if metadata.is_dir() { "a folder" } else { "something else" }
+}
