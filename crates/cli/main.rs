@@ -12,9 +12,12 @@ mod explain;
 mod inspect;
 mod label;
 mod learn;
+mod model;
 mod output;
+mod passthrough;
 mod records;
 mod report;
+mod rescue;
 mod score;
 mod setup;
 mod sources;
@@ -39,6 +42,10 @@ const ERROR: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    rescue::keep_lost_pages();
+    if passes_input_through(&arguments) {
+        rescue::arm(libc::STDIN_FILENO);
+    }
     let command = match parse(&arguments) {
         Ok(command) => command,
         Err(error) => return usage(&error, &arguments),
@@ -102,15 +109,27 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if !error.use_stderr() {
         return ExitCode::SUCCESS;
     }
+    if asks_for_passthrough(arguments) {
+        passthrough::copy_input();
+    }
+    ExitCode::from(ERROR)
+}
+
+/// Whether a message is to be passed through, as far as arguments tell that may be wrong.
+fn asks_for_passthrough(arguments: &[OsString]) -> bool {
     let is_passthrough = |a: &OsString| {
         a.to_str().is_some_and(|a| {
             a.starts_with("--pass") || (a.starts_with('-') && !a.starts_with("--") && a.contains('p'))
         })
     };
-    if arguments.iter().any(|a| a == "score") && arguments.iter().any(is_passthrough) {
-        score::copy_input();
-    }
-    ExitCode::from(ERROR)
+    arguments.iter().any(|a| a == "score") && arguments.iter().any(is_passthrough)
+}
+
+/// Whether that message is on standard input for sure: there is no argument that could name a file.
+fn passes_input_through(arguments: &[OsString]) -> bool {
+    let is_value = |at: usize| matches!(arguments[at - 1].to_str(), Some("-m" | "--model" | "--fallback"));
+    let is_option = |at: usize| arguments[at].as_encoded_bytes().starts_with(b"-");
+    asks_for_passthrough(arguments) && (2..arguments.len()).all(|at| is_option(at) || is_value(at))
 }
 
 /// What a variable of the environment is set to, if it is.

@@ -1,20 +1,17 @@
 //! `tamis score`
 
-use std::fs::File;
-use std::io::{Read, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::Write;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{Filter, Kind, Score, Scratch};
-use tamis_mail::passthrough;
 
 use crate::args::ScoreArgs;
 use crate::output::{Loaded, Verdict, say, say_limits, verdict_line};
-use crate::{ERROR, read_input};
+use crate::{ERROR, passthrough, read_input};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if args.passthrough {
-        return Ok(pass_through(args));
+        return Ok(passthrough::run(args));
     }
     let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
@@ -79,75 +76,4 @@ fn status(filter: &Filter, score: &Score) -> u8 {
         None => 2,
         Some(class) => u8::from(filter.spam().is_some_and(|spam| spam != class)),
     }
-}
-
-/// Copies the message with the verdict added; if anything fails, without.
-fn pass_through(args: &ScoreArgs) -> u8 {
-    let (raw, read) = read_message(args);
-    // A defect of ours must not cost a message.
-    let annotated = read.and_then(|()| {
-        catch_unwind(AssertUnwindSafe(|| annotate(args, &raw))).unwrap_or_else(|_| bail!("an internal error"))
-    });
-    let (bytes, status) = match &annotated {
-        Ok(bytes) => (bytes, 0),
-        Err(error) => {
-            say!("tamis: {error:#}; the message is passed on unchanged");
-            (&raw, ERROR)
-        }
-    };
-    let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Ok(()) => status,
-        Err(error) => {
-            say!("tamis: standard output: {error}");
-            ERROR
-        }
-    }
-}
-
-/// The message, or what could be read of it before an error.
-fn read_message(args: &ScoreArgs) -> (Vec<u8>, Result<()>) {
-    // room for most messages, so that reading takes two calls
-    let mut raw = Vec::with_capacity(64 << 10);
-    let read = match args.files.first().filter(|path| path.as_os_str() != "-") {
-        Some(path) => File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut raw))
-            .with_context(|| path.display().to_string()),
-        None => std::io::stdin().lock().read_to_end(&mut raw).context("standard input"),
-    };
-    (raw, read.map(|_| ()))
-}
-
-fn annotate(args: &ScoreArgs, raw: &[u8]) -> Result<Vec<u8>> {
-    if args.files.len() > 1 {
-        bail!("--passthrough: expected one message, got {} files", args.files.len());
-    }
-    let mut filter = args.fallback.open(&args.model)?;
-    args.decision.apply(&mut filter)?;
-    let kind = filter.information().recipe.kind;
-    if kind != Kind::Mail {
-        bail!("--passthrough: expected a model of mail, got one of {kind}");
-    }
-    let mut scratch = Scratch::default();
-    let score = filter.score_mail(raw, &mut scratch)?;
-    say_limits("the message", &scratch);
-    let verdict = passthrough::Verdict {
-        label: filter.label_of(&score),
-        is_spam: score.label.is_some() && score.label == filter.spam(),
-        unsure: score.label.is_none(),
-        probability: score.probability,
-        log_odds: score.log_odds,
-        threshold: filter.decision().upper,
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    Ok(passthrough::annotate(raw, &verdict, args.keep_headers))
-}
-
-/// Lets a message through when not even the arguments could be understood.
-pub(crate) fn copy_input() {
-    let mut raw = Vec::new();
-    // Whatever could be read is passed on.
-    let _ = std::io::stdin().lock().read_to_end(&mut raw);
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(&raw).and_then(|()| out.flush());
 }

@@ -26,6 +26,11 @@ pub enum Error {
         /// What it is, such as `a folder`, `a pipe`, `a device`.
         got: &'static str,
     },
+    /// A model file was changed in place while it was in use.
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// The bytes do not begin as a model file does.
     NotAModel {
         /// The first bytes found (eight at most).
@@ -219,6 +224,11 @@ impl fmt::Display for Error {
             Error::NotAFile { path, got } => write!(
                 f,
                 "{}: expected a regular file, got {got}; name another, to which a model that comes through a pipe is written first",
+                path.display()
+            ),
+            Error::Changed { path } => write!(
+                f,
+                "{}: the model was changed in place while it was in use: expected it to be replaced by renaming (mv, not cp)",
                 path.display()
             ),
             Error::NotAModel { got } => {

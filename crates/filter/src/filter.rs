@@ -1,23 +1,20 @@
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, Classes, Counts, WeightedVector, log_sum_exp, softmax};
 use tamis_tokenizer::Vocabulary;
 
 use crate::documents::{NO_DATE, Remembered};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::extractor::{Counted, Extractor};
 use crate::fallback::Fallback;
-use crate::file;
 use crate::map::Bytes;
 use crate::memo::Memo;
 use crate::recipe::{self, Document};
 use crate::scorer::{CorrectedTerm, Scorer, WeightedScorer, positive_class, spam_class};
 use crate::scoring::Decision;
+use crate::source::Source;
 use crate::store::{Information, Store, TermByTerm};
 
 /// A trained model, open for scoring.
@@ -47,7 +44,7 @@ pub struct Filter {
     pub(crate) extractor: Extractor,
     /// The shared model behind it.
     pub(crate) fallback: Option<Fallback>,
-    source: Option<(PathBuf, Stamp)>,
+    source: Option<Source>,
     /// Tells it from every other filter there is.
     pub(crate) identity: Arc<()>,
 }
@@ -125,45 +122,57 @@ pub struct Suspect {
     pub log_odds: f64,
 }
 
-/// What tells one state of a file from another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    length: u64,
-    inode: (u64, u64),
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
-        let inode = {
-            use std::os::unix::fs::MetadataExt;
-            (metadata.dev(), metadata.ino())
-        };
-        #[cfg(not(unix))]
-        let inode = (0, 0);
-        Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode }
-    }
-}
-
 impl Filter {
     /// Opens a model file, mapping it: the cost does not grow with its size.
     ///
-    /// The file must only ever be replaced by renaming, as [`Model::save`](crate::Model::save) does. For one that
-    /// others may write in place, or that lies on a network file system, read it and use [`Filter::from_bytes`].
+    /// A file that is replaced by renaming, as [`Model::save`](crate::Model::save) does, or appended to, as
+    /// [`Learner`](crate::Learner) does, stays what it was for who has it open. One that others may **change in place**
+    /// (`cp new model`, `cat new > model`) is another matter: ask [`check_unchanged`](Self::check_unchanged) before a score
+    /// is used; and since reading a mapped page that the file no longer has ends the process by SIGBUS, handle that
+    /// signal, as the program `tamis` does, or use [`Filter::read`], which does not map. The same goes for network file
+    /// systems.
     ///
     /// # Errors
     /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let (file, metadata) = file::open(path, OpenOptions::new().read(true))?;
-        let bytes = if metadata.len() == 0 {
-            Bytes::Owned(Vec::new())
-        } else {
-            Bytes::map(&file).map_err(Error::io(path))?
-        };
-        let source = Some((path.to_path_buf(), Stamp::of(&metadata)));
-        Filter::new(bytes, source, |_, offset| read_log(&file, offset, path))
+        let source = Source::open(path.as_ref())?;
+        let bytes = source.map()?;
+        Filter::from_source(bytes, source)
+    }
+
+    /// Reads a model file into memory: the cost grows with its size, and nothing that is done to the file later
+    /// matters.
+    ///
+    /// ```
+    /// use tamis_filter::Filter;
+    /// # use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("model.tamis");
+    /// # let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// # trainer.add("fruit", Document::Text("apples"))?;
+    /// # trainer.add("metal", Document::Text("iron"))?;
+    /// # trainer.finish()?.save(&path)?;
+    /// let filter = Filter::read(&path)?;
+    /// std::fs::write(&path, "something else")?;
+    /// filter.check_unchanged()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Filter::open`]; [`Error::Changed`] if the file was changed while it was read.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let source = Source::open(path.as_ref())?;
+        let bytes = source.read()?;
+        Filter::from_source(bytes, source)
+    }
+
+    fn from_source(bytes: Bytes, source: Source) -> Result<Self> {
+        let store = Store::new(bytes, |bytes, offset| match bytes {
+            Bytes::Mapped(_) => source.log(offset),
+            Bytes::Owned(bytes) => Ok(bytes[offset..].to_vec()),
+        })?;
+        Filter::new(store, Some(source))
     }
 
     /// A filter over the bytes of a model file, without a map.
@@ -171,15 +180,10 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Filter::new(Bytes::Owned(bytes), None, |bytes, offset| Ok(bytes[offset..].to_vec()))
+        Filter::new(Store::new(Bytes::Owned(bytes), |bytes, offset| Ok(bytes[offset..].to_vec()))?, None)
     }
 
-    fn new(
-        bytes: Bytes,
-        source: Option<(PathBuf, Stamp)>,
-        read_log: impl FnOnce(&[u8], usize) -> Result<Vec<u8>>,
-    ) -> Result<Self> {
-        let store = Store::new(bytes, read_log)?;
+    fn new(store: Store, source: Option<Source>) -> Result<Self> {
         let scorer = Scorer::new(&store.header, &store.totals, store.n_features())?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
         Ok(Filter {
@@ -201,23 +205,42 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`] and [`Filter::set_fallback`].
     pub fn reload_if_changed(&mut self) -> Result<bool> {
-        let Some((path, stamp)) = &self.source else { return Ok(false) };
-        let metadata = fs::metadata(path).map_err(Error::io(path))?;
-        if Stamp::of(&metadata) == *stamp {
+        let Some(source) = &self.source else { return Ok(false) };
+        if source.is_at_its_path()? {
             return Ok(false);
         }
-        *self = self.reopened(path)?;
+        *self = self.reopened()?;
         Ok(true)
     }
 
-    /// What is in a file now, with the decision and the fallback of this filter.
-    pub(crate) fn reopened(&self, path: &Path) -> Result<Filter> {
-        let mut filter = Filter::open(path)?;
+    /// What is in the file now, with the decision and the fallback of this filter.
+    pub(crate) fn reopened(&self) -> Result<Filter> {
+        let mut filter = match &self.source {
+            None => Filter::from_bytes(self.store.as_bytes().to_vec())?,
+            Some(source) if self.store.is_mapped() => Filter::open(source.path())?,
+            Some(source) => Filter::read(source.path())?,
+        };
         filter.decision = self.decision;
         if let Some(shared) = self.fallback() {
             filter.set_fallback(shared.clone())?;
         }
         Ok(filter)
+    }
+
+    /// Makes sure that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
+    /// opened: then every score up to now is by the model that was opened, and by it alone.
+    ///
+    /// Costs a system call where nothing happened. That a [`Learner`](crate::Learner) appended to the file, or that it was
+    /// replaced by another, is no change. A filter whose file was [read](Self::read) or that was made of bytes never
+    /// changes.
+    ///
+    /// # Errors
+    /// [`Error::Changed`] if it was; what the filter says is then of no use, and it should be opened again.
+    pub fn check_unchanged(&self) -> Result<()> {
+        if let Some(source) = self.source.as_ref().filter(|_| self.store.is_mapped()) {
+            source.check_unchanged(|| self.store.is_as_read())?;
+        }
+        self.fallback().map_or(Ok(()), |shared| shared.check_unchanged())
     }
 
     /// What the model says of itself.
@@ -402,21 +425,6 @@ pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]
         probability: sigmoid(log_odds),
         log_odds,
         known_terms,
-    }
-}
-
-/// The most bytes of log that are read: a thousand times what it is written anew at.
-const LOG_LIMIT: u64 = 128 << 20;
-
-/// What is in a file from an offset on: the map of a file does not grow with it, and of what it maps only the part that
-/// never changes may be touched.
-fn read_log(mut file: &File, offset: usize, path: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(path))?;
-    let got = file.take(LOG_LIMIT + 1).read_to_end(&mut bytes).map_err(Error::io(path))? as u64;
-    match got > LOG_LIMIT {
-        true => Err(Error::TooLarge { what: "bytes of log", limit: LOG_LIMIT, got }),
-        false => Ok(bytes),
     }
 }
 

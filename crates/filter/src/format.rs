@@ -163,7 +163,7 @@ pub(crate) struct Opened {
 
 /// Makes a file ready to use, at a cost that does not grow with its sections. One of formats 1 and 2 is first written
 /// anew, in memory: that takes time with its size. `read_log` gives what is in the file from an offset on.
-pub(crate) fn open(bytes: Bytes, read_log: impl FnOnce(&[u8], usize) -> Result<Vec<u8>>) -> Result<Opened> {
+pub(crate) fn open(bytes: Bytes, read_log: impl FnOnce(&Bytes, usize) -> Result<Vec<u8>>) -> Result<Opened> {
     let (version, encoded) = preface(&bytes)?;
     let start = PREFACE + encoded.len();
     let length = bytes.len();
@@ -229,6 +229,16 @@ fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
         return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), encoded.len()));
     }
     Ok(header)
+}
+
+/// The checksum of the header, if it is whole.
+pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
+    preface(file).and_then(|_| written_checksum(file))
+}
+
+/// The header's checksum as it stands in the file.
+pub(crate) fn written_checksum(file: &[u8]) -> Result<u32> {
+    number(file, 16)
 }
 
 fn number(file: &[u8], at: usize) -> Result<u32> {

@@ -241,10 +241,12 @@ impl Learner {
     ///
     /// # Errors
     /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
+    /// [`Error::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
     pub fn commit(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }
+        self.filter.check_unchanged()?;
         let (start, written) = self.filter.store.log;
         if self.must_fold || written + self.pending.len() > self.options.log_limit {
             return self.fold();
@@ -311,11 +313,12 @@ impl Learner {
 
     /// Puts a model in the place of the file that is all this filter knows.
     fn replace(&mut self, model: Model) -> Result<()> {
+        self.filter.check_unchanged()?;
         // if this fails midway, nobody knows which file is there, nor where a log of it ends
         self.must_fold = true;
         self.lock.save(&model)?;
         self.pending.clear();
-        self.filter = self.filter.reopened(&self.lock.path)?;
+        self.filter = self.filter.reopened()?;
         self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(())
     }

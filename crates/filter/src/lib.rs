@@ -53,6 +53,7 @@ mod rows;
 mod save;
 mod scorer;
 mod scoring;
+mod source;
 mod store;
 mod trainer;
 mod union;

@@ -1,4 +1,4 @@
-//! The only unsafe code of the project: mapping files.
+//! The only unsafe code of the libraries: mapping files.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -16,10 +16,12 @@ pub(crate) enum Bytes {
 impl Bytes {
     /// Maps a file.
     pub(crate) fn map(file: &File) -> io::Result<Self> {
-        // SAFETY: the map is read-only and private to this value. It would be unsound if someone changed the
-        // file in place; model files are only ever replaced by renaming a new file over them, which leaves the
-        // mapped one as it was, or appended to, beyond the mapped length. For files that others may write in
-        // place, `Filter::from_bytes` reads without a map.
+        // SAFETY: the map is read-only and private to this value, and its bytes are looked at as numbers and text
+        // that are checked first. Model files are only ever replaced by renaming a new file over them, which leaves the
+        // mapped one as it was, or appended to, beyond the mapped length. Where someone else changes the file in place,
+        // its bytes change under whoever reads them: no index or length is taken from the map without a check, and
+        // `Filter::check_unchanged` tells that scores are of no use. For files that others may write in place,
+        // `Filter::read` reads without a map.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         // Terms are looked up all over the file: in huge pages of the file's cache, which this asks for where the file
         // is not in it yet, that takes a page fault for 2 MB. Without them it works as well, only slower.

@@ -70,6 +70,8 @@ pub struct Information<'a> {
 
 pub(crate) struct Store {
     bytes: Bytes,
+    /// Of the header, as it was when it was read.
+    checksum: u32,
     pub(crate) header: Header,
     /// Documents and counts of each class, the log's among them.
     pub(crate) totals: Vec<ClassTotals>,
@@ -92,7 +94,7 @@ pub(crate) struct Store {
 impl Store {
     /// Reads preface, header and log; of the sections only where they lie. `read_log` gives what is in the file from
     /// an offset on.
-    pub(crate) fn new(bytes: Bytes, read_log: impl FnOnce(&[u8], usize) -> Result<Vec<u8>>) -> Result<Self> {
+    pub(crate) fn new(bytes: Bytes, read_log: impl FnOnce(&Bytes, usize) -> Result<Vec<u8>>) -> Result<Self> {
         let format::Opened { bytes, header, sections, length, log_bytes, takes_a_log } =
             format::open(bytes, read_log)?;
         let [directory, terms, texts, documents, vectors] = sections;
@@ -106,6 +108,7 @@ impl Store {
         let whole = log::read(&log_bytes, length, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
         let log = (length as u64, whole);
         let mut store = Store {
+            checksum: format::written_checksum(&bytes)?,
             bytes,
             header,
             totals,
@@ -130,6 +133,19 @@ impl Store {
     /// The file as it was when it was opened.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Whether it reads the file in its own place.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.bytes, Bytes::Mapped(_))
+    }
+
+    /// Whether everything that was read of the file so far is still there, its log aside.
+    pub(crate) fn is_as_read(&self) -> bool {
+        let Store { bytes, directory, terms, texts, documents, vectors, .. } = self;
+        let is_there = |section: &Section| section.check_again(bytes).is_ok();
+        format::checksum(bytes).is_ok_and(|checksum| checksum == self.checksum)
+            && [directory, terms, texts, documents, vectors].into_iter().all(is_there)
     }
 
     /// Whether what is learned can be appended to the file.

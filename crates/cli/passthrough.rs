@@ -1,0 +1,148 @@
+//! `tamis score --passthrough`: the message comes out, with its verdict or, whatever goes wrong, without.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use anyhow::{Context, Result, bail};
+use tamis_filter::{Filter, Kind, Limits, Scratch};
+use tamis_mail::passthrough::{Head, Verdict, has_whole_header, head};
+
+use crate::args::ScoreArgs;
+use crate::model::Model;
+use crate::output::{say, say_limits};
+use crate::{ERROR, rescue};
+
+/// Copies the message with the verdict added; if anything fails, without.
+pub(crate) fn run(args: &ScoreArgs) -> u8 {
+    let mut message = match Message::open(args) {
+        Ok(message) => message,
+        Err(error) => {
+            say!("tamis: {error:#}");
+            return ERROR;
+        }
+    };
+    // A defect of ours must not cost a message.
+    let annotated = catch_unwind(AssertUnwindSafe(|| message.annotate(args)))
+        .unwrap_or_else(|_| bail!("an internal error"));
+    let written = match &annotated {
+        Ok(head) => message.write(&head.bytes, head.rest),
+        Err(error) => {
+            say!("tamis: {error:#}; the message is passed on unchanged");
+            message.write(&[], 0)
+        }
+    };
+    match written {
+        Ok(()) if annotated.is_ok() => 0,
+        Ok(()) => ERROR,
+        Err(error) => {
+            say!("tamis: {error:#}");
+            ERROR
+        }
+    }
+}
+
+/// Lets a message through when not even the arguments could be understood.
+pub(crate) fn copy_input() {
+    // Whatever could be read is passed on.
+    let _ = Message::input().and_then(|mut message| message.write(&[], 0));
+}
+
+/// A message on its way, of which no more is held than is looked at.
+struct Message {
+    raw: Vec<u8>,
+    source: File,
+    name: String,
+}
+
+impl Message {
+    fn open(args: &ScoreArgs) -> Result<Self> {
+        match args.files.first().filter(|path| path.as_os_str() != "-") {
+            Some(path) => {
+                let name = path.display().to_string();
+                File::open(path).with_context(|| name.clone()).map(|source| Message::new(source, name))
+            }
+            None => Message::input(),
+        }
+    }
+
+    fn input() -> Result<Self> {
+        let name = "standard input".to_owned();
+        let source = io::stdin().as_fd().try_clone_to_owned().with_context(|| name.clone())?;
+        Ok(Message::new(source.into(), name))
+    }
+
+    fn new(source: File, name: String) -> Self {
+        rescue::arm(source.as_raw_fd());
+        Message { raw: Vec::new(), source, name }
+    }
+
+    /// The message with the verdict added, as far as it is held.
+    fn annotate(&mut self, args: &ScoreArgs) -> Result<Head> {
+        if args.files.len() > 1 {
+            bail!("--passthrough: expected one message, got {} files", args.files.len());
+        }
+        // room for most messages, so that reading takes two calls
+        self.raw.try_reserve(64 << 10)?;
+        self.read_for(&Limits::default())?;
+        Model::new(|| {
+            let mut filter = args.fallback.open(&args.model)?;
+            args.decision.apply(&mut filter)?;
+            Ok(filter)
+        })
+        .ask(|filter| {
+            let recipe = filter.information().recipe;
+            if recipe.kind != Kind::Mail {
+                bail!("--passthrough: expected a model of mail, got one of {}", recipe.kind);
+            }
+            self.read_for(&recipe.limits)?;
+            self.score(filter, args.keep_headers)
+        })
+    }
+
+    fn score(&self, filter: &Filter, keep_headers: bool) -> Result<Head> {
+        let mut scratch = Scratch::default();
+        let score = filter.score_mail(&self.raw, &mut scratch)?;
+        say_limits("the message", &scratch);
+        let verdict = Verdict {
+            label: filter.label_of(&score),
+            is_spam: score.label.is_some() && score.label == filter.spam(),
+            unsure: score.label.is_none(),
+            probability: score.probability,
+            log_odds: score.log_odds,
+            threshold: filter.decision().upper,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        Ok(head(&self.raw, &verdict, keep_headers))
+    }
+
+    /// Reads as much as is looked at within these limits, and one byte to tell that there was more; and all of the
+    /// header block.
+    fn read_for(&mut self, limits: &Limits) -> Result<()> {
+        let mut most = limits.bytes.saturating_add(1);
+        while self.read_to(most)? && !has_whole_header(&self.raw) {
+            most = most.saturating_mul(2);
+        }
+        Ok(())
+    }
+
+    /// Reads on until so many bytes are held; whether there may be more.
+    fn read_to(&mut self, most: usize) -> Result<bool> {
+        let more = most.saturating_sub(self.raw.len()) as u64;
+        let read = (&self.source).take(more).read_to_end(&mut self.raw);
+        rescue::hold(&self.raw);
+        read.with_context(|| self.name.clone())?;
+        Ok(self.raw.len() >= most)
+    }
+
+    /// Writes this, then what is held of the message from a place on, then what was not read yet.
+    fn write(&mut self, head: &[u8], rest: usize) -> Result<()> {
+        let output = || "standard output";
+        let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().with_context(output)?);
+        rescue::disarm();
+        out.write_all(head).and_then(|()| out.write_all(&self.raw[rest..])).with_context(output)?;
+        io::copy(&mut self.source, &mut out).with_context(|| format!("copying {}", self.name))?;
+        Ok(())
+    }
+}

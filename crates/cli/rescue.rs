@@ -1,0 +1,137 @@
+//! What is left to do when the system stops the program: a message that is being passed on comes out all the same.
+//!
+//! The only unsafe code of the program: what a signal finds may be reached in no other way.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+
+/// Whether a page of a mapped model was lost.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Where the message comes from that is to be passed on, and what was read of it; none if it is negative.
+static SOURCE: AtomicI32 = AtomicI32::new(NONE);
+static HELD: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+static N_HELD: AtomicUsize = AtomicUsize::new(0);
+const NONE: i32 = -1;
+
+/// What the rest of the message goes through: the stack may have no room left.
+static BUFFER: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
+
+/// Makes the program survive that the file of a mapped model is cut: what is lost reads as zeros, which
+/// [`lost_a_page`] tells.
+pub(crate) fn keep_lost_pages() {
+    handle(libc::SIGBUS, on_lost_page);
+}
+
+/// Whether a page of a mapped file was lost since this was asked last: what was read of it is of no use.
+pub(crate) fn lost_a_page() -> bool {
+    // a plain look first: it is asked for every document
+    LOST.load(Ordering::Relaxed) && LOST.swap(false, Ordering::Relaxed)
+}
+
+/// From now on a message from this source comes out unchanged if the system stops the program, for want of memory for
+/// example.
+pub(crate) fn arm(source: i32) {
+    for signal in [libc::SIGABRT, libc::SIGSEGV, libc::SIGILL, libc::SIGFPE] {
+        handle(signal, on_stop);
+    }
+    SOURCE.store(source, Ordering::Release);
+}
+
+/// What was read of the message so far. The bytes must stay where they are until this is called again, or
+/// [`disarm`].
+pub(crate) fn hold(bytes: &[u8]) {
+    HELD.store(bytes.as_ptr().cast_mut(), Ordering::Release);
+    N_HELD.store(bytes.len(), Ordering::Release);
+}
+
+/// The message is on its way out.
+pub(crate) fn disarm() {
+    SOURCE.store(NONE, Ordering::Release);
+}
+
+type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+
+fn handle(signal: i32, handler: Handler) {
+    // SAFETY: the structure is plain data for which zeros are valid, the handlers have the type that SA_SIGINFO asks for,
+    // and do nothing but system calls and atomic loads and stores, which a signal may interrupt anywhere.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+/// A page of a mapped file is not there any more: zeros take its place, and reading goes on.
+extern "C" fn on_lost_page(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system gives the handler a whole structure, with an address for this signal; the page around it is one
+    // that nothing can be read from, so that no other value lies there, and read-only zeros are valid for the only
+    // thing that is mapped from files and read: bytes.
+    let is_mended = unsafe {
+        let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+        let address = (*info).si_addr() as usize & !(page - 1);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        (*info).si_code == BUS_ADRERR
+            && libc::mmap(address as *mut libc::c_void, page, libc::PROT_READ, flags, -1, 0) as usize
+                == address
+    };
+    match is_mended {
+        true => LOST.store(true, Ordering::Relaxed),
+        false => on_stop(signal, info, context),
+    }
+}
+
+/// An address that is mapped, but that nothing is behind.
+const BUS_ADRERR: i32 = 2;
+
+/// The program cannot go on.
+extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    let source = SOURCE.swap(NONE, Ordering::AcqRel);
+    // SAFETY: only system calls, on bytes that `hold` was told of and on a buffer that nobody else uses.
+    unsafe {
+        if source == NONE {
+            // what comes without us
+            libc::signal(signal, libc::SIG_DFL);
+            return;
+        }
+        let said = b"tamis: stopped by the system; the message is passed on unchanged\n";
+        write_all(2, said.as_ptr(), said.len());
+        let mut is_written =
+            write_all(1, HELD.load(Ordering::Acquire).cast_const(), N_HELD.load(Ordering::Acquire));
+        while is_written {
+            let buffer = BUFFER.as_ptr().cast::<u8>().cast_mut();
+            match libc::read(source, buffer.cast(), BUFFER.len()) {
+                n if n > 0 => is_written = write_all(1, buffer, n as usize),
+                n if n < 0 && was_interrupted() => (),
+                _ => break,
+            }
+        }
+        libc::_exit(crate::ERROR.into());
+    }
+}
+
+/// Writes all of so many bytes; whether it could.
+///
+/// # Safety
+/// The bytes must be there.
+unsafe fn write_all(to: i32, mut bytes: *const u8, mut n: usize) -> bool {
+    while n > 0 {
+        // SAFETY: the caller's promise, of which the rest is left
+        unsafe {
+            match libc::write(to, bytes.cast(), n) {
+                written if written > 0 => {
+                    bytes = bytes.add(written as usize);
+                    n -= written as usize;
+                }
+                written if written < 0 && was_interrupted() => (),
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+fn was_interrupted() -> bool {
+    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+}
