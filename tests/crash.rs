@@ -18,7 +18,7 @@ use crate::support::{TAMIS, World, stderr, stdout};
 
 pub const MODEL: &str = "model.tamis";
 /// Enough for no fold.
-pub const NEVER: usize = 1 << 30;
+pub const NEVER: usize = 128 << 20;
 
 /// A world with a model of the mails from 0 to `n`.
 pub fn of_first(n: usize) -> World {

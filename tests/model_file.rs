@@ -98,7 +98,7 @@ fn with_log(
     let path = directory.path().join("model.tamis");
     model.save(&path).unwrap();
     let mut learner =
-        Learner::open(&path, LearnOptions { log_limit: 1 << 30, ..LearnOptions::default() }).unwrap();
+        Learner::open(&path, LearnOptions { log_limit: 128 << 20, ..LearnOptions::default() }).unwrap();
     let state = || {
         let filter = Filter::open(&path).unwrap();
         (filter.information().bytes, filter.score(question, &mut Scratch::default()).unwrap())

@@ -8,6 +8,7 @@ mod decisions;
 mod determinism;
 mod evasion;
 mod exchange;
+mod files;
 mod fuzz_corpus;
 mod golden_output;
 mod hostile;

@@ -152,8 +152,8 @@ impl ModelArg {
 
     /// Makes the folder of the user's own model; that of a file which was named must be there.
     fn make_folder(&self, path: &Path) -> Result<()> {
-        match path.parent().filter(|_| self.model.is_none()) {
-            Some(folder) => std::fs::create_dir_all(folder).with_context(|| folder.display().to_string()),
+        match path.parent().filter(|folder| self.model.is_none() && !folder.is_dir()) {
+            Some(folder) => make_private(folder).with_context(|| folder.display().to_string()),
             None => Ok(()),
         }
     }
@@ -186,6 +186,21 @@ impl FallbackArg {
         let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
         filter.set_fallback(Arc::new(shared)).context("--fallback")?;
         Ok(filter)
+    }
+}
+
+/// Makes a folder that only its owner may enter; those above it as the user's umask says.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    if let Some(above) = folder.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        // someone was faster, or there is none to make
+        Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
+        made => made,
     }
 }
 

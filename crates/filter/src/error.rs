@@ -223,7 +223,7 @@ impl fmt::Display for Error {
             Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Error::NotAFile { path, got } => write!(
                 f,
-                "{}: expected a regular file, got {got}; name another, to which a model that comes through a pipe is written first",
+                "{}: expected a regular file, as a model and its lock must be, got {got}; save what comes through a pipe to a file first",
                 path.display()
             ),
             Error::Changed { path } => write!(

@@ -6,12 +6,35 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Opens a regular file and says what the system knows of it. Never waits for the other end of a FIFO.
+/// Opens a regular file and says what the system knows of it. Never waits for the other end of a pipe.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    let file = options.open(path).map_err(|source| match fs::metadata(path).map(|m| check(path, &m)) {
-        // a socket, or a FIFO that nobody reads: the system's own words are of no help
+    set_flags(options, true);
+    opened(path, options, |path| fs::metadata(path))
+}
+
+/// As [`open`], but not through a link.
+pub(crate) fn open_itself(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
+    set_flags(options, false);
+    opened(path, options, |path| fs::symlink_metadata(path))
+}
+
+#[cfg(unix)]
+fn set_flags(options: &mut OpenOptions, follow: bool) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    options.custom_flags(if follow { flags } else { flags | libc::O_NOFOLLOW });
+}
+
+#[cfg(not(unix))]
+fn set_flags(_: &mut OpenOptions, _: bool) {}
+
+fn opened(
+    path: &Path,
+    options: &OpenOptions,
+    metadata: impl FnOnce(&Path) -> io::Result<Metadata>,
+) -> Result<(File, Metadata)> {
+    let file = options.open(path).map_err(|source| match metadata(path).map(|m| check(path, &m)) {
+        // a socket, or a pipe that nobody reads: the system's own words are of no help
         Ok(Err(error)) => error,
         _ => Error::Io { path: path.to_path_buf(), source },
     })?;
@@ -52,5 +75,9 @@ fn kind(metadata: &Metadata) -> &'static str {
             return "a device";
         }
     }
-    if metadata.is_dir() { "a folder" } else { "something else" }
+    match metadata {
+        folder if folder.is_dir() => "a folder",
+        link if link.is_symlink() => "a link",
+        _ => "something else",
+    }
 }

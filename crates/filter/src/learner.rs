@@ -12,6 +12,7 @@ use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
 use crate::extractor::Counted;
+use crate::file;
 use crate::filter::{Filter, Score, Scratch};
 use crate::log::{self, Entry};
 use crate::model::Model;
@@ -253,8 +254,8 @@ impl Learner {
         }
         let path = &self.lock.path;
         let end = start + written as u64;
-        let mut file = OpenOptions::new().write(true).open(path).map_err(Error::io(path))?;
-        if file.metadata().map_err(Error::io(path))?.len() != end {
+        let (mut file, metadata) = file::open(path, OpenOptions::new().write(true))?;
+        if metadata.len() != end {
             // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
             return self.fold();
         }
@@ -263,6 +264,7 @@ impl Learner {
             let _ = file.set_len(end);
             return Err(Error::Io { path: path.clone(), source: error });
         }
+        self.lock.wrote();
         self.filter.store.log.1 += self.pending.len();
         self.pending.clear();
         Ok(())
