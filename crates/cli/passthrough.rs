@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{Filter, Kind, Limits, Scratch};
-use tamis_mail::passthrough::{Head, Verdict, has_whole_header, head};
+use tamis_mail::passthrough::{Head, SpamStatus, Verdict, has_whole_header, head};
 
 use crate::args::ScoreArgs;
 use crate::model::Model;
@@ -107,11 +107,14 @@ impl Message {
         say_limits("the message", &scratch);
         let verdict = Verdict {
             label: filter.label_of(&score),
-            is_spam: score.label.is_some() && score.label == filter.spam(),
             unsure: score.label.is_none(),
             probability: score.probability,
             log_odds: score.log_odds,
-            threshold: filter.decision().upper,
+            spam: filter.spam().map(|spam| SpamStatus {
+                is_spam: score.label == Some(spam),
+                score: score.log_odds,
+                threshold: filter.decision().upper,
+            }),
             version: env!("CARGO_PKG_VERSION"),
         };
         Ok(head(&self.raw, &verdict, keep_headers))

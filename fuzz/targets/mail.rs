@@ -1,15 +1,14 @@
 //! Mail to terms, and verdicts into mail.
 
-use tamis_mail::passthrough::{Verdict, annotate};
+use tamis_mail::passthrough::{SpamStatus, Verdict, annotate};
 use tamis_mail::{Limits, Message, Piece, looks_like_mail};
 
 const VERDICT: Verdict<'_> = Verdict {
     label: "spam",
-    is_spam: true,
     unsure: false,
     probability: 0.75,
     log_odds: 1.5,
-    threshold: 0.0,
+    spam: Some(SpamStatus { is_spam: true, score: 1.5, threshold: 0.0 }),
     version: "1",
 };
 
@@ -47,6 +46,8 @@ fn pieces(message: &Message, stretch: usize) -> Vec<String> {
 fn pass_through(raw: &[u8], whole: &[String]) {
     let out = annotate(raw, &VERDICT, false);
     assert_eq!(annotate(&out, &VERDICT, false), out);
+    // neither what was added nor what it replaces is evidence
+    assert_eq!(pieces(&Message::parse(&out, &Limits::default()), usize::MAX), whole);
     let lower = raw.to_ascii_lowercase();
     if [&b"x-tamis"[..], b"x-spam-"].iter().any(|name| lower.windows(name.len()).any(|at| at == *name)) {
         return; // replaced, not added
@@ -54,6 +55,4 @@ fn pass_through(raw: &[u8], whole: &[String]) {
     // what was added stands in one place, and without it the message is left
     let same = raw.iter().zip(&out).take_while(|(a, b)| a == b).count();
     assert_eq!(out[same + out.len() - raw.len()..], raw[same..]);
-    // and it is no evidence
-    assert_eq!(pieces(&Message::parse(&out, &Limits::default()), usize::MAX), whole);
 }

@@ -1,6 +1,7 @@
 //! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
 use crate::charset::decode_header;
-use memchr::{memchr, memchr2};
+use crate::ignored::is_verdict;
+use memchr::{memchr, memchr_iter, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -11,8 +12,6 @@ pub(crate) struct Field<'a> {
     pub(crate) name: &'a str,
     /// What follows the colon, line ends included.
     value: &'a [u8],
-    /// The whole field in the block's bytes, its line end included.
-    pub(crate) range: Range<usize>,
 }
 
 impl<'a> Field<'a> {
@@ -29,18 +28,29 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The text without line ends, and without white space around it.
+/// The text without line ends, and without white space around it; and without forged verdicts behind a lone carriage
+/// return (see [`verdicts_in`]).
 fn on_one_line(text: &str) -> Cow<'_, str> {
+    let leading = text.len() - text.trim_start().len();
+    let begins_a_line = text[..leading].ends_with('\r');
     let text = text.trim();
-    let Some(first) = memchr2(b'\r', b'\n', text.as_bytes()) else { return Cow::Borrowed(text) };
+    let is_forged = |rest: &str| field_name(rest.as_bytes()).is_some_and(|(name, _)| is_verdict(name));
+    let mut forged = begins_a_line && is_forged(text);
+    let first = memchr2(b'\r', b'\n', text.as_bytes());
+    let Some(first) = first else { return Cow::Borrowed(if forged { "" } else { text }) };
     let (mut line, mut rest) = (String::with_capacity(text.len()), text);
     let mut end = Some(first);
     while let Some(at) = end {
-        line.push_str(&rest[..at]);
+        line.push_str(if forged { "" } else { &rest[..at] });
+        let is_return = rest.as_bytes()[at] == b'\r';
         rest = &rest[at + 1..];
+        if is_return && !rest.starts_with(['\n', ' ', '\t']) {
+            forged = is_forged(rest);
+        }
         end = memchr2(b'\r', b'\n', rest.as_bytes());
     }
-    line.push_str(rest);
+    line.push_str(if forged { "" } else { rest });
+    line.truncate(line.trim_end().len());
     Cow::Owned(line)
 }
 
@@ -69,7 +79,7 @@ impl<'a> Fields<'a> {
     /// Whether the iterator, having ended, stands at an empty line or at the end of the bytes.
     pub(crate) fn ended_well(&self) -> bool {
         let rest = &self.raw[self.position..];
-        rest.is_empty() || rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+        rest.is_empty() || is_empty_line(rest)
     }
 }
 
@@ -89,7 +99,7 @@ impl<'a> Iterator for Fields<'a> {
             }
             self.position = end;
             if let Some((name, value)) = name {
-                return Some(Field { name, value: &self.raw[start + value..end], range: start..end });
+                return Some(Field { name, value: &self.raw[start + value..end] });
             }
         }
     }
@@ -98,6 +108,41 @@ impl<'a> Iterator for Fields<'a> {
 /// Where the line that begins at `start` ends, its line feed included.
 pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
     memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1)
+}
+
+/// Where verdicts stand from a line start on, as the most lenient reader finds them: up to the first empty line, behind
+/// lines that are no fields, where [`Fields`] ends, and behind a lone carriage return, which some programs take for the
+/// end of a line.
+pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = from;
+    while start < raw.len() && !is_empty_line(&raw[start..]) {
+        let mut end = line_end(raw, start);
+        while matches!(raw.get(end), Some(b' ' | b'\t')) {
+            end = line_end(raw, end);
+        }
+        let wanted = |at: usize| field_name(&raw[at..end]).is_some_and(|(name, _)| is_wanted(name));
+        if wanted(start) {
+            found.push(start..end);
+        } else {
+            let line = &raw[start..end];
+            let text = line.strip_suffix(b"\n").map_or(line, |text| text.strip_suffix(b"\r").unwrap_or(text));
+            let is_lone = |at: &usize| !matches!(raw.get(at + 1), Some(b'\n' | b' ' | b'\t'));
+            let mut returns = memchr_iter(b'\r', text).map(|at| start + at).filter(is_lone).peekable();
+            while let Some(at) = returns.next() {
+                // one that begins a line is an empty line to those who take it for an end: they have left the block
+                if at > start && wanted(at + 1) {
+                    found.push(at..returns.peek().copied().unwrap_or(start + text.len()));
+                }
+            }
+        }
+        start = end;
+    }
+    found
+}
+
+fn is_empty_line(rest: &[u8]) -> bool {
+    rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
 }
 
 /// The name that begins a line, and where the value begins in it.

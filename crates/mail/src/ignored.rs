@@ -69,6 +69,13 @@ pub fn is_ignored(name: &str) -> bool {
     is_one_of(X_NAMES) || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
 }
 
+/// Whether a field of this name, in any case, holds one of our verdicts: whatever of them came with a message is forged, or
+/// old.
+pub(crate) fn is_verdict(name: &str) -> bool {
+    matches!(name.as_bytes().first(), Some(b'x' | b'X'))
+        && ["x-tamis", "x-spam-flag", "x-spam-status"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
 /// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.
 pub(crate) fn matches_any(name: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {

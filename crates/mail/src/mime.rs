@@ -1,13 +1,15 @@
 //! The parts of a message (RFC 2045, RFC 2046), by cutting regions of bytes into smaller regions.
 use crate::charset;
 use crate::encoded_word::decode_words;
-use crate::fields::{Field, Fields, line_end};
+use crate::fields::{Field, Fields, line_end, verdicts_in};
 use crate::html::looks_like_html;
+use crate::ignored::is_verdict;
 use crate::limits::{Limits, LimitsHit};
 use crate::message::Part;
 use crate::parameters::Parameters;
 use crate::transfer;
 use memchr::memmem;
+use std::borrow::Cow;
 use std::iter;
 
 /// Multiparts opened within multiparts. Each is one more pass over the message; real mail has a few.
@@ -62,7 +64,11 @@ impl Reader<'_> {
         }
         part.depth = depth.parts;
         self.hit.headers |= fields.next().is_some();
+        fields.by_ref().for_each(drop);
+        let may_be_forged = depth.parts == 0 && !fields.ended_well();
         let body = fields.into_body();
+        let body = if may_be_forged { without_verdicts(body) } else { Cow::Borrowed(body) };
+        let body = &*body;
 
         let sections = boundary.and_then(|boundary| Sections::new(body, boundary));
         match sections {
@@ -125,6 +131,22 @@ impl Reader<'_> {
         self.text_left -= kept;
         text[..kept].to_owned()
     }
+}
+
+/// A message's body that begins behind a line which is no field: other programs read on there, and verdicts up to the first
+/// empty line, which do not pass through, are no evidence either.
+fn without_verdicts(body: &[u8]) -> Cow<'_, [u8]> {
+    let forged = verdicts_in(body, 0, is_verdict);
+    if forged.is_empty() {
+        return Cow::Borrowed(body);
+    }
+    let (mut kept, mut copied) = (Vec::with_capacity(body.len()), 0);
+    for range in forged {
+        kept.extend_from_slice(&body[copied..range.start]);
+        copied = range.end;
+    }
+    kept.extend_from_slice(&body[copied..]);
+    Cow::Owned(kept)
 }
 
 fn is_multipart(content_type: &str) -> bool {

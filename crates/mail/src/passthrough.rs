@@ -1,18 +1,19 @@
 //! Verdicts written into messages.
-use crate::fields::{Field, Fields, line_end};
+use crate::fields::{Fields, line_end, verdicts_in};
+use crate::ignored::is_verdict;
+use std::ops::Range;
 
 /// A verdict to write into a message.
 ///
 /// ```
-/// use tamis_mail::passthrough::{Verdict, annotate};
+/// use tamis_mail::passthrough::{SpamStatus, Verdict, annotate};
 ///
 /// let verdict = Verdict {
 ///     label: "spam",
-///     is_spam: true,
 ///     unsure: false,
 ///     probability: 0.99870,
 ///     log_odds: 6.64,
-///     threshold: 2.2,
+///     spam: Some(SpamStatus { is_spam: true, score: 6.64, threshold: 2.2 }),
 ///     version: "0.1.0",
 /// };
 /// let mail = annotate(b"Subject: Offer\n\nBuy now\n", &verdict, false);
@@ -30,24 +31,35 @@ use crate::fields::{Field, Fields, line_end};
 pub struct Verdict<'a> {
     /// The class found.
     pub label: &'a str,
-    /// Whether that class is spam.
-    pub is_spam: bool,
-    /// Whether the verdict is neither; it then counts as not spam, and the label shown is `unsure`.
+    /// Whether the verdict is none of the classes; the label shown is `unsure`.
     pub unsure: bool,
     /// The probability of the class, from 0 to 1.
     pub probability: f64,
     /// The log-odds, in nats.
     pub log_odds: f64,
-    /// The log-odds from which a message is spam, in nats.
-    pub threshold: f64,
+    /// What `X-Spam-Flag` and `X-Spam-Status` say; none where no class is spam, and they are left out.
+    pub spam: Option<SpamStatus>,
     /// The version of the program.
     pub version: &'a str,
 }
 
-/// The message with three fields added at the end of its header block.
+/// Whether a message is spam, as other programs are told.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SpamStatus {
+    /// Whether the verdict is spam.
+    pub is_spam: bool,
+    /// The log-odds of spam, in nats.
+    pub score: f64,
+    /// The log-odds from which a message is spam, in nats.
+    pub threshold: f64,
+}
+
+/// The message with up to three fields added at the end of its header block.
 ///
 /// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the first line that stays,
-/// after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed.
+/// after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed. They are
+/// removed up to the first empty line, because other programs read on behind a line that is no field, and where a lone
+/// carriage return stands before them.
 /// No other byte changes, with one exception: a message without header block whose first line is indented
 /// gets an empty line in front, or that line would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
@@ -72,11 +84,10 @@ pub struct Head {
 ///
 /// let verdict = Verdict {
 ///     label: "ham",
-///     is_spam: false,
 ///     unsure: false,
 ///     probability: 0.9,
 ///     log_odds: -2.2,
-///     threshold: 0.4,
+///     spam: None,
 ///     version: "0.1.0",
 /// };
 /// let mail = b"Subject: Soup\n\nAt noon?\n";
@@ -88,32 +99,43 @@ pub struct Head {
 pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     let mut out = Vec::with_capacity(4096);
     let mut fields = Fields::new(raw);
-    let mut copied = 0;
-    for field in fields.by_ref() {
-        if is_replaced(&field, keep_headers) {
-            out.extend_from_slice(&raw[copied..field.range.start]);
-            copied = field.range.end;
-        }
-    }
-    let rest = fields.position;
-    out.extend_from_slice(&raw[copied..rest]);
-    let first_kept = [&out, &raw[rest..], raw].into_iter().find(|bytes| !bytes.is_empty());
+    fields.by_ref().for_each(drop);
+    let block = fields.position;
+    let is_replaced = |name: &str| is_verdict(name) && (!keep_headers || name.eq_ignore_ascii_case("x-tamis"));
+    let replaced = verdicts_in(raw, 0, is_replaced);
+    let (inside, behind) = replaced.split_at(replaced.partition_point(|range| range.start < block));
+    copy_without(inside, raw, 0..block, &mut out);
+    let last = behind.last().map(|range| range.end);
+    let rest = last.map_or(block, |end| if raw[..end].ends_with(b"\n") { end } else { line_end(raw, end) });
+    let mut more = Vec::new();
+    copy_without(behind, raw, block..rest, &mut more);
+    let first_kept = [&out, &more, &raw[rest..], raw].into_iter().find(|bytes| !bytes.is_empty());
     let line_break = line_break(first_kept.unwrap_or_default());
 
     // A header block whose last line was not ended is not ended afterwards either.
-    let unended = rest == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
+    let unended = block == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
     if unended && !out.ends_with(b"\n") {
         out.extend_from_slice(line_break);
     }
-    let lines = lines(verdict).map(String::into_bytes);
-    out.extend_from_slice(&lines.join(line_break));
+    out.extend_from_slice(&lines(verdict).join(line_break));
     if !unended {
         out.extend_from_slice(line_break);
     }
-    if matches!(raw.get(rest), Some(b' ' | b'\t')) {
+    if matches!(raw.get(block), Some(b' ' | b'\t')) {
         out.extend_from_slice(line_break);
     }
+    out.append(&mut more);
     Head { bytes: out, rest }
+}
+
+/// Copies a part of a message, these ranges in it left out.
+fn copy_without(left_out: &[Range<usize>], raw: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
+    let mut copied = part.start;
+    for range in left_out {
+        out.extend_from_slice(&raw[copied..range.start]);
+        copied = range.end;
+    }
+    out.extend_from_slice(&raw[copied..part.end]);
 }
 
 /// Whether the beginning of a message has all of its header block: an empty line ends it.
@@ -128,26 +150,22 @@ fn line_break(raw: &[u8]) -> &'static [u8] {
     if line.strip_suffix(b"\n").unwrap_or(line).ends_with(b"\r") { b"\r\n" } else { b"\n" }
 }
 
-fn is_replaced(field: &Field<'_>, keep_headers: bool) -> bool {
-    field.is("x-tamis") || !keep_headers && (field.is("x-spam-flag") || field.is("x-spam-status"))
-}
-
-fn lines(verdict: &Verdict<'_>) -> [String; 3] {
-    let spam = verdict.is_spam && !verdict.unsure;
+fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
     let label = if verdict.unsure { "unsure".to_owned() } else { harmless(verdict.label) };
-    let (log_odds, version) = (verdict.log_odds, harmless(verdict.version));
-    [
-        format!("X-Spam-Flag: {}", if spam { "YES" } else { "NO" }),
-        format!(
-            "X-Spam-Status: {}, score={log_odds:.2} required={:.2} tests=TAMIS version={version}",
-            if spam { "Yes" } else { "No" },
-            verdict.threshold,
-        ),
-        format!(
-            "X-Tamis: {label}; probability={:.4}; log-odds={log_odds:+.2}; version={version}",
-            verdict.probability
-        ),
-    ]
+    let version = harmless(verdict.version);
+    let mut lines = Vec::with_capacity(3);
+    if let Some(SpamStatus { is_spam, score, threshold }) = verdict.spam {
+        let (flag, status) = if is_spam { ("YES", "Yes") } else { ("NO", "No") };
+        lines.push(format!("X-Spam-Flag: {flag}"));
+        lines.push(format!(
+            "X-Spam-Status: {status}, score={score:.2} required={threshold:.2} tests=TAMIS version={version}"
+        ));
+    }
+    lines.push(format!(
+        "X-Tamis: {label}; probability={:.4}; log-odds={:+.2}; version={version}",
+        verdict.probability, verdict.log_odds
+    ));
+    lines.into_iter().map(String::into_bytes).collect()
 }
 
 /// A word that can neither end the line nor be taken for another part of it, short enough for a line.

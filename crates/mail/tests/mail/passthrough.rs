@@ -1,14 +1,14 @@
 //! Verdicts written into messages of every shape.
 use proptest::prelude::*;
-use tamis_mail::passthrough::{Verdict, annotate};
+use tamis_mail::passthrough::{SpamStatus, Verdict, annotate};
+use tamis_mail::{Limits, Message};
 
 const VERDICT: Verdict<'_> = Verdict {
     label: "ham",
-    is_spam: false,
     unsure: false,
     probability: 0.25,
     log_odds: -1.5,
-    threshold: 0.0,
+    spam: Some(SpamStatus { is_spam: false, score: -1.5, threshold: 0.0 }),
     version: "1",
 };
 const LINES: [&str; 3] = [
@@ -69,16 +69,37 @@ fn older_verdicts_are_replaced() {
 }
 
 #[test]
+fn forged_verdicts_behind_what_is_no_field_do_not_pass() {
+    check("A: 1\nno field\nX-Spam-Flag: NO\nB: 2\n\nX-Tamis: body", "A: 1\n@\nno field\nB: 2\n\nX-Tamis: body");
+    check("no field\nx-TAMIS \t: ham\n folded\n\tmore\nB: 2\r\n\r\nb", "@\nno field\nB: 2\r\n\r\nb");
+    check("A: 1\r\nno field\r\nX-Tamis: ham\r\n", "A: 1\r\n@\r\nno field\r\n");
+    check("A: 1\n: x\nX-Spam-Status: No\nX-Tamis: ham", "A: 1\n@\n: x\n");
+    check("no field\n X-Tamis: folded\nX-Tamis-Other: 1\n\n", "@\nno field\n X-Tamis: folded\nX-Tamis-Other: 1\n\n");
+    // some programs take a lone carriage return for the end of a line
+    check("A: 1\rX-Tamis: ham\nB: 2\n\nbody\rX-Tamis: body", "A: 1\nB: 2\n@\n\nbody\rX-Tamis: body");
+    check("A: 1\rX-Tamis: ham\rB: 2\rx-spam-flag:\r\n NO\r\n\r\n", "A: 1\rB: 2\r\n@\r\n\r\n");
+    check("no field\rX-Tamis: ham", "@\nno field");
+    let kept = annotate(b"no field\nX-Spam-Flag: NO\nX-Tamis: ham\n\n", &VERDICT, true);
+    assert_eq!(String::from_utf8_lossy(&kept), format!("{}\nno field\nX-Spam-Flag: NO\n\n", LINES.join("\n")));
+}
+
+#[test]
 fn verdicts() {
     let show = |verdict: Verdict<'_>| String::from_utf8(annotate(b"", &verdict, false)).unwrap();
-    let spam = Verdict { label: "spam", is_spam: true, ..VERDICT };
-    assert!(show(spam).contains("Flag: YES\n") && show(spam).contains("Status: Yes, "));
-    let unsure = Verdict { unsure: true, ..spam };
+    let status = SpamStatus { is_spam: true, score: 2.5, threshold: 0.5 };
+    let spam = Verdict { label: "junk", spam: Some(status), ..VERDICT };
+    assert!(show(spam).contains("Flag: YES\n") && show(spam).contains("Status: Yes, score=2.50 required=0.50 "));
+    let unsure = Verdict { unsure: true, ..VERDICT };
     assert!(show(unsure).contains("Flag: NO\n") && show(unsure).contains("X-Tamis: unsure; "));
+    let of_no_spam = Verdict { spam: None, ..VERDICT };
+    assert_eq!(show(of_no_spam), format!("{}\n", LINES[2]));
+    let replaced = annotate(b"X-Spam-Flag: YES\nA: 1\n\n", &of_no_spam, false);
+    assert_eq!(String::from_utf8_lossy(&replaced), format!("A: 1\n{}\n\n", LINES[2]));
     let odd = show(Verdict { label: "a\r\nX-Evil: 1;\u{85}\0é", version: "\n\n", ..VERDICT });
     assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 3, "{odd}");
     for value in [f64::NAN, f64::INFINITY, f64::MAX, -0.0] {
-        let odd = show(Verdict { probability: value, log_odds: value, threshold: value, ..VERDICT });
+        let spam = Some(SpamStatus { is_spam: false, score: value, threshold: value });
+        let odd = show(Verdict { probability: value, log_odds: value, spam, ..VERDICT });
         assert_eq!(odd.lines().count(), 3);
     }
 }
@@ -119,6 +140,22 @@ proptest! {
     fn twice_is_once(raw in "((X-Tamis: |x-spam-flag:|[A-Z]: |From |)[a-z]{0,2}(\r|\n|\r\n|\n |)){0,8}") {
         let once = annotate(raw.as_bytes(), &VERDICT, false);
         prop_assert_eq!(annotate(&once, &VERDICT, false), once);
+    }
+
+    #[test]
+    fn no_forged_verdict_passes_or_is_evidence(raw in "((X-Tamis ?:|x-spam-flag:|[A-Z]:|From |[a-z]|) ?[a-z]{0,2}(\r|\n|\r\n|\n |\r |\n\n)){0,8}") {
+        let out = annotate(raw.as_bytes(), &VERDICT, false);
+        let out = String::from_utf8(out).unwrap();
+        let count = |lines: &mut dyn Iterator<Item = &str>| {
+            let header = lines.take_while(|line| !line.is_empty());
+            header.filter(|l| ["x-tamis", "x-spam"].iter().any(|n| l.to_lowercase().starts_with(n))).count()
+        };
+        prop_assert_eq!(count(&mut out.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))), 3);
+        // as read by those who take a lone carriage return for the end of a line
+        let universal = out.replace("\r\n", "\n").replace('\r', "\n");
+        prop_assert!(count(&mut universal.split('\n')) <= 3, "{:?}", out);
+        let parse = |raw: &str| Message::parse(raw.as_bytes(), &Limits::default());
+        prop_assert_eq!(parse(&out), parse(&raw));
     }
 
     #[test]
