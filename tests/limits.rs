@@ -103,15 +103,8 @@ fn boundless(windows: Option<u32>) -> Filter {
 
 /// Scores a message, cuts it into stretches and writes a verdict into it.
 fn work(filter: &Filter, message: &[u8]) {
-    let verdict = Verdict {
-        label: "spam",
-        is_spam: true,
-        unsure: false,
-        probability: 1.0,
-        log_odds: 1.0,
-        threshold: 0.0,
-        version: "1",
-    };
+    let verdict =
+        Verdict { label: "spam", unsure: false, probability: 1.0, log_odds: 1.0, spam: None, version: "1" };
     filter.score_mail(message, &mut Scratch::default()).unwrap();
     Message::parse(message, &NO_LIMITS).for_each_piece(false, 750, |_| ());
     assert!(annotate(message, &verdict, false).len() > message.len());

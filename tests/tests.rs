@@ -23,3 +23,4 @@ mod support;
 mod tables;
 mod theory_page;
 mod topics;
+mod verdicts;

@@ -101,7 +101,8 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     let mut fields = Fields::new(raw);
     fields.by_ref().for_each(drop);
     let block = fields.position;
-    let is_replaced = |name: &str| is_verdict(name) && (!keep_headers || name.eq_ignore_ascii_case("x-tamis"));
+    let is_replaced =
+        |name: &str| is_verdict(name) && (!keep_headers || name.eq_ignore_ascii_case("x-tamis"));
     let replaced = verdicts_in(raw, 0, is_replaced);
     let (inside, behind) = replaced.split_at(replaced.partition_point(|range| range.start < block));
     copy_without(inside, raw, 0..block, &mut out);

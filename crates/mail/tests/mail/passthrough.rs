@@ -70,17 +70,26 @@ fn older_verdicts_are_replaced() {
 
 #[test]
 fn forged_verdicts_behind_what_is_no_field_do_not_pass() {
-    check("A: 1\nno field\nX-Spam-Flag: NO\nB: 2\n\nX-Tamis: body", "A: 1\n@\nno field\nB: 2\n\nX-Tamis: body");
+    check(
+        "A: 1\nno field\nX-Spam-Flag: NO\nB: 2\n\nX-Tamis: body",
+        "A: 1\n@\nno field\nB: 2\n\nX-Tamis: body",
+    );
     check("no field\nx-TAMIS \t: ham\n folded\n\tmore\nB: 2\r\n\r\nb", "@\nno field\nB: 2\r\n\r\nb");
     check("A: 1\r\nno field\r\nX-Tamis: ham\r\n", "A: 1\r\n@\r\nno field\r\n");
     check("A: 1\n: x\nX-Spam-Status: No\nX-Tamis: ham", "A: 1\n@\n: x\n");
-    check("no field\n X-Tamis: folded\nX-Tamis-Other: 1\n\n", "@\nno field\n X-Tamis: folded\nX-Tamis-Other: 1\n\n");
+    check(
+        "no field\n X-Tamis: folded\nX-Tamis-Other: 1\n\n",
+        "@\nno field\n X-Tamis: folded\nX-Tamis-Other: 1\n\n",
+    );
     // some programs take a lone carriage return for the end of a line
     check("A: 1\rX-Tamis: ham\nB: 2\n\nbody\rX-Tamis: body", "A: 1\nB: 2\n@\n\nbody\rX-Tamis: body");
     check("A: 1\rX-Tamis: ham\rB: 2\rx-spam-flag:\r\n NO\r\n\r\n", "A: 1\rB: 2\r\n@\r\n\r\n");
     check("no field\rX-Tamis: ham", "@\nno field");
     let kept = annotate(b"no field\nX-Spam-Flag: NO\nX-Tamis: ham\n\n", &VERDICT, true);
-    assert_eq!(String::from_utf8_lossy(&kept), format!("{}\nno field\nX-Spam-Flag: NO\n\n", LINES.join("\n")));
+    assert_eq!(
+        String::from_utf8_lossy(&kept),
+        format!("{}\nno field\nX-Spam-Flag: NO\n\n", LINES.join("\n"))
+    );
 }
 
 #[test]
@@ -88,7 +97,9 @@ fn verdicts() {
     let show = |verdict: Verdict<'_>| String::from_utf8(annotate(b"", &verdict, false)).unwrap();
     let status = SpamStatus { is_spam: true, score: 2.5, threshold: 0.5 };
     let spam = Verdict { label: "junk", spam: Some(status), ..VERDICT };
-    assert!(show(spam).contains("Flag: YES\n") && show(spam).contains("Status: Yes, score=2.50 required=0.50 "));
+    assert!(
+        show(spam).contains("Flag: YES\n") && show(spam).contains("Status: Yes, score=2.50 required=0.50 ")
+    );
     let unsure = Verdict { unsure: true, ..VERDICT };
     assert!(show(unsure).contains("Flag: NO\n") && show(unsure).contains("X-Tamis: unsure; "));
     let of_no_spam = Verdict { spam: None, ..VERDICT };
