@@ -5,6 +5,7 @@ mod attacks;
 mod crash;
 mod crowd;
 mod decisions;
+mod delivery;
 mod determinism;
 mod evasion;
 mod exchange;
