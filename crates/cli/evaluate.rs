@@ -13,6 +13,7 @@ use tamis_mail::Message;
 use crate::args::{EvaluateArgs, Order};
 use crate::columns::{self, Scorer};
 use crate::corpus::Corpus;
+use crate::model::check_unchanged;
 use crate::report::Report;
 use crate::setup;
 use crate::sources::Item;
@@ -71,6 +72,7 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
             Ok(())
         },
     )?;
+    check_unchanged(&filter)?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
     Ok((filter.classes().clone(), outcomes, corpus.conclude(finished.unreadable)))
 }

@@ -12,6 +12,7 @@ use tamis_filter::{
 };
 
 use crate::args::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
+use crate::model::check_unchanged;
 use crate::output::{counted, grouped, say};
 use crate::train::expectation;
 
@@ -30,6 +31,7 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
         error => error.into(),
     })?;
     let had = |keep| models.iter().any(|model| model.information().keep == keep);
+    models.iter().try_for_each(check_unchanged)?;
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
@@ -49,6 +51,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8> {
         Error::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
         error => error.into(),
     })?;
+    check_unchanged(&filter)?;
     out.flush().context("standard output")?;
     let documents = filter.information().documents as u64;
     if !args.documents && documents > 0 {

@@ -7,6 +7,7 @@ use serde_json::json;
 use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
 
 use crate::args::ExplainArgs;
+use crate::model::check_unchanged;
 use crate::output::{Loaded, counted, say_limits, verdict_line};
 use crate::read_input;
 use crate::records::Record;
@@ -23,6 +24,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
         let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
         explain(&mut out, args, &filter, &name, loaded.document())?;
     }
+    check_unchanged(&filter)?;
     out.flush()?;
     Ok(0)
 }

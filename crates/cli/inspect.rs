@@ -12,6 +12,7 @@ use tamis_filter::{
 
 use crate::args::{InspectArgs, ModelArg};
 use crate::corpus::Corpus;
+use crate::model::check_unchanged;
 use crate::output::{counted, grouped};
 use crate::train::expectation;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
             print_suspects(&mut out, &filter, most, &find_names(args, &filter)?)?;
         }
     }
+    check_unchanged(&filter)?;
     out.flush()?;
     Ok(0)
 }
@@ -279,6 +281,7 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     let path = args.path()?;
     let filter = args.open()?;
     filter.verify().with_context(|| path.display().to_string())?;
+    check_unchanged(&filter)?;
     let information = filter.information();
     let (terms, documents) = (information.n_terms as u64, information.documents as u64);
     writeln!(

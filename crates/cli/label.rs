@@ -10,6 +10,7 @@ use tamis_filter::{Classes, Filter};
 use crate::args::{By, Format, LabelArgs};
 use crate::columns::{self, Scorer};
 use crate::corpus::Corpus;
+use crate::model::check_unchanged;
 use crate::output::{Verdict, counted, say};
 use crate::sources::{Content, Item};
 
@@ -41,6 +42,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             Ok(())
         },
     )?;
+    check_unchanged(&filter)?;
     rows.finish()?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
     if n_truncated > 0 {

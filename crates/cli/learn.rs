@@ -10,6 +10,7 @@ use tamis_mail::looks_like_mail;
 
 use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
 use crate::corpus::Corpus;
+use crate::model::check_unchanged;
 use crate::output::{Loaded, counted, say};
 use crate::{ERROR, read_input};
 
@@ -51,6 +52,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         }
         Ok(())
     })?;
+    check_unchanged(learner.filter())?;
     learner.commit()?;
     // only where the file was written anew as it is, and never to its own documents alone if it is not alone
     let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
@@ -150,6 +152,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
             Ok(())
         })?;
     }
+    check_unchanged(learner.filter())?;
     learner.commit()?;
     print(&format!("forgot {}", counted(forgotten, "document")))?;
     Ok(if unknown > 0 { ERROR } else { unreadable })
