@@ -118,7 +118,9 @@ fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdi
         is_done.store(true, Ordering::Relaxed);
         n_scored
     });
-    eprintln!("1,000 messages while the model was overwritten and cut: {n_scored} with a verdict, the others unchanged");
+    eprintln!(
+        "1,000 messages while the model was overwritten and cut: {n_scored} with a verdict, the others unchanged"
+    );
     assert!(n_scored > 100, "{n_scored}");
 }
 
@@ -288,7 +290,11 @@ impl Event {
 fn deliver(post: &Post, event: Event, random: &mut Random) -> &'static str {
     post.restore();
     let lock = (event == Event::Locked).then(|| {
-        let lock = File::options().create(true).truncate(false).write(true).open(post.world.path("model.tamis.lock"));
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(post.world.path("model.tamis.lock"));
         let lock = lock.unwrap();
         lock.lock().unwrap();
         lock

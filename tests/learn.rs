@@ -186,6 +186,12 @@ fn users_have_models_of_their_own_and_a_shared_one_behind() {
     world.succeed(&["train", "-m", "texts.tamis", "texts"]);
     let (status, _, said) = run(&["score", "-m", "texts.tamis"], b"iron");
     assert_eq!((status, &said[..]), (Some(0), ""));
+    // to learn and to score alike, and who makes a new one is told so
+    let (status, _, said) = run(&["learn", "-m", "user.tamis", "ham"], &spam);
+    assert!(status == Some(0) && said.contains("nothing stands behind it, since -m names it"), "{said}");
+    let (_, with_variable, _) = run(&["score", "-m", "user.tamis"], &spam);
+    let alone = world.run_with_input(&["score", "-m", "user.tamis"], &spam);
+    assert_eq!(with_variable, stdout(&alone));
     let said =
         world.fail(&["score", "-m", "texts.tamis", "--fallback", "shared.tamis", &inbox_path("01.eml")]);
     assert!(said.contains("--fallback: models do not add up: recipe."), "{said}");

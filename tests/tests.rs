@@ -25,3 +25,4 @@ mod tables;
 mod theory_page;
 mod topics;
 mod verdicts;
+mod words;

@@ -72,8 +72,8 @@ pub(crate) struct ModelArg {
 
 #[derive(Args)]
 pub(crate) struct FallbackArg {
-    /// A shared model behind one's own: documents are scored by what both have learned, and by the shared one alone as
-    /// long as there is no other; without -m, $TAMIS_FALLBACK by default
+    /// A shared model behind your own: documents are scored by what both have learned, and by the shared one alone while
+    /// you have none. The default is $TAMIS_FALLBACK, but not for a model that -m names: that one stands alone
     #[arg(long, value_name = "FILE")]
     pub(crate) fallback: Option<PathBuf>,
 }

@@ -11,6 +11,7 @@ use crate::args::ColumnChoice;
 use crate::corpus::Corpus;
 use crate::output::{grouped, say};
 use crate::records::listed;
+use crate::shown::shown;
 
 /// The rows that are looked at before it is settled what columns hold.
 const ROWS: usize = 100_000;
@@ -97,8 +98,8 @@ pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]
     }
     let columns = || names.iter().zip(&kinds).filter(|(name, _)| ***name != *target);
     let shown = columns().map(|(name, kind)| match kind {
-        Some(kind) => format!("{name} {kind}"),
-        None => format!("{name} skipped"),
+        Some(kind) => format!("{} {kind}", shown(name)),
+        None => format!("{} skipped", shown(name)),
     });
     say!("columns: {}; --column NAME=KIND changes one", shown.collect::<Vec<_>>().join(", "));
     let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| {
@@ -150,7 +151,8 @@ impl<'a> Scorer<'a> {
 /// Tells how many cells were missing of the recipe's columns: `missing values: 3 in miles, 1 in raining`.
 pub(crate) fn say_missing(recipe: &Recipe, missing: &[u64]) {
     let columns = recipe.columns.iter().zip(missing).filter(|(_, missing)| **missing > 0);
-    let shown: Vec<_> = columns.map(|(column, n)| format!("{} in {}", grouped(*n), column.name)).collect();
+    let shown: Vec<_> =
+        columns.map(|(column, n)| format!("{} in {}", grouped(*n), shown(&column.name))).collect();
     if !shown.is_empty() {
         say!("missing values: {}", shown.join(", "));
     }

@@ -14,6 +14,7 @@ use tamis_filter::{Document, Error, Kind, Limits, Recipe};
 use crate::args::InputArgs;
 use crate::output::{Loaded, counted, say};
 use crate::records::Cells;
+use crate::shown::{plain, shown};
 use crate::sources::{self, Columns, Content, Holds, Item, Layout, Place, Source};
 
 /// All documents of a command.
@@ -61,7 +62,9 @@ impl<'a> Corpus<'a> {
             let found = sources::find(&Source::parse(argument), labelled, input.kind)?;
             match &kind {
                 Some((known, whose)) if *known != found.kind && !found.places.is_empty() => bail!(
-                    "{argument}: expected {known}, as {whose} is, got {}; --as mail or --as text settles what documents are",
+                    "{}: expected {known}, as {} is, got {}; --as mail or --as text settles what documents are",
+                    shown(argument),
+                    shown(whose),
                     found.kind
                 ),
                 Some(_) => (),
@@ -70,11 +73,12 @@ impl<'a> Corpus<'a> {
             // of a file that is a document there is nothing to tell
             if !matches!(&found.places[..], [Place { holds: Holds::One, path, .. }] if path.as_os_str() == argument.as_str())
             {
-                say!("{argument}: {}, {}", found.kind, counted(found.places.len() as u64, "file"));
+                say!("{}: {}, {}", shown(argument), found.kind, counted(found.places.len() as u64, "file"));
             }
             if found.unlabelled > 0 {
                 say!(
-                    "{argument}: left out {} beside the folders of labels",
+                    "{}: left out {} beside the folders of labels",
+                    shown(argument),
                     counted(found.unlabelled as u64, "file")
                 );
             }
@@ -123,10 +127,13 @@ impl<'a> Corpus<'a> {
         for argument in arguments {
             let source = Source::parse(argument);
             if source.label.is_some() {
-                bail!("{argument}: expected a table, whose rows have their labels, got a label before it");
+                bail!(
+                    "{}: expected a table, whose rows have their labels, got a label before it",
+                    shown(argument)
+                );
             }
             let found = sources::find_tables(&source)?;
-            say!("{argument}: {}, {}", found.kind, counted(found.places.len() as u64, "file"));
+            say!("{}: {}, {}", shown(argument), found.kind, counted(found.places.len() as u64, "file"));
             found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
             corpus.unreadable += found.unreadable.len();
             corpus.places.extend(found.places);
@@ -179,7 +186,7 @@ impl<'a> Corpus<'a> {
                 Err(error) if matches!(error.downcast_ref(), Some(Error::Cell { .. })) => {
                     Ok(Err(error.to_string()))
                 }
-                result => result.with_context(|| item.name.clone()).map(Ok),
+                result => result.with_context(|| shown(&item.name).into_owned()).map(Ok),
             }
         }
         let mut unreadable = self.unreadable;
@@ -190,7 +197,7 @@ impl<'a> Corpus<'a> {
                     Ok(result) => done(item, result)?,
                     Err(error) => {
                         unreadable += 1;
-                        bar.suspend(|| say!("tamis: {}: {error}", item.name));
+                        bar.suspend(|| say!("tamis: {}: {error}", shown(&item.name)));
                     }
                 }
             }
@@ -240,7 +247,7 @@ impl<'a> Corpus<'a> {
                 // room for most documents, so that reading one takes two calls
                 buffer.reserve(LEAST_KEPT);
                 let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(buffer));
-                read.map(|_| &buffer[..]).map_err(|e| e.to_string())
+                read.map(|_| &buffer[..]).map_err(|e| plain(&e))
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::corpus::Corpus;
 use crate::model::check_unchanged;
 use crate::report::Report;
 use crate::setup;
+use crate::shown::{json_line, shown, shown_path};
 use crate::sources::Item;
 
 /// A document, its true class and what was said of it.
@@ -34,12 +35,12 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
         bail!("expected documents to evaluate, got none");
     }
     if let Some(path) = &args.scores {
-        write_scores(path, &classes, &outcomes).with_context(|| path.display().to_string())?;
+        write_scores(path, &classes, &outcomes).with_context(|| shown_path(path))?;
     }
     let report = Report::new(&classes, &outcomes);
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        writeln!(out, "{}", report.json())?;
+        writeln!(out, "{}", json_line(report.json().to_string()))?;
     } else {
         report.print(&mut out)?;
     }
@@ -172,7 +173,7 @@ fn hold_out(
     if let Some(folds) = folds {
         let mut trainer = Trainer::new(options)?;
         for held in documents {
-            trainer.add(&held.label, held.document()).with_context(|| held.name.clone())?;
+            trainer.add(&held.label, held.document()).with_context(|| shown(&held.name).into_owned())?;
         }
         Ok(trainer.cross_validate(folds.into())?)
     } else {

@@ -14,12 +14,13 @@ use tamis_filter::{
 use crate::args::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
 use crate::model::check_unchanged;
 use crate::output::{counted, grouped, say};
+use crate::shown::{named, shown, shown_path};
 use crate::train::expectation;
 
 pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     // it may be one of those that are added up: nobody teaches it meanwhile
     let lock = lock(&args.model, args.replace)?;
-    let open = |path: &PathBuf| Filter::open(path).map_err(|error| named(path, error));
+    let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
     let models: Vec<Filter> = args.models.iter().map(open).collect::<Result<_>>()?;
     let options = MergeOptions { retrain: args.retrain, strip: args.strip };
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {
@@ -70,7 +71,7 @@ pub(crate) fn import_model(args: &ImportArgs) -> Result<u8> {
     }
     refuse_to_replace(&path, args.replace)?;
     let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
-    let name = file.map_or("standard input".into(), |file| file.display().to_string());
+    let name = file.map_or("standard input".into(), |file| shown_path(file));
     let input: Box<dyn Read> = match file {
         Some(file) => Box::new(File::open(file).with_context(|| name.clone())?),
         None => Box::new(std::io::stdin().lock()),
@@ -113,8 +114,7 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
     let path = args.model.path()?;
     // says that there is none
     drop(args.model.open()?);
-    let mut learner =
-        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
+    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
     let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
     let undated = known.iter().filter(|known| known.date.is_none()).count();
@@ -138,7 +138,7 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
                 Error::NotAtHand => anyhow!(
                     "{}: expected a model that remembers the terms of its documents, got one with digests only; nothing \
                      was forgotten",
-                    path.display()
+                    shown_path(&path)
                 ),
                 error => error.into(),
             })?;
@@ -150,7 +150,8 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
         learner.fold()?;
     }
     let mut out = std::io::stdout().lock();
-    let each = labels.iter().zip(&old).map(|(label, old)| format!("{} {label}", grouped(old.len() as u64)));
+    let each =
+        labels.iter().zip(&old).map(|(label, old)| format!("{} {}", grouped(old.len() as u64), shown(label)));
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
     writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
     if undated > 0 {
@@ -189,16 +190,9 @@ fn lock(path: &Path, replace: bool) -> Result<Lock> {
 fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     crate::train::refuse_to_replace(path, replace)?;
     if path.exists() && !replace {
-        bail!("{}: there is a model already; --replace replaces it", path.display());
+        bail!("{}: there is a model already; --replace replaces it", shown_path(path));
     }
     Ok(())
-}
-
-fn named(path: &Path, error: Error) -> anyhow::Error {
-    match error {
-        error @ (Error::Io { .. } | Error::NotAFile { .. }) => error.into(),
-        error => anyhow!("{}: {error}", path.display()),
-    }
 }
 
 fn report(path: &Path, filter: &Filter) -> Result<u8> {

@@ -11,6 +11,7 @@ use crate::model::check_unchanged;
 use crate::output::{Loaded, counted, say_limits, verdict_line};
 use crate::read_input;
 use crate::records::Record;
+use crate::shown::{json_line, shown};
 use crate::sources::{self, Source};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
@@ -38,7 +39,7 @@ fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Re
     for place in sources::find_tables(&source)?.places {
         for Record { line, content } in sources::whole_rows(&place, None)? {
             let name = format!("{}:{line}", path.display());
-            let cells = content.map_err(anyhow::Error::msg).with_context(|| name.clone())?;
+            let cells = content.map_err(anyhow::Error::msg).with_context(|| shown(&name).into_owned())?;
             explain(out, args, filter, &name, Loaded::row(&cells).document())?;
         }
     }
@@ -55,12 +56,12 @@ fn explain(
     let mut scratch = Scratch::default();
     let explanation = filter.explain(document, &mut scratch).with_context(|| name.to_owned())?;
     say_limits(name, &scratch);
-    let shown =
+    let most =
         if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
     if args.json {
-        print_json(out, filter, name, &explanation, shown)
+        print_json(out, filter, name, &explanation, most)
     } else {
-        print_table(out, filter, name, &explanation, shown)
+        print_table(out, filter, name, &explanation, most)
     }
 }
 
@@ -79,17 +80,17 @@ fn print_table(
     filter: &Filter,
     name: &str,
     explanation: &Explanation,
-    shown: usize,
+    most: usize,
 ) -> Result<()> {
     let Explanation { score, terms, unknown, intercept, .. } = explanation;
-    let label = |class| filter.classes().label(class).unwrap_or_default();
+    let label = |class| shown(filter.classes().label(class).unwrap_or_default());
     let (class, against) = (label(explanation.class), label(explanation.against));
-    writeln!(out, "{} {name}", verdict_line(filter, score))?;
+    writeln!(out, "{} {}", verdict_line(filter, score), shown(name))?;
     writeln!(out, "log-odds of {class} against {against}, in nats:")?;
     let width = |label: &str| label.chars().count().max(6);
-    let (for_width, against_width) = (width(class), width(against));
+    let (for_width, against_width) = (width(&class), width(&against));
     writeln!(out, "{:>9}  {:>5}  {class:>for_width$}  {against:>against_width$}  term", "adds", "count")?;
-    let (table, rest) = terms.split_at(shown);
+    let (table, rest) = terms.split_at(most);
     for term in table {
         let documents = |class| term.document_frequencies[usize::from(class)];
         writeln!(
@@ -99,7 +100,7 @@ fn print_table(
             term.count,
             documents(explanation.class),
             documents(explanation.against),
-            term.term
+            shown(&term.term)
         )?;
     }
     if !rest.is_empty() {
@@ -118,10 +119,10 @@ fn print_json(
     filter: &Filter,
     name: &str,
     explanation: &Explanation,
-    shown: usize,
+    most: usize,
 ) -> Result<()> {
     let label = |class| filter.classes().label(class).unwrap_or_default();
-    let terms: Vec<_> = explanation.terms[..shown]
+    let terms: Vec<_> = explanation.terms[..most]
         .iter()
         .map(|term| {
             let documents: serde_json::Map<_, _> = filter
@@ -142,9 +143,9 @@ fn print_json(
         "against": label(explanation.against),
         "intercept": explanation.intercept,
         "terms": terms,
-        "other_terms": explanation.terms.len() - shown,
-        "other_contribution": rest_of(&explanation.terms[shown..]),
+        "other_terms": explanation.terms.len() - most,
+        "other_contribution": rest_of(&explanation.terms[most..]),
         "unknown": explanation.unknown,
     });
-    Ok(writeln!(out, "{object}")?)
+    Ok(writeln!(out, "{}", json_line(object.to_string()))?)
 }

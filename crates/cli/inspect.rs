@@ -14,6 +14,7 @@ use crate::args::{InspectArgs, ModelArg};
 use crate::corpus::Corpus;
 use crate::model::check_unchanged;
 use crate::output::{counted, grouped};
+use crate::shown::{json_line, shown, shown_path};
 use crate::train::expectation;
 
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
@@ -28,9 +29,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         if args.suspects.is_some() {
             object["suspects"] = suspects_json(args, &filter)?;
         }
-        writeln!(out, "{object}")?;
+        writeln!(out, "{}", json_line(object.to_string()))?;
     } else {
-        writeln!(out, "{}", path.display())?;
+        writeln!(out, "{}", shown_path(&path))?;
         print_facts(&mut out, &filter.information())?;
         if let Some(expectation) = expectation(&filter) {
             writeln!(out, "\n{expectation}")?;
@@ -51,8 +52,8 @@ fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()
     let documents: u64 = totals.iter().map(|t| t.documents).sum();
     writeln!(out, "kind        {} (recipe {})", recipe.kind, recipe.version)?;
     if let Some(target) = &recipe.target {
-        let columns = recipe.columns.iter().map(|column| format!("{} {}", column.name, column.kind));
-        writeln!(out, "target      {target}")?;
+        let columns = recipe.columns.iter().map(|column| format!("{} {}", shown(&column.name), column.kind));
+        writeln!(out, "target      {}", shown(target))?;
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
     writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
@@ -75,11 +76,11 @@ fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()
     )?;
     writeln!(out, "size        {} bytes", grouped(information.bytes as u64))?;
     writeln!(out)?;
-    let width = classes.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0).max(5);
+    let width = classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5);
     writeln!(out, "{:<width$}  {:>10}  {:>12}  {:>14}", "label", "documents", "terms in all", "occurrences")?;
     for ((_, label), totals) in classes.iter().zip(*totals) {
         let [documents, df, tf] = [totals.documents, totals.df, totals.tf].map(grouped);
-        writeln!(out, "{label:<width$}  {documents:>10}  {df:>12}  {tf:>14}")?;
+        writeln!(out, "{:<width$}  {documents:>10}  {df:>12}  {tf:>14}", shown(label))?;
     }
     Ok(())
 }
@@ -96,9 +97,9 @@ fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Momen
 
 fn print_reals(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
     for (name, classes) in reals(information) {
-        writeln!(out, "\n{:>14}  {:>14}  {name}", "mean", "deviation")?;
+        writeln!(out, "\n{:>14}  {:>14}  {}", "mean", "deviation", shown(name))?;
         for (label, moments) in classes {
-            writeln!(out, "{:>14.6}  {:>14.6}  {label}", moments.mean(), moments.variance().sqrt())?;
+            writeln!(out, "{:>14.6}  {:>14.6}  {}", moments.mean(), moments.variance().sqrt(), shown(label))?;
         }
     }
     Ok(())
@@ -138,7 +139,8 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
                 calibration.slope,
                 calibration.offset + shift
             )?;
-            let positive = information.classes.label(positive_class(information.classes)).unwrap_or_default();
+            let positive =
+                shown(information.classes.label(positive_class(information.classes)).unwrap_or_default());
             writeln!(
                 out,
                 "decision    {positive} above {upper:+.3}, unsure above {lower:+.3} (log-odds in nats)"
@@ -182,10 +184,16 @@ fn print_terms(out: &mut impl Write, filter: &Filter, most: usize) -> Result<()>
         return Ok(());
     }
     for (class, label) in filter.classes().iter() {
-        writeln!(out, "\nstrongest terms of {label}")?;
+        writeln!(out, "\nstrongest terms of {}", shown(label))?;
         for term in filter.strongest_terms(class, most)? {
             let documents = term.document_frequencies[usize::from(class)];
-            writeln!(out, "{:>+9.3}  in {:>6}  {}", term.contribution, grouped(documents), term.term)?;
+            writeln!(
+                out,
+                "{:>+9.3}  in {:>6}  {}",
+                term.contribution,
+                grouped(documents),
+                shown(&term.term)
+            )?;
         }
     }
     Ok(())
@@ -206,7 +214,7 @@ fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], S
             || Ok(()),
             |(), _, document| Ok(filter.digest(document)?),
             |item, digest| {
-                names.entry(digest).or_insert_with(|| item.name.clone());
+                names.entry(digest).or_insert_with(|| shown(&item.name).into_owned());
                 Ok(())
             },
         )?;
@@ -280,14 +288,14 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
 pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     let path = args.path()?;
     let filter = args.open()?;
-    filter.verify().with_context(|| path.display().to_string())?;
+    filter.verify().with_context(|| shown_path(&path))?;
     check_unchanged(&filter)?;
     let information = filter.information();
     let (terms, documents) = (information.n_terms as u64, information.documents as u64);
     writeln!(
         std::io::stdout(),
         "{}: whole and consistent ({}, {} remembered)",
-        path.display(),
+        shown_path(&path),
         counted(terms, "term"),
         counted(documents, "document")
     )?;

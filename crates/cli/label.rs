@@ -12,6 +12,7 @@ use crate::columns::{self, Scorer};
 use crate::corpus::Corpus;
 use crate::model::check_unchanged;
 use crate::output::{Verdict, counted, say};
+use crate::shown::{json_line, shown, shown_path};
 use crate::sources::{Content, Item};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
@@ -101,7 +102,7 @@ impl Rows {
                     let posterior: Map<_, _> = labels.zip(probabilities.iter().map(|p| json!(p))).collect();
                     row.insert("probabilities".to_owned(), Value::Object(posterior));
                 }
-                writeln!(writer, "{row}")?;
+                writeln!(writer, "{}", json_line(row.to_string()))?;
             }
         }
         Ok(())
@@ -133,8 +134,8 @@ fn check_folders(classes: &Classes) -> Result<()> {
 /// that is taken gets a number.
 fn file(item: &Item, folder: &Path, by: By) -> Result<bool> {
     let (Content::File, Some(name)) = (&item.content, item.path.file_name()) else { return Ok(false) };
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let source = item.path.canonicalize().with_context(|| item.name.clone())?;
+    std::fs::create_dir_all(folder).with_context(|| shown_path(folder))?;
+    let source = item.path.canonicalize().with_context(|| shown(&item.name).into_owned())?;
     for number in 0.. {
         let mut target = PathBuf::from(name);
         if number > 0 {

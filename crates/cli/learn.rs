@@ -12,6 +12,7 @@ use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
 use crate::corpus::Corpus;
 use crate::model::check_unchanged;
 use crate::output::{Loaded, counted, say};
+use crate::shown::{named, shown, shown_path};
 use crate::{ERROR, read_input};
 
 /// What became of the documents.
@@ -67,7 +68,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     ];
     let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
     let others: String = others.collect();
-    print(&format!("{}: learned {}{others}", args.label, counted(tally.learned, "document")))?;
+    print(&format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document")))?;
     Ok(unreadable)
 }
 
@@ -89,7 +90,7 @@ fn open_or_create(
 ) -> Result<Learner> {
     let options = args.change.options();
     if path.exists() {
-        return Learner::open(path, options).with_context(|| path.display().to_string());
+        return Learner::open(path, options).map_err(named(path));
     }
     let labels: Vec<&str> = match (&args.labels[..], shared) {
         ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
@@ -99,7 +100,7 @@ fn open_or_create(
     if !labels.contains(&args.label.as_str()) {
         bail!(
             "{}: there is no model yet; name the labels of a new one with --labels {},OTHER",
-            path.display(),
+            shown_path(path),
             args.label
         );
     }
@@ -119,8 +120,15 @@ fn open_or_create(
     };
     let kind = new.recipe.kind;
     args.model.make_folder(path)?;
-    say!("{}: a new model of {kind} with the labels {}", path.display(), labels.join(" and "));
-    Learner::create(path, new, labels, options).with_context(|| path.display().to_string())
+    let names = labels.join(" and ");
+    let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
+    let alone = if args.fallback.is_left_out(&args.model) {
+        "; nothing stands behind it, since -m names it: $TAMIS_FALLBACK goes with your own model, --fallback with any"
+    } else {
+        ""
+    };
+    say!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
+    Ok(learner)
 }
 
 pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
@@ -131,8 +139,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
     let is_at_hand = args.digest.is_empty() || !paths.is_empty();
     let source = is_at_hand.then(|| Source::new(paths, args.files_from.as_ref())).transpose()?;
-    let mut learner =
-        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
+    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let (mut forgotten, mut unknown) = (0, 0);
     for digest in &args.digest {
         learner.forget_digest(label, digest.0)?;
@@ -161,12 +168,11 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
 pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     drop(args.model.open()?);
-    let mut learner =
-        Learner::open(&path, args.change.options()).with_context(|| path.display().to_string())?;
+    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     learner.retrain().map_err(|error| match error {
         Error::NotAtHand => anyhow!(
             "{}: expected a model that remembers the terms of its documents, and no --windows; train it anew",
-            path.display()
+            shown_path(&path)
         ),
         error => error.into(),
     })?;

@@ -20,6 +20,7 @@ mod report;
 mod rescue;
 mod score;
 mod setup;
+mod shown;
 mod sources;
 mod table;
 mod train;
@@ -36,6 +37,7 @@ use tamis_filter::{Error, Filter};
 
 use args::{Cli, Command, FallbackArg, InputArgs, ModelArg, ScoreArgs};
 use output::say;
+use shown::{named, shown_path, told};
 
 /// The exit status of every error, of usage and of the program's own.
 const ERROR: u8 = 3;
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
         Ok(Ok(status)) => ExitCode::from(status),
         Ok(Err(error)) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
-            say!("tamis: {error:#}");
+            say!("tamis: {}", told(&error));
             ExitCode::from(ERROR)
         }
         Err(_) => ExitCode::from(ERROR),
@@ -104,11 +106,13 @@ fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Res
 
 /// Help and version are no errors; a usage error of `score --passthrough` still lets the message through.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
-    // Where the message cannot be shown there is nobody to tell.
-    let _ = error.print();
     if !error.use_stderr() {
+        // Where the message cannot be shown there is nobody to tell.
+        let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    // it repeats arguments as they came
+    error.render().to_string().trim_end().lines().for_each(|line| say!("{line}"));
     if asks_for_passthrough(arguments) {
         passthrough::copy_input();
     }
@@ -153,30 +157,40 @@ impl ModelArg {
     /// Makes the folder of the user's own model; that of a file which was named must be there.
     fn make_folder(&self, path: &Path) -> Result<()> {
         match path.parent().filter(|folder| self.model.is_none() && !folder.is_dir()) {
-            Some(folder) => make_private(folder).with_context(|| folder.display().to_string()),
+            Some(folder) => make_private(folder).with_context(|| shown_path(folder)),
             None => Ok(()),
         }
     }
 
     fn open(&self) -> Result<Filter> {
         let path = self.path()?;
-        let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", path.display()));
+        let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
         open_model(&path)?.with_context(|| {
             format!(
                 "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
-                path.display()
+                shown_path(&path)
             )
         })
     }
 }
 
 impl FallbackArg {
-    /// The shared model, if there is to be one: `$TAMIS_FALLBACK` goes with the user's own model, not with one that was
-    /// named.
+    /// Whether `$TAMIS_FALLBACK` is set but has no part in this: a model that -m names is that model and nothing else,
+    /// unless --fallback is named too. One rule for all that learn or score, so that they agree.
+    fn is_left_out(&self, model: &ModelArg) -> bool {
+        self.fallback.is_none() && model.model.is_some() && set("TAMIS_FALLBACK").is_some()
+    }
+
+    /// The shared model, if there is to be one: that of --fallback, else `$TAMIS_FALLBACK`.
     fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
-        let usual = || set("TAMIS_FALLBACK").filter(|_| model.model.is_none());
+        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_left_out(model));
         let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
-        let missing = || format!("{}: expected the shared model of --fallback, got no file", path.display());
+        let missing = || {
+            format!(
+                "{}: expected the shared model of --fallback or $TAMIS_FALLBACK, got no file",
+                shown_path(&path)
+            )
+        };
         open_model(&path)?.with_context(missing).map(Some)
     }
 
@@ -209,8 +223,7 @@ fn open_model(path: &Path) -> Result<Option<Filter>> {
     match Filter::open(path) {
         Ok(filter) => Ok(Some(filter)),
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error @ (Error::Io { .. } | Error::NotAFile { .. })) => Err(error.into()),
-        Err(error) => Err(error).with_context(|| path.display().to_string()),
+        Err(error) => Err(named(path)(error)),
     }
 }
 
@@ -219,9 +232,8 @@ fn read_input(path: Option<&PathBuf>) -> Result<(String, Vec<u8>)> {
     use std::io::{IsTerminal, Read};
     match path.filter(|path| path.as_os_str() != "-") {
         Some(path) => {
-            let name = path.display().to_string();
-            let bytes = std::fs::read(path).with_context(|| name.clone())?;
-            Ok((name, bytes))
+            let bytes = std::fs::read(path).with_context(|| shown_path(path))?;
+            Ok((path.display().to_string(), bytes))
         }
         None => {
             let mut input = std::io::stdin().lock();

@@ -4,23 +4,18 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 
 use serde::Serialize;
-use tamis_filter::{Document, Filter, Kind, Score, Scratch};
+use tamis_filter::{Document, Error, Filter, Kind, Score, Scratch};
 
 use crate::records::Cells;
+use crate::shown::shown;
 
-/// Tells the person at the terminal something. A closed standard error is no reason to fail.
-macro_rules! say {
-    ($($argument:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), $($argument)*);
-    }};
-}
-pub(crate) use say;
+pub(crate) use crate::shown::say;
 
 /// Whether an error only says that nobody reads our output any more.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+            || matches!(cause.downcast_ref(), Some(Error::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe)
             || cause.downcast_ref::<csv::Error>().is_some_and(
                 |e| matches!(e.kind(), csv::ErrorKind::Io(e) if e.kind() == ErrorKind::BrokenPipe),
             )
@@ -53,7 +48,7 @@ impl<'a> Verdict<'a> {
 
 /// `spam 0.9987 +6.64`
 pub(crate) fn verdict_line(filter: &Filter, score: &Score) -> String {
-    format!("{} {:.4} {:+.2}", filter.label_of(score), score.probability, score.log_odds)
+    format!("{} {:.4} {:+.2}", shown(filter.label_of(score)), score.probability, score.log_odds)
 }
 
 /// A number with its thousands set apart.
@@ -106,7 +101,7 @@ impl<'a> Loaded<'a> {
 pub(crate) fn say_limits(name: &str, scratch: &Scratch) {
     let hit = scratch.limits_hit();
     if !hit.is_empty() {
-        say!("tamis: {name}: read in part, because of the limit of: {hit}");
+        say!("tamis: {}: read in part, because of the limit of: {hit}", shown(name));
     }
 }
 

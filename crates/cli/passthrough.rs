@@ -12,6 +12,7 @@ use tamis_mail::passthrough::{Head, SpamStatus, Verdict, has_whole_header, head}
 use crate::args::ScoreArgs;
 use crate::model::Model;
 use crate::output::{say, say_limits};
+use crate::shown::{shown_path, told};
 use crate::{ERROR, rescue};
 
 /// Copies the message with the verdict added; if anything fails, without.
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &ScoreArgs) -> u8 {
     let mut message = match Message::open(args) {
         Ok(message) => message,
         Err(error) => {
-            say!("tamis: {error:#}");
+            say!("tamis: {}", told(&error));
             return ERROR;
         }
     };
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &ScoreArgs) -> u8 {
     let written = match &annotated {
         Ok(head) => message.write(&head.bytes, head.rest),
         Err(error) => {
-            say!("tamis: {error:#}; the message is passed on unchanged");
+            say!("tamis: {}; the message is passed on unchanged", told(error));
             message.write(&[], 0)
         }
     };
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &ScoreArgs) -> u8 {
         Ok(()) if annotated.is_ok() => 0,
         Ok(()) => ERROR,
         Err(error) => {
-            say!("tamis: {error:#}");
+            say!("tamis: {}", told(&error));
             ERROR
         }
     }
@@ -60,7 +61,7 @@ impl Message {
     fn open(args: &ScoreArgs) -> Result<Self> {
         match args.files.first().filter(|path| path.as_os_str() != "-") {
             Some(path) => {
-                let name = path.display().to_string();
+                let name = shown_path(path);
                 File::open(path).with_context(|| name.clone()).map(|source| Message::new(source, name))
             }
             None => Message::input(),

@@ -12,6 +12,7 @@ use tamis_model::metrics::{
 
 use crate::evaluate::Outcome;
 use crate::output::{counted, grouped};
+use crate::shown::shown;
 
 /// Resamplings behind an interval, and the seed they are drawn with.
 const ROUNDS: usize = 1000;
@@ -76,7 +77,7 @@ impl<'a> Report<'a> {
             let m = &self.confusion;
             let (precision, recall, f1) = (m.precision(class), m.recall(class), m.f1(class));
             let support = grouped(m.support(class));
-            writeln!(out, "{label:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}")?;
+            writeln!(out, "{:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}", shown(label))?;
         }
         Ok(())
     }
@@ -85,8 +86,9 @@ impl<'a> Report<'a> {
     fn print_confusion(&self, out: &mut impl Write) -> Result<()> {
         let numbered = self.classes.len() > 8;
         let width = self.label_width() + 4;
-        let heading =
-            |class: ClassId, label: &str| if numbered { (class + 1).to_string() } else { label.to_owned() };
+        let heading = |class: ClassId, label: &str| {
+            if numbered { (class + 1).to_string() } else { shown(label).into_owned() }
+        };
         let headings =
             self.classes.iter().map(|(class, label)| heading(class, label)).chain(["unsure".to_owned()]);
         let columns: Vec<_> = headings.map(|heading| (heading.chars().count().max(5), heading)).collect();
@@ -95,7 +97,8 @@ impl<'a> Report<'a> {
         columns.iter().try_for_each(|(w, heading)| write!(out, "  {heading:>w$}"))?;
         writeln!(out)?;
         for (truth, label) in self.classes.iter() {
-            let name = if numbered { format!("{:>2} {label}", truth + 1) } else { label.to_owned() };
+            let label = shown(label);
+            let name = if numbered { format!("{:>2} {label}", truth + 1) } else { label.into_owned() };
             write!(out, "{name:<width$}")?;
             let counts = self.classes.iter().map(|(verdict, _)| self.confusion.get(truth, verdict));
             let counts = counts.chain([self.confusion.unsure(truth)]);
@@ -106,7 +109,7 @@ impl<'a> Report<'a> {
     }
 
     fn label_width(&self) -> usize {
-        self.classes.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0).max(5)
+        self.classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5)
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {
@@ -202,7 +205,7 @@ impl Detection {
     }
 
     fn print(&self, out: &mut impl Write, classes: &Classes) -> Result<()> {
-        writeln!(out, "\nfinding {}", classes.label(self.positive).unwrap_or_default())?;
+        writeln!(out, "\nfinding {}", shown(classes.label(self.positive).unwrap_or_default()))?;
         for figure in &self.figures {
             let scale = if figure.unit == " %" { 100.0 } else { 1.0 };
             let (unit, decimals) = (figure.unit, figure.decimals);

@@ -7,6 +7,7 @@ use tamis_filter::{Filter, Kind, Score, Scratch};
 
 use crate::args::ScoreArgs;
 use crate::output::{Loaded, Verdict, say, say_limits, verdict_line};
+use crate::shown::{json_line, shown, told};
 use crate::{ERROR, passthrough, read_input};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         match scored {
             Ok((name, score)) => print(&mut out, args, &filter, &name, &score, &scratch)?,
             Err(error) => {
-                say!("tamis: {error:#}");
+                say!("tamis: {}", told(&error));
                 outcome = ERROR;
             }
         }
@@ -56,12 +57,12 @@ fn print(
     say_limits(name, scratch);
     let written = if args.json {
         let truncated = !scratch.limits_hit().is_empty();
-        serde_json::to_writer(&mut *out, &Verdict::new(filter, name, score, truncated))?;
-        writeln!(out)
+        let verdict = serde_json::to_string(&Verdict::new(filter, name, score, truncated))?;
+        writeln!(out, "{}", json_line(verdict))
     } else if name == "-" {
         writeln!(out, "{}", verdict_line(filter, score))
     } else {
-        writeln!(out, "{} {name}", verdict_line(filter, score))
+        writeln!(out, "{} {}", verdict_line(filter, score), shown(name))
     };
     match written.and_then(|()| out.flush()) {
         // The verdict is in the exit status too.

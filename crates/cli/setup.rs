@@ -10,6 +10,7 @@ use tamis_filter::{
 };
 
 use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
+use crate::shown::shown_path;
 
 /// How documents become terms.
 pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
@@ -39,7 +40,7 @@ fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
     options.min_chars = args.min_chars.unwrap_or(options.min_chars);
     options.max_chars = args.max_chars.unwrap_or(options.max_chars);
     if let Some(path) = &args.stop_words {
-        let words = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let words = std::fs::read_to_string(path).with_context(|| shown_path(path))?;
         options.stop_words = words.split_whitespace().map(str::to_owned).collect();
     }
     options.terms = match (args.ngrams, args.characters) {

@@ -12,6 +12,7 @@ use tamis_mail::{looks_like_mail, maildir, mbox};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::records::{Cells, Record, records};
+use crate::shown::shown_path;
 
 /// A source as named: a path, perhaps with a label before it.
 pub(crate) struct Source {
@@ -67,7 +68,7 @@ impl Holds {
     fn of_named(path: &Path) -> Result<Holds> {
         Ok(match Holds::of_listed(path.as_os_str()) {
             Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
-                let start = read_start(path, 4096).with_context(|| path.display().to_string())?;
+                let start = read_start(path, 4096).with_context(|| shown_path(path))?;
                 if mbox::looks_like_mbox(&start) { Holds::Mbox } else { Holds::One }
             }
             holds => holds,
@@ -119,7 +120,7 @@ pub(crate) struct Found {
 pub(crate) fn find(source: &Source, labelled: bool, forced: Option<Kind>) -> Result<Found> {
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
-    let metadata = std::fs::metadata(path).with_context(|| path.display().to_string())?;
+    let metadata = std::fs::metadata(path).with_context(|| shown_path(path))?;
     let mut listing = Listing::default();
     let mut is_mail = false;
     if metadata.is_dir() {
@@ -136,7 +137,7 @@ pub(crate) fn find(source: &Source, labelled: bool, forced: Option<Kind>) -> Res
     }
     let without_label = |p: &&Place| p.label.is_none() && matches!(p.holds, Holds::One | Holds::Mbox);
     if let Some(place) = listing.places.iter().find(without_label).filter(|_| labelled) {
-        bail!("{}: expected a label, as in LABEL={}", place.path.display(), path.display());
+        bail!("{}: expected a label, as in LABEL={}", shown_path(&place.path), shown_path(path));
     }
     let kind = forced.unwrap_or_else(|| if is_mail { Kind::Mail } else { recognise(&listing.places) });
     Ok(Found { places: listing.places, kind, unlabelled: listing.unlabelled, unreadable: listing.unreadable })
@@ -157,7 +158,7 @@ impl Listing {
                 label: label.clone(),
                 holds: Holds::One,
             })),
-            Err(error) => self.unreadable.push(format!("{}: {error}", path.display())),
+            Err(error) => self.unreadable.push(format!("{}: {error}", shown_path(path))),
         }
     }
 
@@ -200,7 +201,7 @@ impl Listing {
             Ok(children)
         };
         let (folders, files): (Vec<_>, Vec<_>) =
-            list().with_context(|| path.display().to_string())?.into_iter().partition(|child| child.is_dir());
+            list().with_context(|| shown_path(path))?.into_iter().partition(|child| child.is_dir());
         if folders.is_empty() {
             self.folder(path, Some(label_from_name(path)?));
             return Ok(());
@@ -214,12 +215,12 @@ impl Listing {
 }
 
 fn label_from_name(path: &Path) -> Result<Arc<str>> {
-    let absolute = path.canonicalize().with_context(|| path.display().to_string())?;
+    let absolute = path.canonicalize().with_context(|| shown_path(path))?;
     let name = if path.file_name().is_some() { path } else { &absolute };
     name.file_name()
         .and_then(|name| name.to_str())
         .map(Arc::from)
-        .ok_or_else(|| anyhow!("{}: expected a folder whose name, a label, is UTF-8", path.display()))
+        .ok_or_else(|| anyhow!("{}: expected a folder whose name, a label, is UTF-8", shown_path(path)))
 }
 
 /// Mail or text, by a sample of the documents spread over the whole.
@@ -290,14 +291,14 @@ impl Layout<'_> {
 pub(crate) fn find_tables(source: &Source) -> Result<Found> {
     let found = find(source, false, Some(Kind::Table))?;
     match found.places.iter().find(|place| !place.holds.is_table()) {
-        Some(place) => bail!("{}: expected a table, .csv, .tsv or .jsonl", place.path.display()),
+        Some(place) => bail!("{}: expected a table, .csv, .tsv or .jsonl", shown_path(&place.path)),
         None => Ok(found),
     }
 }
 
 /// The rows of a table, whole. `needed` is a column that they must have.
 pub(crate) fn whole_rows(place: &Place, needed: Option<&str>) -> Result<Box<dyn Iterator<Item = Record>>> {
-    let name = || place.path.display().to_string();
+    let name = || shown_path(&place.path);
     let file = File::open(&place.path).with_context(name)?;
     records(BufReader::new(file), place.holds, needed).with_context(name)
 }
@@ -316,7 +317,7 @@ pub(crate) fn items<'a>(
         content,
     };
     let name = path.display().to_string();
-    let open = || File::open(path).map(BufReader::new).with_context(|| path.display().to_string());
+    let open = || File::open(path).map(BufReader::new).with_context(|| shown_path(path));
     Ok(match (place.holds, layout) {
         (Holds::One, _) => Box::new(std::iter::once(item(name, None, Content::File))),
         (Holds::Mbox, _) => {

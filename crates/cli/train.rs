@@ -15,6 +15,7 @@ use crate::columns;
 use crate::corpus::Corpus;
 use crate::output::{counted, grouped, say};
 use crate::setup;
+use crate::shown::{shown, shown_path};
 use crate::sources::Item;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
@@ -141,12 +142,12 @@ pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     match Filter::open(path) {
         Err(error @ Error::NotAFile { .. }) => Err(error.into()),
         Err(Error::NotAModel { got }) if !got.is_empty() => {
-            bail!("{}: there is a file that is no tamis model; remove it or name another", path.display())
+            bail!("{}: there is a file that is no tamis model; remove it or name another", shown_path(path))
         }
         Ok(filter) if filter.information().changes > 0 && !replace => bail!(
             "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
              nevertheless, tamis learn adds to the model",
-            path.display(),
+            shown_path(path),
             counted(filter.information().changes, "document")
         ),
         _ => Ok(()),
@@ -159,7 +160,7 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
         .classes
         .iter()
         .zip(information.totals)
-        .map(|((_, label), totals)| format!("{} {label}", grouped(totals.documents)))
+        .map(|((_, label), totals)| format!("{} {}", grouped(totals.documents), shown(label)))
         .collect();
     let labelled = &information.totals[..information.classes.len()];
     let documents = labelled.iter().map(|t| t.documents).sum();
@@ -175,7 +176,7 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
         counted(documents, "document"),
         classes.join(", ")
     )?;
-    writeln!(out, "wrote {} ({} kB)", path.display(), grouped(information.bytes.div_ceil(1000) as u64))?;
+    writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(information.bytes.div_ceil(1000) as u64))?;
     if let Some(expectation) = expectation(filter) {
         writeln!(out, "{expectation}")?;
     }
@@ -204,7 +205,7 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
         None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
     };
     let positive = positive_class(information.classes);
-    let label = |class| information.classes.label(class).unwrap_or_default();
+    let label = |class| shown(information.classes.label(class).unwrap_or_default());
     let (ham, spam) = (label(1 - positive), label(positive));
     let lost = if is_mail && filter.spam().is_some() { "lost".to_owned() } else { format!("called {spam}") };
     Some(format!(

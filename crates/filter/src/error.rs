@@ -330,14 +330,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+/// What an error displays has its cause in it, so that no cause is a source that would be told again.
+impl std::error::Error for Error {}
 
 macro_rules! from {
     ($($source:ty => $variant:ident),*) => {$(
