@@ -275,3 +275,11 @@ fn a_model_is_its_owners_alone_and_one_that_was_there_keeps_its_mode() {
     assert!(!output.status.success());
     assert_eq!(mode(&world, &format!("{folder}/.tamis-model.tamis.tmp")), 0o600);
 }
+
+#[test]
+fn a_log_is_no_longer_than_it_can_be_read() {
+    let world = of_first(30);
+    let said = world.fail(&["learn", "ham", "-m", MODEL, "--log-limit", "134217729", "m.eml"]);
+    assert!(said.contains("up to 134217728, got \"134217729\""), "{said}");
+    must_learn(&world, 30, LearnOptions::MAX_LOG_LIMIT);
+}

@@ -16,8 +16,14 @@ pub(crate) struct ChangeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) wait: u64,
     /// Bytes of the model file's log beyond which the file is written anew
-    #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, hide = true)]
+    #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, value_parser = log_limit, hide = true)]
     pub(crate) log_limit: usize,
+}
+
+fn log_limit(argument: &str) -> Result<usize, String> {
+    let highest = LearnOptions::MAX_LOG_LIMIT;
+    let limit = argument.parse().ok().filter(|limit| *limit <= highest);
+    limit.ok_or_else(|| format!("expected a number of bytes up to {highest}, got {argument:?}"))
 }
 
 impl ChangeArgs {

@@ -146,10 +146,10 @@ impl Filter {
     /// # Errors
     /// If `out` cannot be written or the model is damaged.
     pub fn export(&self, documents: bool, out: impl Write) -> Result<()> {
-        match self.store.log.1 {
-            0 => export(&self.store, documents, out),
+        match self.store.overlay.documents().is_empty() {
+            true => export(&self.store, documents, out),
             // so that what the log says is in its place
-            _ => export(&rewrite::fold(&self.store)?.into_filter()?.store, documents, out),
+            false => export(&rewrite::fold(&self.store)?.into_filter()?.store, documents, out),
         }
     }
 }

@@ -30,8 +30,21 @@ pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
     pub patience: Duration,
     /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file
-    /// is written anew; 128 KiB by default, some hundred messages.
+    /// is written anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT).
     pub log_limit: usize,
+}
+
+impl LearnOptions {
+    /// The highest [`log_limit`](Self::log_limit): no reader takes more log than that, 128 MiB.
+    pub const MAX_LOG_LIMIT: usize = log::LIMIT;
+
+    fn check(&self) -> Result<()> {
+        let (limit, got) = (Self::MAX_LOG_LIMIT as u64, self.log_limit as u64);
+        match got > limit {
+            true => Err(Error::TooLarge { what: "bytes of log (log_limit)", limit, got }),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Default for LearnOptions {
@@ -105,8 +118,10 @@ impl Learner {
     ///
     /// # Errors
     /// As [`Filter::open`]; another process holds the model for too long; it does not learn so: one of a table with
-    /// columns other than text, or of expectation maximization.
+    /// columns other than text, or of expectation maximization; [`Error::TooLarge`] if the options allow for a log that
+    /// nobody would read.
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
+        options.check()?;
         Learner::new(Lock::wait(path, options.patience)?, options)
     }
 
@@ -120,6 +135,7 @@ impl Learner {
         labels: impl IntoIterator<Item = &'a str>,
         options: LearnOptions,
     ) -> Result<Self> {
+        options.check()?;
         let lock = Lock::wait(path, options.patience)?;
         if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
             let mut trainer = Trainer::new(train)?;
@@ -248,7 +264,8 @@ impl Learner {
             return Ok(());
         }
         self.filter.check_unchanged()?;
-        let (start, written) = self.filter.store.log;
+        let (start, log) = &self.filter.store.log;
+        let written = log.len();
         if self.must_fold || written + self.pending.len() > self.options.log_limit {
             return self.fold();
         }
@@ -265,8 +282,7 @@ impl Learner {
             return Err(Error::Io { path: path.clone(), source: error });
         }
         self.lock.wrote();
-        self.filter.store.log.1 += self.pending.len();
-        self.pending.clear();
+        self.filter.store.log.1.append(&mut self.pending);
         Ok(())
     }
 
@@ -465,22 +481,14 @@ impl Learner {
         Ok(())
     }
 
-    /// Makes a record of the entries; if something went wrong, undoes them.
+    /// Makes a record of the entries; if something went wrong, nothing of them stays.
     fn settle(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
-        let (start, written) = self.filter.store.log;
-        let at = start as usize + written + self.pending.len();
+        let (start, log) = &self.filter.store.log;
+        let at = *start as usize + log.len() + self.pending.len();
         let outcome = outcome.and_then(|()| log::write(&done, at, &mut self.pending));
         if outcome.is_err() {
-            for entry in done.into_iter().rev() {
-                self.filter.store.overlay.drop_new_terms(entry.new_terms.len());
-                let undone = Entry {
-                    learned: !entry.learned,
-                    features: -entry.features,
-                    new_terms: Vec::new(),
-                    ..entry
-                };
-                self.filter.change(undone)?;
-            }
+            self.filter.store.reread(&self.pending)?;
+            self.filter.settle()?;
         }
         outcome
     }

@@ -38,6 +38,9 @@ pub(crate) struct Entry {
     pub(crate) new_terms: Vec<(u64, String)>,
 }
 
+/// The most bytes of log that are read, and so that are written: a thousand times what is usual.
+pub(crate) const LIMIT: usize = 128 << 20;
+
 const NAME: &str = "log";
 /// Bytes of a length and its checksum.
 const HEAD: usize = 8;

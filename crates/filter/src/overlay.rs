@@ -184,14 +184,6 @@ impl Overlay {
         &self.new_terms
     }
 
-    /// Takes back the terms that came last, of an entry that is taken back.
-    pub(crate) fn drop_new_terms(&mut self, n: usize) {
-        let kept = self.new_terms.len().saturating_sub(n);
-        for (fingerprint, _) in self.new_terms.drain(kept..) {
-            self.ids.remove(&fingerprint);
-        }
-    }
-
     /// How many more terms have counts.
     pub(crate) fn features(&self) -> i64 {
         self.features

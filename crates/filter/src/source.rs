@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::file;
+use crate::log;
 use crate::map::Bytes;
 
 /// A model file that is open.
@@ -30,9 +31,6 @@ struct Stamp {
 
 /// When anything of a file was changed, its names among it: seconds since 1970 and nanoseconds.
 type Changed = (i64, i64);
-
-/// The most bytes of log that are read: a thousand times what it is written anew at.
-const LOG_LIMIT: u64 = 128 << 20;
 
 /// The most that a file system's clock is behind: it ticks every 10 ms on systems that count slowest.
 const TICK: Duration = Duration::from_millis(20);
@@ -108,9 +106,10 @@ impl Source {
     pub(crate) fn log(&self, offset: usize) -> Result<Vec<u8>> {
         let (mut file, mut bytes) = (&self.file, Vec::new());
         file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(&self.path))?;
-        let got = file.take(LOG_LIMIT + 1).read_to_end(&mut bytes).map_err(Error::io(&self.path))? as u64;
-        match got > LOG_LIMIT {
-            true => Err(Error::TooLarge { what: "bytes of log", limit: LOG_LIMIT, got }),
+        let limit = log::LIMIT as u64;
+        let got = file.take(limit + 1).read_to_end(&mut bytes).map_err(Error::io(&self.path))? as u64;
+        match got > limit {
+            true => Err(Error::TooLarge { what: "bytes of log", limit, got }),
             false => Ok(bytes),
         }
     }

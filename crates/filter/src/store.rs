@@ -76,8 +76,8 @@ pub(crate) struct Store {
     /// Documents and counts of each class, the log's among them.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
-    /// Where the log begins in the file, and how many bytes of it are whole records.
-    pub(crate) log: (u64, usize),
+    /// Where the log begins in the file, and its whole records.
+    pub(crate) log: (u64, Vec<u8>),
     directory: Section,
     terms: Section,
     texts: Section,
@@ -95,7 +95,7 @@ impl Store {
     /// Reads preface, header and log; of the sections only where they lie. `read_log` gives what is in the file from
     /// an offset on.
     pub(crate) fn new(bytes: Bytes, read_log: impl FnOnce(&Bytes, usize) -> Result<Vec<u8>>) -> Result<Self> {
-        let format::Opened { bytes, header, sections, length, log_bytes, takes_a_log } =
+        let format::Opened { bytes, header, sections, length, mut log_bytes, takes_a_log } =
             format::open(bytes, read_log)?;
         let [directory, terms, texts, documents, vectors] = sections;
         entries::<DocumentRecord>(&documents)?;
@@ -104,9 +104,9 @@ impl Store {
         if n_groups != n_terms.div_ceil(GROUP) {
             return Err(Error::inconsistent("directory", format!("groups of {n_terms} terms"), n_groups));
         }
-        let (mut totals, mut overlay) = (header.totals.clone(), Overlay::default());
-        let whole = log::read(&log_bytes, length, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
-        let log = (length as u64, whole);
+        let (totals, overlay, whole) = lay_over(&header, length, &log_bytes)?;
+        log_bytes.truncate(whole);
+        let log = (length as u64, log_bytes);
         let mut store = Store {
             checksum: format::written_checksum(&bytes)?,
             bytes,
@@ -128,6 +128,19 @@ impl Store {
             store.header.summary = Some(parameters.summarize(&store)?);
         }
         Ok(store)
+    }
+
+    /// Goes through the log again, and then through further records: nothing else that was laid over the file stays.
+    pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
+        let (start, log) = &self.log;
+        let (totals, overlay, _) = lay_over(&self.header, *start as usize, &[log, more].concat())?;
+        (self.totals, self.overlay) = (totals, overlay);
+        Ok(())
+    }
+
+    /// The part of the file before its log, which never changes.
+    pub(crate) fn base(&self) -> &[u8] {
+        if self.takes_a_log { &self.bytes[..self.length] } else { &self.bytes }
     }
 
     /// The file as it was when it was opened.
@@ -209,8 +222,8 @@ impl Store {
             documents: self.n_documents(),
             keep: *keep,
             changes: self.changes(),
-            bytes: self.length + self.log.1,
-            log_bytes: self.log.1,
+            bytes: self.length + self.log.1.len(),
+            log_bytes: self.log.1.len(),
         }
     }
 
@@ -344,6 +357,15 @@ impl Store {
         let bytes = section.get(&self.bytes, i * size..(i + 1) * size)?;
         T::ref_from_bytes(bytes).map_err(|_| Error::inconsistent(section.name(), size, bytes.len()))
     }
+}
+
+/// What a log that begins at an offset in the file makes of the totals, what it adds to the rest, and how many bytes of it
+/// are whole records.
+fn lay_over(header: &Header, offset: usize, log: &[u8]) -> Result<(Vec<ClassTotals>, Overlay, usize)> {
+    let n_terms = header.n_terms() as usize;
+    let (mut totals, mut overlay) = (header.totals.clone(), Overlay::default());
+    let whole = log::read(log, offset, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
+    Ok((totals, overlay, whole))
 }
 
 /// What naive Bayes needs of the counts besides those of single terms.

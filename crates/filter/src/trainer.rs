@@ -85,16 +85,22 @@ impl Learned {
     /// Learns the same document once more. The same terms can come in another order, at another time or cut at other
     /// places: the first by that counts, whoever came first.
     fn repeat(&mut self, other: Learned) -> Result<()> {
-        let multiplicity = u64::from(self.multiplicity) + u64::from(other.multiplicity);
-        let limit =
-            Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: multiplicity };
-        let multiplicity = u32::try_from(multiplicity).map_err(|_| limit)?;
+        let multiplicity = copies(self.multiplicity, other.multiplicity)?;
         if (other.group, other.date, other.cuts) < (self.group, self.date, self.cuts) {
             *self = other;
         }
         self.multiplicity = multiplicity;
         Ok(())
     }
+}
+
+/// How often a document was learned that was learned so often here and so often there.
+fn copies(here: u32, there: u32) -> Result<u32> {
+    here.checked_add(there).ok_or_else(|| Error::TooLarge {
+        what: "copies of a document",
+        limit: u32::MAX.into(),
+        got: u64::from(here) + u64::from(there),
+    })
 }
 
 /// What tells documents from one another: their digests and labels, the latter by fingerprint since classes move.
@@ -215,7 +221,10 @@ impl Trainer {
 
     fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         self.count(document)?;
-        let class = label.map(|label| self.class_of(label)).transpose()?;
+        if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
+            // whether it is acceptable: it becomes a class only once nothing else can fail
+            self.classes.clone().insert(label)?;
+        }
         let part = &mut self.parts[0];
         let counted = &self.counted;
         let digest = digest(self.options.recipe.version, part.vocabulary.document(), counted.reals());
@@ -223,7 +232,7 @@ impl Trainer {
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let mut document = Learned {
             digest,
-            class: class.unwrap_or(UNLABELLED),
+            class: UNLABELLED,
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: counted.group(),
@@ -235,6 +244,7 @@ impl Trainer {
         };
         let identity = (digest, label.map_or(0, fingerprint));
         let known = self.known.get(&identity).map(|place| &self.documents[*place as usize]);
+        known.map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
         if let Some(known) =
             known.filter(|known| (known.group, known.cuts) == (document.group, document.cuts))
         {
@@ -248,11 +258,14 @@ impl Trainer {
             }
         }
         // only now: what cannot be kept is not counted either
-        match class {
-            Some(class) => part.statistics.observe_terms(class, &self.terms)?,
+        match label {
+            Some(label) => {
+                document.class = self.class_of(label)?;
+                self.parts[0].statistics.observe_terms(document.class, &self.terms)?;
+            }
             None => part.unlabelled.observe_terms(0, &self.terms)?,
         }
-        counted.missing().iter().for_each(|column| self.missing[*column] += 1);
+        self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
         self.remember(identity, document)
     }
 
@@ -296,24 +309,24 @@ impl Trainer {
     /// Adds everything that another trainer has learned.
     ///
     /// # Errors
-    /// If the settings differ or a count overflows.
+    /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
     pub fn merge(&mut self, mut other: Trainer) -> Result<()> {
         if self.options != other.options {
             return Err(Error::DifferentSettings);
         }
+        let first = self.parts.len();
+        let parts = first + other.parts.len();
+        let limit = Error::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };
+        u16::try_from(parts).map_err(|_| limit)?;
+        Classes::new(self.classes.iter().chain(other.classes.iter()).map(|(_, label)| label))?;
+        self.check_copies(&other)?;
+        // from here on nothing fails
         for (_, label) in self.classes.clone().iter() {
             other.class_of(label)?;
         }
         for (_, label) in other.classes.iter() {
             self.class_of(label)?;
         }
-        let first = self.parts.len();
-        let last = u16::try_from(first + other.parts.len());
-        last.map_err(|_| Error::TooLarge {
-            what: "trainers merged",
-            limit: u16::MAX.into(),
-            got: first as u64,
-        })?;
         self.parts.append(&mut other.parts);
         let mut identities: Vec<_> =
             other.known.into_iter().map(|(identity, place)| (place, identity)).collect();
@@ -324,9 +337,28 @@ impl Trainer {
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
+
+    /// Checks that no document was learned too often by both together.
+    fn check_copies(&self, other: &Trainer) -> Result<()> {
+        let most = |documents: &[Learned]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);
+        if most(&self.documents).checked_add(most(&other.documents)).is_some() {
+            return Ok(());
+        }
+        for (identity, there) in &other.known {
+            let Some(here) = self.known.get(identity) else { continue };
+            copies(
+                self.documents[*here as usize].multiplicity,
+                other.documents[*there as usize].multiplicity,
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// Rows of terms that could not be kept in a temporary file.
 pub(crate) fn spill(source: std::io::Error) -> Error {
     Error::Io { path: std::env::temp_dir(), source }
 }
+
+#[cfg(test)]
+mod tests;

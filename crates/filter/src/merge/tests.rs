@@ -176,3 +176,36 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     assert!(stripped.store.documents().all(|d| d.unwrap().vector.row().is_empty()));
     stripped.verify().unwrap();
 }
+
+/// The log of a model is in its file after what is mapped for good, and may be cut meanwhile.
+#[test]
+fn logs_that_are_cut_while_models_are_merged_are_not_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |path: &std::path::Path, first: usize| {
+        let mut learner =
+            Learner::create(path, options(None, Keep::Vectors), ["ham", "spam"], LearnOptions::default())
+                .unwrap();
+        let base = learner.filter().information().bytes as u64;
+        for n in first..first + 40 {
+            let text: String = (0..50).map(|word| format!("w{} ", 50 * n + word)).collect();
+            learner.learn(LABELS[n % 2], Document::Text(&text)).unwrap();
+        }
+        learner.commit().unwrap();
+        base
+    };
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    let bases = [train(&paths[0], 0), train(&paths[1], 1_000)];
+    assert_eq!(bases[0], bases[1]);
+    let both = |filters: &[Filter; 2]| {
+        let there = merge(&[&filters[0], &filters[1]], MergeOptions::default()).unwrap();
+        let back = merge(&[&filters[1], &filters[0]], MergeOptions::default()).unwrap();
+        assert_eq!(there, back);
+        there
+    };
+    let filters = [0, 1].map(|i| Filter::open(&paths[i]).unwrap());
+    let before = both(&filters);
+    for path in &paths {
+        std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(bases[0]).unwrap();
+    }
+    assert_eq!(both(&filters), before);
+}
