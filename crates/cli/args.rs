@@ -3,6 +3,7 @@
 mod exchange;
 mod learning;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -78,11 +79,28 @@ pub(crate) struct FallbackArg {
     pub(crate) fallback: Option<PathBuf>,
 }
 
+/// A list of paths.
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    /// Also the paths that this file lists, one a line, as they are or as $'...', which is how JSON lines tell those that
+    /// are not UTF-8; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
+    /// The list has its paths as they are, each ended by a zero byte, as `find -print0` writes them
+    #[arg(long, requires = "files_from")]
+    pub(crate) null: bool,
+}
+
 #[derive(Args)]
 pub(crate) struct InputArgs {
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
     /// Take the documents as mail or as text instead of recognising them
     #[arg(long = "as", value_name = "mail|text")]
     pub(crate) kind: Option<Kind>,
+    /// Take standard input and files that are named for mboxes, whatever they begin with
+    #[arg(long)]
+    pub(crate) mbox: bool,
     /// The column that holds the label in CSV, TSV and JSONL: a name, or a number from 1 [default: label]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label_column: Option<String>,
@@ -117,8 +135,8 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
     /// Labelled documents
-    #[arg(required = true, value_name = "SOURCE")]
-    pub(crate) sources: Vec<String>,
+    #[arg(required_unless_present = "files_from", value_name = "SOURCE")]
+    pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Learn this column of tables, by its name in their first row, from all the others
@@ -139,7 +157,7 @@ pub(crate) struct TrainArgs {
     /// Learn from the documents below this path as well, whose labels are not known, by expectation maximization: for
     /// when few documents have labels
     #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
-    pub(crate) unlabelled: Vec<String>,
+    pub(crate) unlabelled: Vec<OsString>,
     /// How many labelled documents one without a label counts for [default: 1]
     #[arg(
         long,
@@ -277,7 +295,12 @@ pub(crate) struct ScoreArgs {
     pub(crate) decision: DecisionArgs,
     /// Messages or documents; - is standard input
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) files: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+    /// Take files and standard input for mboxes, whatever they begin with
+    #[arg(long, conflicts_with = "passthrough")]
+    pub(crate) mbox: bool,
     /// Print one JSON object a line: path, label, probability, log_odds; truncated, if a message was read in part
     #[arg(long)]
     pub(crate) json: bool,
@@ -286,7 +309,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) exit_zero: bool,
     /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error
     /// it comes out unchanged
-    #[arg(short, long, conflicts_with = "json")]
+    #[arg(short, long, conflicts_with_all = ["json", "files_from"])]
     pub(crate) passthrough: bool,
     /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that came with the message
     #[arg(long, requires = "passthrough")]
@@ -306,8 +329,8 @@ pub(crate) struct LabelArgs {
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
     /// Files, folders, mboxes, Maildirs, CSV, TSV or JSONL
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<String>,
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// How rows are written
@@ -365,7 +388,7 @@ pub(crate) struct InspectArgs {
     pub(crate) suspects: Option<usize>,
     /// Where the learned documents are, to name the suspects' files
     #[arg(value_name = "SOURCE", requires = "suspects")]
-    pub(crate) sources: Vec<String>,
+    pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Print a JSON object
@@ -388,8 +411,8 @@ pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
     /// Labelled documents, which the model must not have learned
-    #[arg(required = true, value_name = "SOURCE")]
-    pub(crate) sources: Vec<String>,
+    #[arg(required_unless_present = "files_from", value_name = "SOURCE")]
+    pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// Learn K-1 parts of the documents and score the other one, K times; documents with the same body stay together

@@ -1,9 +1,10 @@
 //! Going through many documents: several at a time, results in order, past those that cannot be read.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
@@ -14,8 +15,10 @@ use tamis_filter::{Document, Error, Kind, Limits, Recipe};
 use crate::args::InputArgs;
 use crate::output::{Loaded, counted, say};
 use crate::records::Cells;
-use crate::shown::{plain, shown};
-use crate::sources::{self, Columns, Content, Holds, Item, Layout, Place, Source};
+use crate::shown::{plain, shown_path, told};
+use crate::sources::{
+    self, Columns, Content, Found, Holds, Item, Layout, Place, Source, foreign, foreign_in_folder,
+};
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -24,9 +27,39 @@ pub(crate) struct Corpus<'a> {
     input: &'a InputArgs,
     labelled: bool,
     unreadable: usize,
+    /// Paths that the user named and that could not be read.
+    failed: AtomicUsize,
     /// Of tables, the column that holds the labels.
     target: Option<String>,
 }
+
+/// What is asked of sources.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Documents with labels.
+    Labelled,
+    /// Documents, with labels or without.
+    Documents,
+    /// The documents of those sources that are there.
+    WhatIsThere,
+}
+
+/// Why there is no result for a document.
+enum Skipped {
+    /// It could not be read.
+    Unreadable(String),
+    /// It is a file of another kind, which nobody named.
+    Foreign(&'static str),
+}
+
+impl From<String> for Skipped {
+    fn from(error: String) -> Self {
+        Skipped::Unreadable(error)
+    }
+}
+
+/// Files of other kinds that are named; the others are counted.
+const NAMED: usize = 5;
 
 /// What is left when all documents were gone through.
 pub(crate) struct Finished<S> {
@@ -49,72 +82,106 @@ const MOST_KEPT: usize = 1 << 20;
 
 impl<'a> Corpus<'a> {
     /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
-    /// and what has it.
+    /// and what has it; a single document is taken for it.
     pub(crate) fn find(
-        arguments: &[String],
-        labelled: bool,
+        arguments: &[OsString],
+        wanted: Wanted,
         input: &'a InputArgs,
         expected: Option<(Kind, &str)>,
     ) -> Result<Self> {
-        let mut corpus = Corpus::empty(Kind::Text, labelled, input);
+        let mut corpus = Corpus::empty(Kind::Text, wanted, input);
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
-            let found = sources::find(&Source::parse(argument), labelled, input.kind)?;
-            match &kind {
-                Some((known, whose)) if *known != found.kind && !found.places.is_empty() => bail!(
-                    "{}: expected {known}, as {} is, got {}; --as mail or --as text settles what documents are",
-                    shown(argument),
-                    shown(whose),
-                    found.kind
+            let source = Source::parse(argument);
+            let Some(found) =
+                corpus.found(sources::find(&source, corpus.labelled, input.kind, input.mbox), wanted)?
+            else {
+                continue;
+            };
+            let name = shown_path(argument);
+            match (&kind, found.kind) {
+                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => bail!(
+                    "{name}: expected {known}, as {whose} is, got {got}; --as mail or --as text settles what documents are"
                 ),
-                Some(_) => (),
-                None => kind = Some((found.kind, argument.clone())),
+                (None, Some(got)) => kind = Some((got, name.clone())),
+                _ => (),
+            }
+            if let (Some(Kind::Mail), [Place { holds: Holds::Csv | Holds::Tsv | Holds::Jsonl, .. }]) =
+                (input.kind, &found.places[..])
+            {
+                bail!("{name}: expected mail, as --as says, got a table");
             }
             // of a file that is a document there is nothing to tell
-            if !matches!(&found.places[..], [Place { holds: Holds::One, path, .. }] if path.as_os_str() == argument.as_str())
-            {
-                say!("{}: {}, {}", shown(argument), found.kind, counted(found.places.len() as u64, "file"));
+            if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
+                let kind = found.kind.unwrap_or(Kind::Text);
+                say!("{name}: {kind}, {}", counted(found.places.len() as u64, "file"));
             }
-            if found.unlabelled > 0 {
-                say!(
-                    "{}: left out {} beside the folders of labels",
-                    shown(argument),
-                    counted(found.unlabelled as u64, "file")
-                );
-            }
-            found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
-            corpus.unreadable += found.unreadable.len();
-            corpus.places.extend(found.places);
+            corpus.add(argument, found);
         }
-        corpus.kind = kind.map_or(Kind::Text, |(kind, _)| kind);
+        corpus.kind = kind.map_or_else(|| sources::recognise(&corpus.places), |(kind, _)| kind);
         Ok(corpus)
     }
 
-    fn empty(kind: Kind, labelled: bool, input: &'a InputArgs) -> Self {
-        Corpus { kind, places: Vec::new(), input, labelled, unreadable: 0, target: None }
+    fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
+        let labelled = wanted == Wanted::Labelled;
+        let failed = AtomicUsize::new(0);
+        Corpus { kind, places: Vec::new(), input, labelled, unreadable: 0, failed, target: None }
+    }
+
+    /// What was found, or nothing if that may be.
+    fn found(&self, found: Result<Found>, wanted: Wanted) -> Result<Option<Found>> {
+        match found {
+            Err(error) if wanted == Wanted::WhatIsThere => {
+                say!("tamis: {}", told(&error));
+                self.failed.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
+    }
+
+    /// Adds what was found, and tells what was not taken.
+    fn add(&mut self, argument: &OsStr, found: Found) {
+        if let Some(left_out) = found.left_out.describe() {
+            say!("{}: left out {left_out}", shown_path(argument));
+        }
+        found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
+        self.unreadable += found.unreadable.len();
+        self.places.extend(found.places);
     }
 
     /// As [`find`](Self::find), for the documents that a model is of.
     pub(crate) fn find_for(
-        arguments: &[String],
-        labelled: bool,
+        arguments: &[OsString],
+        wanted: Wanted,
         input: &'a InputArgs,
         recipe: &Recipe,
     ) -> Result<Self> {
         match recipe.kind {
-            Kind::Table => Corpus::find_rows(arguments, labelled, input, recipe.target.as_deref()),
-            kind => Corpus::find(arguments, labelled, input, Some((kind, "the model"))),
+            Kind::Table => Corpus::find_rows(arguments, wanted, input, recipe.target.as_deref()),
+            kind => Corpus::find(arguments, wanted, input, Some((kind, "the model"))),
         }
+    }
+
+    /// As [`find`](Self::find), for a model that is yet to be made: of mail, unless folders, tables or names say otherwise.
+    pub(crate) fn find_for_new(arguments: &[OsString], input: &'a InputArgs) -> Result<Self> {
+        let mut corpus = Corpus::find(arguments, Wanted::Documents, input, None)?;
+        let is_text = |place: &Place| place.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
+        let is_mail = |place: &Place| place.named && place.holds == Holds::One && !is_text(place);
+        if input.kind.is_none() && corpus.places.iter().all(is_mail) {
+            corpus.kind = Kind::Mail;
+        }
+        Ok(corpus)
     }
 
     /// Lists tables whose rows are documents of many columns, labelled by the target.
     pub(crate) fn find_rows(
-        arguments: &[String],
-        labelled: bool,
+        arguments: &[OsString],
+        wanted: Wanted,
         input: &'a InputArgs,
         target: Option<&str>,
     ) -> Result<Self> {
-        let mut corpus = Corpus::empty(Kind::Table, labelled, input);
+        let mut corpus = Corpus::empty(Kind::Table, wanted, input);
         corpus.target = target.map(str::to_owned);
         if let Some(kind) = input.kind {
             bail!("--as {kind}: expected none for a table with many columns");
@@ -125,18 +192,13 @@ impl<'a> Corpus<'a> {
             );
         }
         for argument in arguments {
-            let source = Source::parse(argument);
+            let (source, name) = (Source::parse(argument), shown_path(argument));
             if source.label.is_some() {
-                bail!(
-                    "{}: expected a table, whose rows have their labels, got a label before it",
-                    shown(argument)
-                );
+                bail!("{name}: expected a table, whose rows have their labels, got a label before it");
             }
-            let found = sources::find_tables(&source)?;
-            say!("{}: {}, {}", shown(argument), found.kind, counted(found.places.len() as u64, "file"));
-            found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
-            corpus.unreadable += found.unreadable.len();
-            corpus.places.extend(found.places);
+            let Some(found) = corpus.found(sources::find_tables(&source), wanted)? else { continue };
+            say!("{name}: table, {}", counted(found.places.len() as u64, "file"));
+            corpus.add(argument, found);
         }
         Ok(corpus)
     }
@@ -163,7 +225,7 @@ impl<'a> Corpus<'a> {
         mut done: impl FnMut(&Item, T) -> Result<()>,
     ) -> Result<Finished<S>> {
         let states = Mutex::new(Vec::new());
-        let run = |item: &Item| -> Result<Result<T, String>> {
+        let run = |item: &Item| -> Result<Result<T, Skipped>> {
             // At most one state a thread, since a worker puts its own back before it takes the next document.
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let (mut state, mut buffer) = free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok)?;
@@ -181,23 +243,30 @@ impl<'a> Corpus<'a> {
                 Ok(result) => finish_one(item, result),
             }
         };
-        fn finish_one<T>(item: &Item, result: Result<T>) -> Result<Result<T, String>> {
+        fn finish_one<T>(item: &Item, result: Result<T>) -> Result<Result<T, Skipped>> {
             match result {
                 Err(error) if matches!(error.downcast_ref(), Some(Error::Cell { .. })) => {
-                    Ok(Err(error.to_string()))
+                    Ok(Err(error.to_string().into()))
                 }
-                result => result.with_context(|| shown(&item.name).into_owned()).map(Ok),
+                result => result.with_context(|| shown_path(&item.name)).map(Ok),
             }
         }
-        let mut unreadable = self.unreadable;
+        let (mut unreadable, mut foreign) = (self.unreadable, 0);
         let bar = self.progress_bar();
-        let mut settle = |(batch, results): (Vec<Item>, Vec<Result<Result<T, String>>>)| -> Result<()> {
+        let mut settle = |(batch, results): (Vec<Item>, Vec<Result<Result<T, Skipped>>>)| -> Result<()> {
             for (item, result) in batch.iter().zip(results) {
                 match result? {
                     Ok(result) => done(item, result)?,
-                    Err(error) => {
+                    Err(Skipped::Unreadable(error)) => {
                         unreadable += 1;
-                        bar.suspend(|| say!("tamis: {}: {error}", shown(&item.name)));
+                        self.failed.fetch_add(usize::from(item.named), Ordering::Relaxed);
+                        bar.suspend(|| say!("tamis: {}: {error}", shown_path(&item.name)));
+                    }
+                    Err(Skipped::Foreign(what)) => {
+                        foreign += 1;
+                        if foreign <= NAMED {
+                            bar.suspend(|| say!("tamis: {}: passed over: {what}", shown_path(&item.name)));
+                        }
                     }
                 }
             }
@@ -220,36 +289,54 @@ impl<'a> Corpus<'a> {
         before.map_or(Ok(()), settle)?;
         outcome?;
         bar.finish_and_clear();
+        if foreign > NAMED {
+            say!("tamis: passed over {} that are neither mail nor text", counted(foreign as u64, "file"));
+        }
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states = states.into_iter().map(|(state, _)| state).collect();
         Ok(Finished { states, unreadable })
     }
 
     /// The bytes of a document; those of a file are read into the buffer.
-    fn read<'i>(&self, item: &'i Item, limits: &Limits, buffer: &'i mut Vec<u8>) -> Result<&'i [u8], String> {
+    fn read<'i>(
+        &self,
+        item: &'i Item,
+        limits: &Limits,
+        buffer: &'i mut Vec<u8>,
+    ) -> Result<&'i [u8], Skipped> {
         if self.labelled && item.label.as_deref().is_none_or(str::is_empty) {
-            return Err(match (&item.content, &self.target) {
+            return Err(Skipped::Unreadable(match (&item.content, &self.target) {
                 (Content::Unreadable(error), _) => error.clone(),
                 (_, Some(target)) => format!("column {target:?}: expected a label, got none"),
                 (_, None) => "expected a label, got none".to_owned(),
-            });
+            }));
         }
-        match &item.content {
-            Content::Mail(bytes) => Ok(bytes),
-            Content::Text(_) | Content::Row(_) => Ok(&[]),
-            Content::Unreadable(error) => Err(error.clone()),
+        let bytes = match &item.content {
+            Content::Bytes(bytes) => bytes,
+            Content::Text(_) | Content::Row(_) => return Ok(&[]),
+            Content::Unreadable(error) => return Err(error.clone().into()),
             Content::File => {
-                // Of a message no more than is looked at, and one byte to tell that there was more.
-                let most =
-                    if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX };
                 buffer.clear();
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading one takes two calls
                 buffer.reserve(LEAST_KEPT);
-                let read = File::open(&item.path).and_then(|file| file.take(most).read_to_end(buffer));
-                read.map(|_| &buffer[..]).map_err(|e| plain(&e))
+                sources::read_document(&item.path, self.most_of_one(limits), buffer)
+                    .map_err(|e| plain(&e))?;
+                if let Some(what) = foreign_in_folder(buffer).filter(|_| !item.named) {
+                    return Err(Skipped::Foreign(what));
+                }
+                buffer
             }
+        };
+        match foreign(bytes).filter(|_| item.named) {
+            Some(what) => Err(format!("expected {}, got {what}", self.kind).into()),
+            None => Ok(bytes),
         }
+    }
+
+    /// Bytes that are read of a document: of a message no more than is looked at, and one to tell that there was more.
+    fn most_of_one(&self, limits: &Limits) -> u64 {
+        if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX }
     }
 
     fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(Vec<Item>) -> Result<()>) -> Result<()> {
@@ -265,9 +352,11 @@ impl<'a> Corpus<'a> {
         };
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
-            for item in sources::items(place, &layout, limits.bytes.saturating_add(1))? {
+            for item in
+                sources::items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits))?
+            {
                 bytes += match &item.content {
-                    Content::Mail(content) => content.len(),
+                    Content::Bytes(content) => content.len(),
                     Content::Text(content) => content.len(),
                     Content::Row(cells) => cells.iter().map(|(_, cell)| cell.len()).sum(),
                     _ => 0,
@@ -294,12 +383,12 @@ impl<'a> Corpus<'a> {
         bar
     }
 
-    /// Says how many documents could not be read, and whether that is an error.
+    /// Says how many documents could not be read, and whether that is an error: it is if the user named one.
     pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
-        if unreadable == 0 {
-            return 0;
+        let failed = self.failed.load(Ordering::Relaxed);
+        if unreadable > 0 {
+            say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
         }
-        say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
-        if self.input.strict { crate::ERROR } else { 0 }
+        if failed > 0 || unreadable > 0 && self.input.strict { crate::ERROR } else { 0 }
     }
 }

@@ -1,5 +1,6 @@
 //! `tamis evaluate`
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -12,16 +13,16 @@ use tamis_mail::Message;
 
 use crate::args::{EvaluateArgs, Order};
 use crate::columns::{self, Scorer};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
 use crate::report::Report;
 use crate::setup;
-use crate::shown::{json_line, shown, shown_path};
+use crate::shown::{json_line, shown_path};
 use crate::sources::Item;
 
 /// A document, its true class and what was said of it.
 pub(crate) struct Outcome {
-    pub(crate) name: String,
+    pub(crate) name: OsString,
     pub(crate) truth: ClassId,
     pub(crate) score: Score,
     /// The probability that was given to the true class.
@@ -58,7 +59,8 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
-    let corpus = Corpus::find_for(&args.sources, true, &args.input, recipe)?;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
     let mut outcomes = Vec::new();
     let finished = corpus.for_each(
         &recipe.limits,
@@ -88,7 +90,7 @@ fn class_of(classes: &Classes, item: &Item) -> Result<ClassId> {
 
 /// A document held in memory, to be learned when its turn comes.
 struct Held {
-    name: String,
+    name: OsString,
     label: String,
     content: HeldContent,
     key: Key,
@@ -118,7 +120,8 @@ impl Held {
 
 /// Learns and scores by turns.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
-    let corpus = Corpus::find(&args.sources, true, &args.input, None)?;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find(&sources, Wanted::Labelled, &args.input, None)?;
     let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
     if args.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
@@ -173,7 +176,7 @@ fn hold_out(
     if let Some(folds) = folds {
         let mut trainer = Trainer::new(options)?;
         for held in documents {
-            trainer.add(&held.label, held.document()).with_context(|| shown(&held.name).into_owned())?;
+            trainer.add(&held.label, held.document()).with_context(|| shown_path(&held.name))?;
         }
         Ok(trainer.cross_validate(folds.into())?)
     } else {
@@ -189,7 +192,7 @@ fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {
         // Sources give no fields.
         Document::Fields(_) => HeldContent::Text(String::new()),
     };
-    let file_name = item.path.file_name().map_or(item.name.as_bytes(), |name| name.as_encoded_bytes());
+    let file_name = item.path.file_name().unwrap_or(&item.name).as_encoded_bytes();
     let key = match (order, &content) {
         (Order::Md5, _) => Key::Digest(md5::compute(file_name).0),
         (Order::Date, HeldContent::Mail(bytes)) => {
@@ -212,7 +215,8 @@ fn write_scores(path: &Path, classes: &Classes, outcomes: &[Outcome]) -> Result<
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let verdict = score.label.map_or("unsure", label);
         let [log_odds, probability] = [score.log_odds, score.probability].map(|n| n.to_string());
-        table.write_record([name, label(*truth), &log_odds, verdict, &probability])?;
+        let cells = [label(*truth), &log_odds, verdict, &probability].map(str::as_bytes);
+        table.write_record([&[name.as_encoded_bytes()], &cells[..]].concat())?;
     }
     Ok(table.flush()?)
 }

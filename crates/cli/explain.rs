@@ -1,6 +1,8 @@
 //! `tamis explain`
 
+use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -9,10 +11,10 @@ use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContributio
 use crate::args::ExplainArgs;
 use crate::model::check_unchanged;
 use crate::output::{Loaded, counted, say_limits, verdict_line};
-use crate::read_input;
+use crate::paths;
 use crate::records::Record;
-use crate::shown::{json_line, shown};
-use crate::sources::{self, Source};
+use crate::shown::{json_line, shown, shown_path};
+use crate::sources::{self, Source, Stream, part};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let mut filter = args.fallback.open(&args.model)?;
@@ -21,9 +23,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     if filter.information().recipe.kind == Kind::Table {
         explain_rows(&mut out, args, &filter)?;
     } else {
-        let (name, bytes) = read_input(args.file.as_ref())?;
+        let path = args.file.as_deref().unwrap_or(Path::new("-"));
+        let read = Stream::of(path).and_then(Stream::into_all);
+        let bytes = read.with_context(|| shown_path(&path))?;
         let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
-        explain(&mut out, args, &filter, &name, loaded.document())?;
+        explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
     }
     check_unchanged(&filter)?;
     out.flush()?;
@@ -38,8 +42,8 @@ fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Re
     let source = Source { label: None, path: path.clone() };
     for place in sources::find_tables(&source)?.places {
         for Record { line, content } in sources::whole_rows(&place, None)? {
-            let name = format!("{}:{line}", path.display());
-            let cells = content.map_err(anyhow::Error::msg).with_context(|| shown(&name).into_owned())?;
+            let name = part(path, line);
+            let cells = content.map_err(anyhow::Error::msg).with_context(|| shown_path(&name))?;
             explain(out, args, filter, &name, Loaded::row(&cells).document())?;
         }
     }
@@ -50,11 +54,11 @@ fn explain(
     out: &mut impl Write,
     args: &ExplainArgs,
     filter: &Filter,
-    name: &str,
+    name: &OsStr,
     document: Document<'_>,
 ) -> Result<()> {
     let mut scratch = Scratch::default();
-    let explanation = filter.explain(document, &mut scratch).with_context(|| name.to_owned())?;
+    let explanation = filter.explain(document, &mut scratch).with_context(|| shown_path(&name))?;
     say_limits(name, &scratch);
     let most =
         if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
@@ -78,14 +82,14 @@ fn nats(sum: f64) -> String {
 fn print_table(
     out: &mut impl Write,
     filter: &Filter,
-    name: &str,
+    name: &OsStr,
     explanation: &Explanation,
     most: usize,
 ) -> Result<()> {
     let Explanation { score, terms, unknown, intercept, .. } = explanation;
     let label = |class| shown(filter.classes().label(class).unwrap_or_default());
     let (class, against) = (label(explanation.class), label(explanation.against));
-    writeln!(out, "{} {}", verdict_line(filter, score), shown(name))?;
+    writeln!(out, "{} {}", verdict_line(filter, score), shown_path(name))?;
     writeln!(out, "log-odds of {class} against {against}, in nats:")?;
     let width = |label: &str| label.chars().count().max(6);
     let (for_width, against_width) = (width(&class), width(&against));
@@ -117,7 +121,7 @@ fn print_table(
 fn print_json(
     out: &mut impl Write,
     filter: &Filter,
-    name: &str,
+    name: &OsStr,
     explanation: &Explanation,
     most: usize,
 ) -> Result<()> {
@@ -135,7 +139,7 @@ fn print_json(
         })
         .collect();
     let object = json!({
-        "path": name,
+        "path": paths::to_text(name),
         "label": filter.label_of(&explanation.score),
         "probability": explanation.score.probability,
         "log_odds": explanation.score.log_odds,

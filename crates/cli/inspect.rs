@@ -1,6 +1,7 @@
 //! `tamis inspect` and `tamis verify`
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, bail};
@@ -11,9 +12,10 @@ use tamis_filter::{
 };
 
 use crate::args::{InspectArgs, ModelArg};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
 use crate::output::{counted, grouped};
+use crate::paths;
 use crate::shown::{json_line, shown, shown_path};
 use crate::train::expectation;
 
@@ -25,7 +27,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
-        let mut object = describe_json(&path.display().to_string(), &filter, args.terms)?;
+        let mut object = describe_json(&paths::to_text(path.as_os_str()), &filter, args.terms)?;
         if args.suspects.is_some() {
             object["suspects"] = suspects_json(args, &filter)?;
         }
@@ -204,17 +206,18 @@ fn hexadecimal(digest: &[u8]) -> String {
 }
 
 /// The names of the documents in the sources, by their digests.
-fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], String>> {
+fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], OsString>> {
     let mut names = HashMap::new();
-    if !args.sources.is_empty() {
+    let sources = args.input.list.add_to(&args.sources)?;
+    if !sources.is_empty() {
         let recipe = filter.information().recipe;
-        let corpus = Corpus::find_for(&args.sources, false, &args.input, recipe)?;
+        let corpus = Corpus::find_for(&sources, Wanted::Documents, &args.input, recipe)?;
         corpus.for_each(
             &recipe.limits,
             || Ok(()),
             |(), _, document| Ok(filter.digest(document)?),
             |item, digest| {
-                names.entry(digest).or_insert_with(|| shown(&item.name).into_owned());
+                names.entry(digest).or_insert_with(|| item.name.clone());
                 Ok(())
             },
         )?;
@@ -226,14 +229,14 @@ fn print_suspects(
     out: &mut impl Write,
     filter: &Filter,
     most: usize,
-    names: &HashMap<[u8; 16], String>,
+    names: &HashMap<[u8; 16], OsString>,
 ) -> Result<()> {
     let suspects = filter.suspects()?;
     writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
     for suspect in suspects.iter().take(most) {
         let label = filter.classes().label(suspect.class).unwrap_or_default();
         let digest = hexadecimal(&suspect.digest);
-        let name = names.get(&suspect.digest).map_or("", String::as_str);
+        let name = names.get(&suspect.digest).map(shown_path).unwrap_or_default();
         writeln!(out, "{:>+9.3}  learned as {label}  {digest}  {name}", suspect.log_odds)?;
     }
     Ok(())
@@ -244,7 +247,7 @@ fn suspects_json(args: &InspectArgs, filter: &Filter) -> Result<serde_json::Valu
     let suspect = |suspect: &Suspect| {
         let digest = hexadecimal(&suspect.digest);
         let label = filter.classes().label(suspect.class);
-        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest)})
+        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest).map(|name| paths::to_text(name))})
     };
     Ok(filter.suspects()?.iter().take(args.suspects.unwrap_or(0)).map(suspect).collect())
 }

@@ -1,7 +1,7 @@
 //! `tamis label`
 
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -9,10 +9,10 @@ use tamis_filter::{Classes, Filter};
 
 use crate::args::{By, Format, LabelArgs};
 use crate::columns::{self, Scorer};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
 use crate::output::{Verdict, counted, say};
-use crate::shown::{json_line, shown, shown_path};
+use crate::shown::{json_line, shown_path};
 use crate::sources::{Content, Item};
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         check_folders(filter.classes())?;
     }
     let recipe = filter.information().recipe;
-    let corpus = Corpus::find_for(&args.paths, false, &args.input, recipe)?;
+    let paths = args.input.list.add_to(&args.paths)?;
+    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
     let mut rows = Rows::new(args, &filter)?;
     let (mut not_filed, mut n_truncated) = (0, 0);
     let finished = corpus.for_each(
@@ -86,7 +87,7 @@ impl Rows {
     fn write(&mut self, filter: &Filter, verdict: &Verdict<'_>, probabilities: &[f64]) -> Result<()> {
         match self {
             Rows::Table { writer, all } => {
-                writer.write_field(verdict.path)?;
+                writer.write_field(verdict.path.as_encoded_bytes())?;
                 writer.write_field(verdict.label)?;
                 writer.write_field(format!("{:.6}", verdict.probability))?;
                 writer.write_field(format!("{:.4}", verdict.log_odds))?;
@@ -131,25 +132,54 @@ fn check_folders(classes: &Classes) -> Result<()> {
 }
 
 /// Files a document into a folder; `false` if it is a part of a larger file. Nothing is ever overwritten: a name
-/// that is taken gets a number.
+/// that is taken by another document gets a number.
 fn file(item: &Item, folder: &Path, by: By) -> Result<bool> {
     let (Content::File, Some(name)) = (&item.content, item.path.file_name()) else { return Ok(false) };
-    std::fs::create_dir_all(folder).with_context(|| shown_path(folder))?;
-    let source = item.path.canonicalize().with_context(|| shown(&item.name).into_owned())?;
+    std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
+    let filing = || format!("filing {}", shown_path(&item.name));
+    let source = item.path.canonicalize().with_context(filing)?;
     for number in 0.. {
-        let mut target = PathBuf::from(name);
+        let mut target = name.to_owned();
         if number > 0 {
-            let stem = item.path.file_stem().unwrap_or(name).to_string_lossy();
-            let extension =
-                item.path.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
-            target = PathBuf::from(format!("{stem}-{number}{extension}"));
+            target = item.path.file_stem().unwrap_or(name).to_owned();
+            target.push(format!("-{number}"));
+            if let Some(extension) = item.path.extension() {
+                target.push(".");
+                target.push(extension);
+            }
         }
-        match place(&source, &folder.join(target), by) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => (),
-            outcome => return outcome.map(|()| true).with_context(|| format!("filing {}", item.name)),
+        let target = folder.join(target);
+        match place(&source, &target, by) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if is_filed(&source, &target, by).with_context(filing)? {
+                    return Ok(true);
+                }
+            }
+            outcome => return outcome.map(|()| true).with_context(filing),
         }
     }
     Ok(false)
+}
+
+/// Whether a document is there already, itself or one of equal content; a document that is to be moved is then no longer
+/// where it was.
+fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
+    // a link that leads nowhere is another document, as is what is no file
+    let Ok(found) = target.canonicalize() else { return Ok(false) };
+    if found == source {
+        // a link to a document does not keep it, once it was moved
+        return Ok(by != By::Move || !target.is_symlink());
+    }
+    let is_equal = found.is_file() && has_equal_content(source, &found)?;
+    if is_equal && by == By::Move {
+        std::fs::remove_file(source)?;
+    }
+    Ok(is_equal)
+}
+
+fn has_equal_content(one: &Path, other: &Path) -> std::io::Result<bool> {
+    let same_length = one.metadata()?.len() == other.metadata()?.len();
+    Ok(same_length && std::fs::read(one)? == std::fs::read(other)?)
 }
 
 fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
@@ -198,7 +228,13 @@ mod tests {
         let folder = directory.path().join("spam");
         for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
             std::fs::write(&source, content).unwrap();
-            let item = Item { name: "a".into(), path: source.clone(), label: None, content: Content::File };
+            let item = Item {
+                name: "a".into(),
+                path: source.clone(),
+                label: None,
+                named: true,
+                content: Content::File,
+            };
             assert!(file(&item, &folder, by).unwrap());
         }
         assert!(!source.exists());

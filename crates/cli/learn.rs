@@ -1,7 +1,8 @@
 //! `tamis learn`, `tamis forget` and `tamis retrain`
 
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -9,11 +10,11 @@ use tamis_filter::{Document, Error, Filter, Information, Kind, Learned, Learner,
 use tamis_mail::looks_like_mail;
 
 use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
-use crate::output::{Loaded, counted, say};
+use crate::output::{counted, say};
 use crate::shown::{named, shown, shown_path};
-use crate::{ERROR, read_input};
+use crate::{ERROR, open_model};
 
 /// What became of the documents.
 #[derive(Default)]
@@ -26,9 +27,9 @@ struct Tally {
 
 pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
-    let source = Source::new(&args.paths, args.files_from.as_ref())?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
-    let mut learner = open_or_create(args, &path, &source, shared.as_deref())?;
+    let corpus = corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?;
+    let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
     let has_fallback = shared.is_some();
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
@@ -37,7 +38,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         learner.add_label(&args.label)?;
     }
     let mut tally = Tally::default();
-    let unreadable = source.for_each(&mut learner, &args.input, |learner, document| {
+    let unreadable = for_each(&corpus, &mut learner, |learner, document| {
         if is_sure(args, learner, document)? {
             tally.right += 1;
             return Ok(());
@@ -82,12 +83,7 @@ fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> R
     Ok(is_right && score.log_odds.abs() >= args.margin.unwrap_or(0.0))
 }
 
-fn open_or_create(
-    args: &LearnArgs,
-    path: &Path,
-    source: &Source,
-    shared: Option<&Filter>,
-) -> Result<Learner> {
+fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Filter>) -> Result<Learner> {
     let options = args.change.options();
     if path.exists() {
         return Learner::open(path, options).map_err(named(path));
@@ -113,12 +109,7 @@ fn open_or_create(
             ..TrainOptions::new(recipe.kind)
         }
     };
-    let new = match (shared, args.input.kind) {
-        (Some(shared), _) => options_like(shared),
-        (None, Some(kind)) => TrainOptions::new(kind),
-        (None, None) => TrainOptions::new(source.kind(&args.input)?),
-    };
-    let kind = new.recipe.kind;
+    let new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
     args.model.make_folder(path)?;
     let names = labels.join(" and ");
     let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
@@ -134,11 +125,11 @@ fn open_or_create(
 pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
-    let first = args.paths.first().filter(|first| filter.classes().index(first).is_some());
-    let label = first.map(String::as_str);
+    let first = args.paths.first().and_then(|first| first.to_str());
+    let label = first.filter(|first| filter.classes().index(first).is_some());
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
     let is_at_hand = args.digest.is_empty() || !paths.is_empty();
-    let source = is_at_hand.then(|| Source::new(paths, args.files_from.as_ref())).transpose()?;
+    let corpus = is_at_hand.then(|| corpus(paths, &args.input, Some(&filter))).transpose()?;
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let (mut forgotten, mut unknown) = (0, 0);
     for digest in &args.digest {
@@ -146,8 +137,8 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
         forgotten += 1;
     }
     let mut unreadable = 0;
-    if let Some(source) = source {
-        unreadable = source.for_each(&mut learner, &args.input, |learner, document| {
+    if let Some(corpus) = corpus {
+        unreadable = for_each(&corpus, &mut learner, |learner, document| {
             match learner.forget(label, document) {
                 Ok(()) => forgotten += 1,
                 Err(error @ Error::NotLearned { .. }) => {
@@ -188,71 +179,45 @@ fn print(line: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{line}").context("standard output")
 }
 
-/// Where the documents to learn or forget come from.
-enum Source {
-    /// Standard input, read before the model is locked: it may take its time.
-    Input(Vec<u8>),
-    Paths(Vec<String>),
+/// The documents to learn or forget, found before the model is locked: standard input may take its time.
+fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) -> Result<Corpus<'a>> {
+    let mut paths = input.list.add_to(paths)?;
+    if paths.is_empty() && input.list.files_from.is_none() {
+        paths.push("-".into());
+    }
+    match model {
+        Some(model) => Corpus::find_for(&paths, Wanted::Documents, input, model.information().recipe),
+        None => Corpus::find_for_new(&paths, input),
+    }
 }
 
-impl Source {
-    fn new(paths: &[String], list: Option<&PathBuf>) -> Result<Self> {
-        let mut paths = paths.to_vec();
-        if let Some(list) = list {
-            let (_, bytes) = read_input(Some(list))?;
-            let list = String::from_utf8(bytes).context("--files-from: expected paths in UTF-8")?;
-            paths.extend(list.lines().filter(|line| !line.is_empty()).map(str::to_owned));
-            return Ok(Source::Paths(paths));
-        }
-        match &paths[..] {
-            [] => Ok(Source::Input(read_input(None)?.1)),
-            [one] if one == "-" => Ok(Source::Input(read_input(None)?.1)),
-            _ => Ok(Source::Paths(paths)),
-        }
-    }
-
-    /// What the documents are, for a model that is yet to be made.
-    fn kind(&self, input: &InputArgs) -> Result<Kind> {
-        match self {
-            Source::Input(_) => Ok(Kind::Mail),
-            Source::Paths(paths) => Ok(Corpus::find(paths, false, input, None)?.kind),
-        }
-    }
-
-    /// Goes through the documents one after the other; returns the exit status that unreadable ones ask for.
-    fn for_each(
-        &self,
-        learner: &mut Learner,
-        input: &InputArgs,
-        mut work: impl FnMut(&mut Learner, Document<'_>) -> Result<()> + Send,
-    ) -> Result<u8> {
-        let recipe = learner.filter().information().recipe.clone();
-        let paths = match self {
-            Source::Paths(paths) => paths,
-            Source::Input(bytes) => {
-                if recipe.kind == Kind::Mail && !looks_like_mail(bytes) {
-                    say!("tamis: this does not look like mail, which the model is of");
+/// Goes through the documents one after the other; returns the exit status that unreadable ones ask for.
+fn for_each(
+    corpus: &Corpus<'_>,
+    learner: &mut Learner,
+    mut work: impl FnMut(&mut Learner, Document<'_>) -> Result<()> + Send,
+) -> Result<u8> {
+    let limits = learner.filter().information().recipe.limits;
+    // one after the other: what is learned depends on what was learned before
+    let state = Mutex::new((learner, &mut work));
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    let finished = one.context("starting a thread")?.install(|| {
+        corpus.for_each(
+            &limits,
+            || Ok(()),
+            |(), item, document| {
+                if matches!(document, Document::Mail(bytes) if item.named && !looks_like_mail(bytes)) {
+                    say!(
+                        "tamis: {}: this does not look like mail, which the model is of",
+                        shown_path(&item.name)
+                    );
                 }
-                work(learner, Loaded::new(recipe.kind, bytes).document())?;
-                return Ok(0);
-            }
-        };
-        let corpus = Corpus::find_for(paths, false, input, &recipe)?;
-        // one after the other: what is learned depends on what was learned before
-        let state = Mutex::new((learner, &mut work));
-        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().context("starting a thread")?;
-        let finished = one.install(|| {
-            corpus.for_each(
-                &recipe.limits,
-                || Ok(()),
-                |(), _, document| {
-                    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                    let (learner, work) = &mut *state;
-                    work(learner, document)
-                },
-                |_, ()| Ok(()),
-            )
-        })?;
-        Ok(corpus.conclude(finished.unreadable))
-    }
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                let (learner, work) = &mut *state;
+                work(learner, document)
+            },
+            |_, ()| Ok(()),
+        )
+    })?;
+    Ok(corpus.conclude(finished.unreadable))
 }

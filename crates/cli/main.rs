@@ -15,6 +15,7 @@ mod learn;
 mod model;
 mod output;
 mod passthrough;
+mod paths;
 mod records;
 mod report;
 mod rescue;
@@ -224,26 +225,5 @@ fn open_model(path: &Path) -> Result<Option<Filter>> {
         Ok(filter) => Ok(Some(filter)),
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(named(path)(error)),
-    }
-}
-
-/// Reads all of a file, or of standard input for `-`.
-fn read_input(path: Option<&PathBuf>) -> Result<(String, Vec<u8>)> {
-    use std::io::{IsTerminal, Read};
-    match path.filter(|path| path.as_os_str() != "-") {
-        Some(path) => {
-            let bytes = std::fs::read(path).with_context(|| shown_path(path))?;
-            Ok((path.display().to_string(), bytes))
-        }
-        None => {
-            let mut input = std::io::stdin().lock();
-            if input.is_terminal() {
-                say!("tamis: reading from the terminal; end with Ctrl-D");
-            }
-            // room for most messages, so that reading takes two calls
-            let mut bytes = Vec::with_capacity(64 << 10);
-            input.read_to_end(&mut bytes).context("standard input")?;
-            Ok(("-".to_owned(), bytes))
-        }
     }
 }

@@ -1,13 +1,16 @@
 //! What the program prints.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
 use serde::Serialize;
 use tamis_filter::{Document, Error, Filter, Kind, Score, Scratch};
 
+use crate::paths;
 use crate::records::Cells;
-use crate::shown::shown;
+use crate::shown::{shown, shown_path};
 
 pub(crate) use crate::shown::say;
 
@@ -25,7 +28,8 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 /// A document's score under the keys that every JSON output of the program uses.
 #[derive(Serialize)]
 pub(crate) struct Verdict<'a> {
-    pub(crate) path: &'a str,
+    #[serde(serialize_with = "path_as_text")]
+    pub(crate) path: &'a OsStr,
     pub(crate) label: &'a str,
     pub(crate) probability: f64,
     pub(crate) log_odds: f64,
@@ -35,7 +39,7 @@ pub(crate) struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    pub(crate) fn new(filter: &'a Filter, path: &'a str, score: &Score, truncated: bool) -> Self {
+    pub(crate) fn new(filter: &'a Filter, path: &'a OsStr, score: &Score, truncated: bool) -> Self {
         Verdict {
             path,
             label: filter.label_of(score),
@@ -44,6 +48,10 @@ impl<'a> Verdict<'a> {
             truncated,
         }
     }
+}
+
+fn path_as_text<S: serde::Serializer>(path: &OsStr, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&paths::to_text(path))
 }
 
 /// `spam 0.9987 +6.64`
@@ -98,10 +106,10 @@ impl<'a> Loaded<'a> {
 }
 
 /// Tells that the verdict is on a part of the message, and why.
-pub(crate) fn say_limits(name: &str, scratch: &Scratch) {
+pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) {
     let hit = scratch.limits_hit();
     if !hit.is_empty() {
-        say!("tamis: {}: read in part, because of the limit of: {hit}", shown(name));
+        say!("tamis: {}: read in part, because of the limit of: {hit}", shown_path(name));
     }
 }
 

@@ -34,7 +34,8 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// As [`shown`], for a path; bytes that are not UTF-8 are quoted too.
-pub(crate) fn shown_path(path: &Path) -> String {
+pub(crate) fn shown_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
+    let path = path.as_ref();
     match path.to_str() {
         Some(text) => shown(text).into_owned(),
         None => quoted(path.as_os_str().as_encoded_bytes()),

@@ -12,7 +12,7 @@ use tamis_model::clopper_pearson;
 
 use crate::args::TrainArgs;
 use crate::columns;
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Wanted};
 use crate::output::{counted, grouped, say};
 use crate::setup;
 use crate::shown::{shown, shown_path};
@@ -21,9 +21,10 @@ use crate::sources::Item;
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     refuse_to_replace(&path, args.replace)?;
+    let sources = args.input.list.add_to(&args.sources)?;
     let corpus = match &args.target {
-        Some(_) => Corpus::find_rows(&args.sources, true, &args.input, args.target.as_deref())?,
-        None => Corpus::find(&args.sources, true, &args.input, None)?,
+        Some(_) => Corpus::find_rows(&sources, Wanted::Labelled, &args.input, args.target.as_deref())?,
+        None => Corpus::find(&sources, Wanted::Labelled, &args.input, None)?,
     };
     let options = options(args, &corpus)?;
     let (trainer, unreadable) = learn_all(args, &corpus, &options)?;
@@ -82,7 +83,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
 /// Learns all documents; also returns how many could not be read.
 fn learn_all(args: &TrainArgs, corpus: &Corpus<'_>, options: &TrainOptions) -> Result<(Trainer, usize)> {
     let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled, false, &args.input, expected)?;
+    let more = Corpus::find(&args.unlabelled, Wanted::Documents, &args.input, expected)?;
     let (mut trainer, mut unreadable) = learn(corpus, options, |trainer, item, document| {
         trainer.add(item.label.as_deref().unwrap_or_default(), document)
     })?;

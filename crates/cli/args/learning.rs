@@ -1,6 +1,6 @@
 //! The command line of learning in use.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
@@ -53,10 +53,7 @@ pub(crate) struct LearnArgs {
     pub(crate) label: String,
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<String>,
-    /// Also the paths that this file lists, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) files_from: Option<PathBuf>,
+    pub(crate) paths: Vec<OsString>,
     /// Learn only what the model does not label so already
     #[arg(long)]
     pub(crate) if_wrong: bool,
@@ -94,13 +91,10 @@ pub(crate) struct ForgetArgs {
     /// The label they were learned under, if that is to be checked; then files, folders, mboxes, Maildirs. Standard
     /// input by default
     #[arg(value_name = "[LABEL] PATH")]
-    pub(crate) paths: Vec<String>,
+    pub(crate) paths: Vec<OsString>,
     /// Forget the document of this digest, as `inspect --suspects` prints it, without having it at hand
     #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
     pub(crate) digest: Vec<Digest>,
-    /// Also the paths that this file lists, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) files_from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

@@ -1,4 +1,5 @@
 //! Maildirs: directories with one message a file.
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,25 +8,49 @@ pub fn is_maildir(path: &Path) -> bool {
     ["cur", "new"].iter().all(|folder| path.join(folder).is_dir())
 }
 
-/// The message files of a Maildir, those of `cur` and `new` together, sorted by name.
-///
-/// Files whose names begin with a dot are no messages; sub-folders (`.Folder`) are not entered.
+/// What a Maildir holds.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Listing {
+    /// The message files of `cur` and `new` together, sorted by name.
+    pub messages: Vec<PathBuf>,
+    /// What stands among them and is no regular file, such as a FIFO, and links that lead nowhere: not to be opened.
+    pub special: Vec<PathBuf>,
+    /// How many files and folders were left out because their names begin with a dot, sub-folders (`.Folder`) among
+    /// them.
+    pub hidden: usize,
+}
+
+/// The message files of a Maildir, and what was left out.
 ///
 /// # Errors
-/// When one of the two directories cannot be read.
-pub fn messages(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+/// When the Maildir or one of its two directories cannot be read.
+pub fn list(path: &Path) -> io::Result<Listing> {
+    let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    let mut listing = Listing::default();
+    for entry in path.read_dir()? {
+        listing.hidden += usize::from(is_hidden(&entry?.file_name()));
+    }
     for folder in ["cur", "new"] {
         for entry in path.join(folder).read_dir()? {
-            let file = entry?.path();
-            let hidden = file.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
-            if !hidden && file.is_file() {
-                files.push(file);
+            let entry = entry?;
+            if is_hidden(&entry.file_name()) {
+                listing.hidden += 1;
+                continue;
+            }
+            let mut kind = entry.file_type().ok();
+            if kind.is_some_and(|kind| kind.is_symlink()) {
+                kind = entry.path().metadata().ok().map(|metadata| metadata.file_type());
+            }
+            match kind {
+                Some(kind) if kind.is_file() => listing.messages.push(entry.path()),
+                Some(kind) if kind.is_dir() => (),
+                _ => listing.special.push(entry.path()),
             }
         }
     }
-    files.sort_by(|a, b| (a.file_name(), a).cmp(&(b.file_name(), b)));
-    Ok(files)
+    listing.messages.sort_by(|a, b| (a.file_name(), a).cmp(&(b.file_name(), b)));
+    listing.special.sort();
+    Ok(listing)
 }
 
 #[cfg(test)]
@@ -44,9 +69,10 @@ mod tests {
         }
         assert!(is_maildir(&dir));
         assert!(!is_maildir(&dir.join("cur")));
-        let found = messages(&dir).unwrap();
-        assert_eq!(found, ["new/1.a", "cur/2.b:2,S", "new/3.c"].map(|file| dir.join(file)));
-        assert!(messages(&dir.join("cur")).is_err());
+        let found = list(&dir).unwrap();
+        assert_eq!(found.messages, ["new/1.a", "cur/2.b:2,S", "new/3.c"].map(|file| dir.join(file)));
+        assert_eq!((found.special, found.hidden), (vec![], 2));
+        assert!(list(&dir.join("cur")).is_err());
         fs::remove_dir_all(&dir).unwrap();
     }
 }

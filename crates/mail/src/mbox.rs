@@ -199,6 +199,23 @@ pub fn looks_like_mbox(first_bytes: &[u8]) -> bool {
     is_separator(&bytes[..end.min(CHUNK)]) && Fields::new(&bytes[end..]).next().is_some()
 }
 
+/// Whether the first bytes of an mbox hold more than one message: a separator beyond the first, then a header field.
+///
+/// So prose that looks like a separator does not make two messages of a single one.
+///
+/// ```
+/// use tamis_mail::mbox::holds_several;
+///
+/// let one = b"From a@b.org Fri Aug 23 11:03:04 2002\nSubject: 1\n\nHello\n\n";
+/// assert!(!holds_several(one));
+/// assert!(!holds_several(&[one, b"From March 2002 on\n".as_slice()].concat()));
+/// assert!(holds_several(&[one.as_slice(), one].concat()));
+/// ```
+pub fn holds_several(first_bytes: &[u8]) -> bool {
+    let mut others = Reader::new(first_bytes, CHUNK).skip(1).flatten();
+    others.any(|entry| Fields::new(&entry.bytes).next().is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
