@@ -9,7 +9,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{Holds, Place};
 use crate::output::{counted, grouped};
-use crate::shown::shown_path;
+use crate::shown::{plain, shown_path};
 
 /// What is known so far of the files of a source.
 #[derive(Default)]
@@ -81,7 +81,7 @@ impl Listing {
                 self.left_out.hidden += listing.hidden as u64;
                 listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
             }
-            Err(error) => self.unreadable.push(format!("{}: {error}", shown_path(&path))),
+            Err(error) => self.unreadable.push(format!("{}: {}", shown_path(path), plain(&error))),
         }
     }
 
@@ -94,7 +94,7 @@ impl Listing {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
-                    self.unreadable.push(error.to_string());
+                    self.unreadable.push(unlisted(error));
                     continue;
                 }
             };
@@ -152,6 +152,15 @@ impl Listing {
             }
             !place.holds.is_table()
         });
+    }
+}
+
+/// What could not be listed, and why.
+fn unlisted(error: walkdir::Error) -> String {
+    let path = error.path().map(shown_path).unwrap_or_default();
+    match error.io_error() {
+        Some(error) => format!("{path}: {}", plain(error)),
+        None => format!("{path}: expected no link to a folder above it"),
     }
 }
 
