@@ -46,7 +46,11 @@ impl Post {
             output.stdout
         };
         let message = |number: usize| {
-            let message = mail(1_000 + number).1.into_bytes();
+            let mut message = mail(1_000 + number).1.into_bytes();
+            if number == 0 {
+                // more than is held of one
+                message.extend(b"cheap pills for you\n".repeat(50_000));
+            }
             let passed = [&world, &other].map(|world| annotated(world, &message));
             (message, passed)
         };

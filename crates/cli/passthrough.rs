@@ -1,7 +1,7 @@
 //! `tamis score --passthrough`: the message comes out, with its verdict or, whatever goes wrong, without.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -55,6 +55,8 @@ struct Message {
     raw: Vec<u8>,
     source: File,
     name: String,
+    /// Whether all of it is held.
+    is_whole: bool,
 }
 
 impl Message {
@@ -76,7 +78,7 @@ impl Message {
 
     fn new(source: File, name: String) -> Self {
         rescue::arm(source.as_raw_fd());
-        Message { raw: Vec::new(), source, name }
+        Message { raw: Vec::new(), source, name, is_whole: false }
     }
 
     /// The message with the verdict added, as far as it is held.
@@ -84,8 +86,6 @@ impl Message {
         if args.files.len() > 1 {
             bail!("--passthrough: expected one message, got {} files", args.files.len());
         }
-        // room for most messages, so that reading takes two calls
-        self.raw.try_reserve(64 << 10)?;
         self.read_for(&Limits::default())?;
         Model::new(|| {
             let mut filter = args.fallback.open(&args.model)?;
@@ -125,19 +125,26 @@ impl Message {
     /// header block.
     fn read_for(&mut self, limits: &Limits) -> Result<()> {
         let mut most = limits.bytes.saturating_add(1);
-        while self.read_to(most)? && !has_whole_header(&self.raw) {
+        loop {
+            self.read_to(most).with_context(|| self.name.clone())?;
+            if self.is_whole || has_whole_header(&self.raw) {
+                return Ok(());
+            }
             most = most.saturating_mul(2);
         }
-        Ok(())
     }
 
-    /// Reads on until so many bytes are held; whether there may be more.
-    fn read_to(&mut self, most: usize) -> Result<bool> {
-        let more = most.saturating_sub(self.raw.len()) as u64;
-        let read = (&self.source).take(more).read_to_end(&mut self.raw);
-        rescue::hold(&self.raw);
-        read.with_context(|| self.name.clone())?;
-        Ok(self.raw.len() >= most)
+    /// Reads on until so many bytes are held, or all.
+    fn read_to(&mut self, most: usize) -> io::Result<()> {
+        while !self.is_whole && self.raw.len() < most {
+            let more = most - self.raw.len();
+            match rescue::read(&self.source, &mut self.raw, more) {
+                Ok(n) => self.is_whole = n == 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Writes this, then what is held of the message from a place on, then what was not read yet.
@@ -146,7 +153,9 @@ impl Message {
         let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().with_context(output)?);
         rescue::disarm();
         out.write_all(head).and_then(|()| out.write_all(&self.raw[rest..])).with_context(output)?;
-        io::copy(&mut self.source, &mut out).with_context(|| format!("copying {}", self.name))?;
+        if !self.is_whole {
+            io::copy(&mut self.source, &mut out).with_context(|| format!("copying {}", self.name))?;
+        }
         Ok(())
     }
 }

@@ -3,6 +3,9 @@
 //! The only unsafe code of the program: what a signal finds may be reached in no other way.
 #![allow(unsafe_code)]
 
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 /// Whether a page of a mapped model was lost.
@@ -32,18 +35,35 @@ pub(crate) fn lost_a_page() -> bool {
 /// From now on a message from this source comes out unchanged if the system stops the program, for want of memory for
 /// example.
 pub(crate) fn arm(source: i32) {
+    if SOURCE.swap(source, Ordering::AcqRel) != NONE {
+        return;
+    }
     for signal in [libc::SIGABRT, libc::SIGSEGV, libc::SIGILL, libc::SIGFPE] {
         handle(signal, on_stop);
     }
-    SOURCE.store(source, Ordering::Release);
 }
 
-/// What was read of the message so far. The bytes must stay where they are until this is called again, or
-/// [`disarm`].
-pub(crate) fn hold(bytes: &[u8]) {
-    HELD.store(bytes.as_ptr().cast_mut(), Ordering::Release);
-    N_HELD.store(bytes.len(), Ordering::Release);
+/// Reads once from the source of the message, no more than `most` bytes, behind those that are held, and returns how many
+/// came: none at its end. What is held must stay where it is until this is called again, or [`disarm`].
+pub(crate) fn read(source: &File, held: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+    if held.len() == held.capacity() {
+        held.try_reserve(held.len().max(LEAST))?;
+    }
+    let room = held.spare_capacity_mut();
+    let most = most.min(room.len());
+    // SAFETY: the system writes at most so many bytes into the room that the vector has behind its end, and says how many
+    let n = unsafe {
+        let n = libc::read(source.as_raw_fd(), room.as_mut_ptr().cast(), most);
+        held.set_len(held.len() + n.max(0) as usize);
+        n
+    };
+    HELD.store(held.as_mut_ptr(), Ordering::Release);
+    N_HELD.store(held.len(), Ordering::Release);
+    usize::try_from(n).map_err(|_| io::Error::last_os_error())
 }
+
+/// Room for most messages.
+const LEAST: usize = 64 << 10;
 
 /// The message is on its way out.
 pub(crate) fn disarm() {
@@ -133,5 +153,5 @@ unsafe fn write_all(to: i32, mut bytes: *const u8, mut n: usize) -> bool {
 }
 
 fn was_interrupted() -> bool {
-    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+    io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
 }
