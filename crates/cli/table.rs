@@ -98,7 +98,11 @@ pub(crate) fn json_objects(
     let lines = (1..).zip(reader.lines());
     lines.filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty())).map(|(number, line)| {
         let object = line.map_err(|e| e.to_string());
-        (number, object.and_then(|line| serde_json::from_str(&line).map_err(|e| e.to_string())))
+        // never what stands there: it may be a word of somebody's text
+        let unlike = |e: serde_json::Error| {
+            format!("expected a JSON object, got something else at column {}", e.column())
+        };
+        (number, object.and_then(|line| serde_json::from_str(&line).map_err(unlike)))
     })
 }
 
@@ -131,6 +135,17 @@ mod tests {
     }
 
     const COLUMNS: Columns<'_> = Columns { label: "label", text: "text" };
+
+    #[test]
+    fn what_is_no_object_is_told_without_its_words() {
+        for line in
+            ["\"a secret\"", "[\"secret\"]", "{\"text\": secret}", "{\"secret\" \"secret\"}", "secret"]
+        {
+            let error =
+                rows(line.as_bytes(), Holds::Jsonl, &COLUMNS).unwrap().next().unwrap().content.unwrap_err();
+            assert!(error.contains("expected a JSON object") && !error.contains("secret"), "{error}");
+        }
+    }
 
     #[test]
     fn columns_are_named_or_the_two_there_are() {

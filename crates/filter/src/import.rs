@@ -77,9 +77,13 @@ impl<R: BufRead> Lines<R> {
         self.read(what).map(Some)
     }
 
-    /// What the last line says.
+    /// What the last line says. Where it says something else, only the place is told: what stands there may be a word of
+    /// somebody's mail.
     fn read<T: serde::de::DeserializeOwned>(&self, what: &str) -> Result<T> {
-        serde_json::from_slice(&self.bytes).map_err(|error| self.unlike(what, error))
+        serde_json::from_slice(&self.bytes).map_err(|error| {
+            let got = if error.is_data() { "something else" } else { "a line that is no JSON" };
+            self.unlike(what, format!("{got} at column {}", error.column()))
+        })
     }
 
     fn unlike(&self, expected: impl ToString, got: impl ToString) -> Error {
@@ -161,7 +165,7 @@ impl Draft {
     fn add_document(&mut self, line: DocumentLine) -> std::result::Result<(), Unlike> {
         let hexadecimal = |digits: &str, n: usize| {
             let number = (digits.len() == n).then(|| u128::from_str_radix(digits, 16).ok()).flatten();
-            number.ok_or_else(|| (format!("{n} hexadecimal digits"), format!("{digits:?}")))
+            number.ok_or_else(|| (format!("{n} hexadecimal digits"), "something else".to_owned()))
         };
         let weight =
             |(label, units): (&String, &i32)| Ok(ClassWeight { class: self.class(label)?, units: *units });
@@ -274,8 +278,8 @@ pub fn import_bogofilter(input: impl BufRead) -> Result<(Model, Imported)> {
         let token = fields.next().unwrap_or_default();
         let numbers: Vec<u32> = fields.map_while(|field| field.parse().ok()).collect();
         let (2 | 3, [spam, ham, ..]) = (numbers.len(), &numbers[..]) else {
-            return Err(lines
-                .unlike("a token, its numbers of spam and ham, and perhaps a date", format!("{line:.80?}")));
+            let got = format!("a word and {} numbers", numbers.len());
+            return Err(lines.unlike("a token, its numbers of spam and ham, and perhaps a date", got));
         };
         let of_both = [u64::from(*ham), u64::from(*spam)];
         if token == ".MSG_COUNT" {

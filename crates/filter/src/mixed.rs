@@ -5,7 +5,7 @@ use tamis_model::{
     ClassId, ClassPrior, ClassTotals, Counts, GaussianParameters, GaussianStatistics, MixedNaiveBayes,
     NaiveBayes, Parameters, Part, Statistics, Summary,
 };
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::{CountRow, TermId, fingerprint};
 
 use crate::columns::{ColumnKind, Columns};
 use crate::error::{Error, Result};
@@ -92,7 +92,8 @@ pub(crate) fn summarize_columns<'a>(
     for id in 0..statistics.n_terms() as TermId {
         let text = text(id)?;
         let Some(column) = columns.of_term(text) else {
-            return Err(Error::inconsistent("texts", "terms of the columns", text.escape_debug()));
+            let got = format!("another, of fingerprint {:016x}", fingerprint(text));
+            return Err(Error::inconsistent("texts", "terms of the columns", got));
         };
         terms[column].push(id);
     }

@@ -212,3 +212,43 @@ fn a_word_list_of_bogofilter_becomes_counts() {
         assert!(matches!(import_bogofilter(bad.as_bytes()), Err(Error::Import { .. })), "{bad}");
     }
 }
+
+/// An error must not carry a word of somebody's mail to where errors are read.
+#[test]
+fn what_cannot_be_imported_is_told_without_its_words() {
+    let documents = [(0, "secret".to_owned()), (1, "secret w2".to_owned())];
+    let text = exported(&model(0, Keep::Vectors, &documents).into_filter().unwrap(), true);
+    let digest = text.split("\"digest\":\"").nth(1).unwrap()[..32].to_owned();
+    let bad = [
+        text.replacen("{\"term\":\"secret\"", "\"secret\"", 1),
+        text.replacen("\"term\":\"secret\"", "\"term\":[\"secret\"]", 1),
+        text.replacen("\"counts\":{", "\"counts\":{\"ham\":\"secret\",", 1),
+        text.replacen("\"secret\":1", "\"secret\":\"secret\"", 1),
+        text.replacen("\"secret\":1", "\"another secret\":1", 1),
+        text.replacen(&digest, "secret", 1),
+        text.replacen("\"term\":\"secret\"", "\"term\":\"secret\",\"secret\"", 1),
+        text.replacen("\"copies\":1", "\"copies\":\"secret\"", 1),
+    ];
+    for bad in bad {
+        assert_ne!(bad, text);
+        let said = import(bad.as_bytes()).unwrap_err().to_string();
+        assert!(!said.contains("secret"), "{said}");
+    }
+    for bad in ["secret", "secret 1 x\n", ".MSG_COUNT 5 5\nsecret secret\n"] {
+        let said = import_bogofilter(bad.as_bytes()).unwrap_err().to_string();
+        assert!(said.starts_with("line ") && !said.contains("secret"), "{said}");
+    }
+    // a file that says of itself what is not so
+    let mut lines = Lines { input: text.as_bytes(), line: 0, bytes: Vec::new() };
+    let mut draft = Draft::new(lines.parse("a model").unwrap().unwrap());
+    draft.add_term(lines.parse("a term").unwrap().unwrap()).unwrap();
+    draft.terms[0].fingerprint ^= 1;
+    draft.terms[0].text = "secret".to_owned();
+    draft.header.totals = {
+        let mut statistics = Statistics::with_documents([9, 9]);
+        statistics.push_term(&mut draft.terms[0].cells.clone()).unwrap();
+        statistics.totals().to_vec()
+    };
+    let said = draft.finish().unwrap_err().to_string();
+    assert!(said.contains("fingerprint") && !said.contains("secret"), "{said}");
+}

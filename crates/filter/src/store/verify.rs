@@ -105,10 +105,12 @@ impl Store {
         if before.is_some_and(|before| before >= print) {
             return Err(Error::inconsistent("terms", "increasing fingerprints", format!("{print:016x}")));
         }
-        let text = text.and_then(|text| std::str::from_utf8(text).ok());
-        if text.map(fingerprint) != Some(print) {
+        let got = text.and_then(|text| std::str::from_utf8(text).ok()).map(fingerprint);
+        if got != Some(print) {
+            // never the term itself: it may be of somebody's mail
             let expected = format!("a term of fingerprint {print:016x}");
-            return Err(Error::inconsistent("texts", expected, format!("{text:?}")));
+            let got = got.map_or("none".to_owned(), |got| format!("one of {got:016x}"));
+            return Err(Error::inconsistent("texts", expected, got));
         }
         Ok(())
     }
