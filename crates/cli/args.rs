@@ -4,7 +4,9 @@ mod exchange;
 mod learning;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tamis_filter::{ColumnKind, Criterion, Kind, Language, Select, WordRule};
@@ -19,9 +21,10 @@ pub(crate) use learning::{ForgetArgs, LearnArgs, RetrainArgs};
     version,
     max_term_width = 100,
     after_help = "\
-Exit status: 0 on success, 3 on any error; `score` tells its verdict instead (see its help).
-The model is the file given by -m, else $TAMIS_MODEL, else $XDG_DATA_HOME/tamis/model.tamis
-(~/.local/share/tamis/model.tamis).
+Exit status: 0 on success, 3 on any error; `score` tells its verdict by it (see its help).
+
+The model is the file that -m names, else $TAMIS_MODEL, else \
+$XDG_DATA_HOME/tamis/model.tamis (~/.local/share/tamis/model.tamis).
 
 Example:
   tamis train ham=mail/ham spam=mail/spam
@@ -44,15 +47,15 @@ pub(crate) enum Command {
     Learn(LearnArgs),
     /// Forget documents that were learned
     Forget(ForgetArgs),
-    /// Fit correction, calibration and thresholds anew to all documents remembered
+    /// Fit a model anew to all documents that it remembers
     Retrain(RetrainArgs),
     /// Forget documents that have grown old
     Expire(ExpireArgs),
-    /// Add models up: shards, or what colleagues learned
+    /// Add models up: parts of a large one, or what colleagues learned
     Merge(MergeArgs),
-    /// Write a model as text, JSON lines
+    /// Write a model as text (JSON lines)
     Export(ExportArgs),
-    /// Make a model of such text, or of bogofilter's word list
+    /// Make a model from such text, or from bogofilter's word list
     Import(ImportArgs),
     /// Show which terms decided a score
     Explain(ExplainArgs),
@@ -107,8 +110,8 @@ pub(crate) struct InputArgs {
     /// The column that holds the text [default: text]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) text_column: Option<String>,
-    /// Threads to use; all cores by default
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// How many threads to use [default: one a core]
+    #[arg(long, value_name = "N", value_parser = at_least::<u16>(1))]
     pub(crate) threads: Option<u16>,
     /// Fail (exit 3) if any document could not be read
     #[arg(long)]
@@ -118,14 +121,14 @@ pub(crate) struct InputArgs {
 #[derive(Args)]
 #[command(after_help = "\
 SOURCE is one of
-  DIR            a folder of folders, each a label:  DIR/LABEL/files
-  LABEL=PATH     a file, folder, mbox or Maildir whose documents all have that label
-  FILE.csv       (also .tsv and .jsonl) with a label and a text column; with --target any columns
+  DIR         a folder of folders, each a label: DIR/LABEL/files
+  LABEL=PATH  a file, folder, mbox or Maildir; all its documents have that label
+  FILE.csv    (.tsv, .jsonl) columns of label and text; any columns with --target
 A folder that holds cur/ and new/ is a Maildir.
 
-With --target every other column of a table counts in its own way. What it holds is guessed from
-the first 100,000 rows, and printed; --column sets it. A cell that is empty, NA, N/A, NaN, null or
-? is missing, and left out.
+With --target every other column of a table counts in its own way. What a column holds is guessed \
+from the first 100,000 rows, and printed; --column sets it. A cell that is empty, NA, N/A, NaN, \
+null or ? is missing, and left out.
 
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
@@ -139,7 +142,7 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Learn this column of tables, by its name in their first row, from all the others
+    /// Learn this column of a table from all the others; columns are named in the table's first row
     #[arg(long, value_name = "COLUMN", help_heading = "Table", conflicts_with_all = ["label_column", "text_column"])]
     pub(crate) target: Option<String>,
     /// What a column holds: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
@@ -151,14 +154,14 @@ pub(crate) struct TrainArgs {
     pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
-    /// Put the threshold so that at most this share of ham (0.5% or 0.005) is called spam, with 95 % confidence
+    /// Let at most this share of ham (0.5% or 0.005) be called spam, with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with = "cost")]
     pub(crate) max_fpr: Option<f64>,
-    /// Learn from the documents below this path as well, whose labels are not known, by expectation maximization: for
-    /// when few documents have labels
+    /// Learn also from the documents below this path, whose labels are not known (expectation maximization); for when
+    /// few documents have labels
     #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
     pub(crate) unlabelled: Vec<OsString>,
-    /// How many labelled documents one without a label counts for [default: 1]
+    /// What a document without a label weighs; one with a label weighs 1 [default: 1]
     #[arg(
         long,
         value_name = "X",
@@ -167,16 +170,16 @@ pub(crate) struct TrainArgs {
         allow_negative_numbers = true
     )]
     pub(crate) lambda: Option<f64>,
-    /// The most iterations [default: 10]
+    /// Stop after N iterations at the latest [default: 10]
     #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
     pub(crate) iterations: Option<usize>,
-    /// Replace a model that has learned since it was trained, and lose what it learned
+    /// Replace a model that has learned since it was trained; what it learned is lost
     #[arg(long, help_heading = "Model")]
     pub(crate) replace: bool,
-    /// Remember each document's terms (default for mail), so that it can be forgotten without being at hand
+    /// Remember the terms of each document, so that it can be forgotten without being at hand (the default for mail)
     #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
     pub(crate) documents: bool,
-    /// Remember only a digest of each document (default for text)
+    /// Remember only a digest of each document (the default for text)
     #[arg(long, help_heading = "Model")]
     pub(crate) no_documents: bool,
 }
@@ -184,18 +187,19 @@ pub(crate) struct TrainArgs {
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]
 pub(crate) struct RecipeArgs {
-    /// Of mail, only the words of body and subject; no headers, structure and links
+    /// Of mail, use only the words of body and subject: no headers, structure or links
     #[arg(long)]
     pub(crate) content_only: bool,
-    /// Also score every stretch of body text of this many bytes, at least 100, by itself, and go by the highest score, so that
-    /// innocent text around a message cannot hide it (two labels, weighted scoring)
-    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = clap::value_parser!(u32).range(100..))]
+    /// Score every stretch of so many bytes (100 or more; 1500 if none are given) of the body by itself too, and go
+    /// by the highest score: innocent text around a message then cannot hide it (two labels, weighted scoring)
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = at_least::<u32>(100))]
     pub(crate) windows: Option<u32>,
-    /// A header field that is no evidence, besides those known to be added by filters and mailboxes; NAME* for all
-    /// that begin so
+    /// Do not take this header field as evidence; NAME* stands for all that begin so. Fields that filters and
+    /// mailboxes add are left out anyway
     #[arg(long, value_name = "NAME")]
     pub(crate) ignore_header: Vec<String>,
-    /// How text is cut into words: unicode (UAX #29; default for text) or mail (keeps $ ' ! % -; default for mail)
+    /// How text is cut into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
+    /// mail)
     #[arg(long, value_name = "RULE")]
     pub(crate) words: Option<WordRule>,
     /// Keep upper and lower case apart
@@ -207,16 +211,16 @@ pub(crate) struct RecipeArgs {
     /// Reduce words to stems of this language
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) stem: Option<Language>,
-    /// Sequences of words as terms: 1-2 for words and pairs [default: 1]
+    /// Use sequences of words as terms: 1-2 for words and pairs [default: 1]
     #[arg(long, value_name = "MIN-MAX", conflicts_with = "characters")]
     pub(crate) ngrams: Option<Span>,
-    /// Sequences of characters as terms instead of words: 3-5
+    /// Use sequences of characters as terms, not words: 3-5
     #[arg(long, value_name = "MIN-MAX")]
     pub(crate) characters: Option<Span>,
-    /// Leave out words of fewer characters [default: 1]
+    /// Leave out words with fewer characters [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) min_chars: Option<u16>,
-    /// Words of more characters only count as long [default: 24 for mail, 64 for text]
+    /// Of a word with more characters, note only that it is long [default: 24 for mail, 64 for text]
     #[arg(long, value_name = "N")]
     pub(crate) max_chars: Option<u16>,
 }
@@ -224,38 +228,38 @@ pub(crate) struct RecipeArgs {
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ScoringArgs {
-    /// weighted (presence, with idf, log tf and length norm when scoring, corrected and calibrated), or naive Bayes:
+    /// weighted (whether a term occurs, with idf, log tf and length norm; corrected and calibrated), or naive Bayes:
     /// multinomial, bernoulli, complement or complement-normalized [default: weighted]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub(crate) likelihood: Option<LikelihoodName>,
-    /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's; auto picks what does best on the documents
-    /// learned, each left out once (weighted scoring) [default: 0.1]
+    /// Smoothing, added to every count: 1 is Laplace's, less is Lidstone's; auto finds the best by leaving out each
+    /// document once (weighted scoring) [default: 0.1]
     #[arg(long, value_name = "A|auto", allow_negative_numbers = true)]
     pub(crate) alpha: Option<Alpha>,
-    /// Naive Bayes: what probabilities are estimated by: mean (of the posterior; alpha is the Dirichlet prior's parameter),
-    /// map (its mode; alpha is the parameter, at least 1) or ml (maximum likelihood: what was never seen in a class is
-    /// impossible there) [default: mean]
-    #[arg(long, value_enum, value_name = "NAME")]
+    /// Naive Bayes: how probabilities are estimated: mean (of the posterior; alpha is the Dirichlet prior's
+    /// parameter), map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: what a class never had
+    /// is impossible there) [default: mean]
+    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
     pub(crate) estimate: Option<Estimate>,
-    /// The correction of weighted scoring; off leaves pure counts [default: on]
-    #[arg(long, value_name = "on|off")]
+    /// Whether weighted scoring is corrected; off leaves pure counts [default: on]
+    #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub(crate) correction: Option<Switch>,
     /// Naive Bayes: count every occurrence of a term, not only its presence in a document
     #[arg(long)]
     pub(crate) occurrences: bool,
-    /// Naive Bayes: class priors learned, smoothed, uniform, or given as LABEL=P,LABEL=P [default: learned]
+    /// Naive Bayes: the class priors: learned, smoothed, uniform, or given as LABEL=P,LABEL=P [default: learned]
     #[arg(long, value_name = "PRIOR")]
     pub(crate) class_prior: Option<String>,
-    /// Naive Bayes: only terms that occur in at least so many documents
+    /// Naive Bayes: use only terms that occur in at least N documents
     #[arg(long, value_name = "N")]
     pub(crate) min_df: Option<u64>,
-    /// Naive Bayes: only terms that occur in at most this share of the documents
+    /// Naive Bayes: use only terms that occur in at most this share of the documents
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) max_df: Option<f64>,
-    /// Naive Bayes: only the N terms that occur most
+    /// Naive Bayes: use only the N most frequent terms
     #[arg(long, value_name = "N")]
     pub(crate) max_features: Option<usize>,
-    /// Naive Bayes: only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
+    /// Naive Bayes: use only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
     #[arg(long, value_name = "chi2=N|mi=N")]
     pub(crate) select: Option<Selection>,
 }
@@ -264,21 +268,23 @@ pub(crate) struct ScoringArgs {
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Decision")]
 pub(crate) struct DecisionArgs {
-    /// The share of spam to expect, if it is not that of the training documents: spam=0.1
+    /// The share of spam to expect where it is not that of the training documents, such as spam=0.1
     #[arg(long, value_name = "LABEL=SHARE")]
     pub(crate) prior: Option<String>,
-    /// How many missed spam messages one lost ham message is as bad as; spam is then what is likelier than N/(N+1)
+    /// One lost ham message is as bad as N missed spam messages: spam is what is likelier than N/(N+1)
     #[arg(long, value_name = "fp=N")]
     pub(crate) cost: Option<Cost>,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-Prints LABEL PROBABILITY LOG-ODDS and, for files, the path: spam 0.9987 +6.64 message.eml
-In a spam filter both numbers are of spam, in other models of the label. Log-odds are in nats.
+Prints LABEL PROBABILITY LOG-ODDS and, for files, the path:
+  spam 0.9987 +6.64 message.eml
+In a spam filter both numbers are those of spam, in other models those of the label. Log-odds are \
+in nats.
 
-Exit status: 0 spam, 1 ham, 2 unsure, 3 any error; with other labels 0 labelled, 2 unsure, 3 any error.
-With -e, --passthrough or several files: 0 for whatever was classified.
+Exit status: 0 spam, 1 ham, 2 unsure, 3 any error. Models of other labels: 0 labelled, 2 unsure, \
+3 any error. With -e, --passthrough or several files: 0 whatever the verdicts, 3 any error.
 
 Example (procmail):
   :0fw
@@ -291,8 +297,6 @@ pub(crate) struct ScoreArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
     /// Messages or documents; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<OsString>,
@@ -301,19 +305,22 @@ pub(crate) struct ScoreArgs {
     /// Take files and standard input for mboxes, whatever they begin with
     #[arg(long, conflicts_with = "passthrough")]
     pub(crate) mbox: bool,
-    /// Print one JSON object a line: path, label, probability, log_odds; truncated, if a message was read in part
+    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if it was read in part
     #[arg(long)]
     pub(crate) json: bool,
     /// Exit with 0 whatever the verdict
     #[arg(short, long)]
     pub(crate) exit_zero: bool,
-    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error
-    /// it comes out unchanged
+    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error it comes
+    /// out unchanged
     #[arg(short, long, conflicts_with_all = ["json", "files_from"])]
     pub(crate) passthrough: bool,
     /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that came with the message
     #[arg(long, requires = "passthrough")]
     pub(crate) keep_headers: bool,
+    // last, since its heading would stay
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
 }
 
 #[derive(Args)]
@@ -326,17 +333,15 @@ pub(crate) struct LabelArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
     /// Files, folders, mboxes, Maildirs, CSV, TSV or JSONL
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// How rows are written
+    /// The format of the rows
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
-    /// Add the probability of every class
+    /// Add the probability of every label
     #[arg(long)]
     pub(crate) all: bool,
     /// File the documents into DIR/LABEL
@@ -345,11 +350,14 @@ pub(crate) struct LabelArgs {
     /// How --sort-into files them
     #[arg(long, value_enum, default_value_t = By::Copy, requires = "sort_into")]
     pub(crate) by: By,
+    // last, since its heading would stay
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-The contributions and the intercept add up to the log-odds.
+What the terms add and what stands before any term sum up to the log-odds.
 
 Example:
   tamis explain message.eml
@@ -359,8 +367,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
     /// The message or document; standard input by default
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -370,6 +376,9 @@ pub(crate) struct ExplainArgs {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    // last, since its heading would stay
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
 }
 
 #[derive(Args)]
@@ -380,13 +389,13 @@ Example:
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Also show the N strongest terms of every class
+    /// Also show the N strongest terms of every label
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) terms: usize,
-    /// Also show the N learned documents whose held-out score most contradicts their label: likely mislabelled
+    /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
     pub(crate) suspects: Option<usize>,
-    /// Where the learned documents are, to name the suspects' files
+    /// Where the learned documents are; suspects are then shown by their files
     #[arg(value_name = "SOURCE", requires = "suspects")]
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
@@ -398,8 +407,9 @@ pub(crate) struct InspectArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-Sources are those of `train`. Unsure counts as wrong in accuracy and as a miss in recall. With --folds or --online no
-model is used: the options of `train` say how documents are learned. Intervals hold with 95 % confidence (bootstrap).
+Sources are those of `train`. Unsure counts as wrong in accuracy and as a miss in recall. With \
+--folds or --online no model is used; documents are learned as the options of `train` say. \
+Intervals hold with 95 % confidence (bootstrap).
 
 Example:
   tamis evaluate ham=test/ham spam=test/spam --scores scores.tsv
@@ -415,16 +425,17 @@ pub(crate) struct EvaluateArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Learn K-1 parts of the documents and score the other one, K times; documents with the same body stay together
-    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = clap::value_parser!(u16).range(2..))]
+    /// Learn K-1 of K parts of the documents and score the other part, K times; documents with the same body stay
+    /// together
+    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
     pub(crate) folds: Option<u16>,
     /// Score every document with what was learned before it, then learn it
     #[arg(long, conflicts_with = "model")]
     pub(crate) online: bool,
-    /// The order for --online
+    /// The order of documents for --online
     #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
     pub(crate) order: Order,
-    /// Write a TSV of path, true label, log-odds, verdict and probability of every document
+    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<PathBuf>,
     /// Print a JSON object
@@ -490,7 +501,7 @@ pub(crate) enum Alpha {
     Given(f64),
 }
 
-impl std::str::FromStr for Alpha {
+impl FromStr for Alpha {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
@@ -508,7 +519,7 @@ pub(crate) struct ColumnChoice {
     pub(crate) kind: Option<ColumnKind>,
 }
 
-impl std::str::FromStr for ColumnChoice {
+impl FromStr for ColumnChoice {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
@@ -525,7 +536,7 @@ impl std::str::FromStr for ColumnChoice {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Selection(pub(crate) Select);
 
-impl std::str::FromStr for Selection {
+impl FromStr for Selection {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
@@ -551,13 +562,24 @@ pub(crate) enum Switch {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Cost(pub(crate) f64);
 
-impl std::str::FromStr for Cost {
+impl FromStr for Cost {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
         let number =
             s.strip_prefix("fp=").and_then(|n| n.parse().ok()).filter(|n: &f64| *n > 0.0 && n.is_finite());
         number.map(Cost).ok_or_else(|| format!("expected fp=N with a positive number, got {s:?}"))
+    }
+}
+
+/// Takes whole numbers that are not less.
+fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Copy,
+{
+    move |s| {
+        let number = s.parse().ok().filter(|number| *number >= least);
+        number.ok_or_else(|| format!("expected a whole number, {least} or more, got {s:?}"))
     }
 }
 
@@ -575,7 +597,7 @@ pub(crate) struct Span {
     pub(crate) max: u8,
 }
 
-impl std::str::FromStr for Span {
+impl FromStr for Span {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
@@ -583,6 +605,27 @@ impl std::str::FromStr for Span {
         match (min.parse(), max.parse()) {
             (Ok(min), Ok(max)) => Ok(Span { min, max }),
             _ => Err(format!("expected a range such as 3-5, got {s:?}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// A heading goes on until the next: it must be that of an option's own group.
+    #[test]
+    fn arguments_and_output_stand_under_no_heading() {
+        for command in Cli::command().get_subcommands() {
+            let heads = command.get_arguments().filter(|argument| {
+                argument.is_positional()
+                    || ["json", "format", "threads", "label_column"].contains(&argument.get_id().as_str())
+            });
+            for argument in heads {
+                assert_eq!(argument.get_help_heading(), None, "{}: {argument}", command.get_name());
+            }
         }
     }
 }

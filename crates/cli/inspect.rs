@@ -1,22 +1,20 @@
 //! `tamis inspect` and `tamis verify`
 
-use std::collections::HashMap;
-use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tamis_filter::{
     ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments, Parameters,
-    Scoring, Suspect, Temperature, Terms, TokenizerOptions, Weighted, positive_class,
+    Scoring, Temperature, Terms, TokenizerOptions, Weighted, positive_class,
 };
 
 use crate::args::{InspectArgs, ModelArg};
-use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
 use crate::output::{counted, grouped};
 use crate::paths;
 use crate::shown::{json_line, shown, shown_path};
+use crate::suspects;
 use crate::train::expectation;
 
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
@@ -29,7 +27,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     if args.json {
         let mut object = describe_json(&paths::to_text(path.as_os_str()), &filter, args.terms)?;
         if args.suspects.is_some() {
-            object["suspects"] = suspects_json(args, &filter)?;
+            object["suspects"] = suspects::json(args, &filter)?;
         }
         writeln!(out, "{}", json_line(object.to_string()))?;
     } else {
@@ -41,7 +39,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         print_reals(&mut out, &filter.information())?;
         print_terms(&mut out, &filter, args.terms)?;
         if let Some(most) = args.suspects {
-            print_suspects(&mut out, &filter, most, &find_names(args, &filter)?)?;
+            suspects::print(&mut out, args, &filter, most)?;
         }
     }
     check_unchanged(&filter)?;
@@ -199,57 +197,6 @@ fn print_terms(out: &mut impl Write, filter: &Filter, most: usize) -> Result<()>
         }
     }
     Ok(())
-}
-
-fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The names of the documents in the sources, by their digests.
-fn find_names(args: &InspectArgs, filter: &Filter) -> Result<HashMap<[u8; 16], OsString>> {
-    let mut names = HashMap::new();
-    let sources = args.input.list.add_to(&args.sources)?;
-    if !sources.is_empty() {
-        let recipe = filter.information().recipe;
-        let corpus = Corpus::find_for(&sources, Wanted::Documents, &args.input, recipe)?;
-        corpus.for_each(
-            &recipe.limits,
-            || Ok(()),
-            |(), _, document| Ok(filter.digest(document)?),
-            |item, digest| {
-                names.entry(digest).or_insert_with(|| item.name.clone());
-                Ok(())
-            },
-        )?;
-    }
-    Ok(names)
-}
-
-fn print_suspects(
-    out: &mut impl Write,
-    filter: &Filter,
-    most: usize,
-    names: &HashMap<[u8; 16], OsString>,
-) -> Result<()> {
-    let suspects = filter.suspects()?;
-    writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
-    for suspect in suspects.iter().take(most) {
-        let label = filter.classes().label(suspect.class).unwrap_or_default();
-        let digest = hexadecimal(&suspect.digest);
-        let name = names.get(&suspect.digest).map(shown_path).unwrap_or_default();
-        writeln!(out, "{:>+9.3}  learned as {label}  {digest}  {name}", suspect.log_odds)?;
-    }
-    Ok(())
-}
-
-fn suspects_json(args: &InspectArgs, filter: &Filter) -> Result<serde_json::Value> {
-    let names = find_names(args, filter)?;
-    let suspect = |suspect: &Suspect| {
-        let digest = hexadecimal(&suspect.digest);
-        let label = filter.classes().label(suspect.class);
-        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest).map(|name| paths::to_text(name))})
-    };
-    Ok(filter.suspects()?.iter().take(args.suspects.unwrap_or(0)).map(suspect).collect())
 }
 
 fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json::Value> {

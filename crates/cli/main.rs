@@ -5,6 +5,7 @@
 
 mod args;
 mod columns;
+mod confusion;
 mod corpus;
 mod evaluate;
 mod exchange;
@@ -23,8 +24,10 @@ mod score;
 mod setup;
 mod shown;
 mod sources;
+mod suspects;
 mod table;
 mod train;
+mod usage;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -113,7 +116,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // it repeats arguments as they came
-    error.render().to_string().trim_end().lines().for_each(|line| say!("{line}"));
+    usage::text(error, arguments).lines().for_each(|line| say!("{line}"));
     if asks_for_passthrough(arguments) {
         passthrough::copy_input();
     }

@@ -10,6 +10,7 @@ use tamis_model::metrics::{
     log_loss, one_minus_roc_auc_percent, roc_auc,
 };
 
+use crate::confusion::{self, cut};
 use crate::evaluate::Outcome;
 use crate::output::{counted, grouped};
 use crate::shown::shown;
@@ -17,6 +18,9 @@ use crate::shown::shown;
 /// Resamplings behind an interval, and the seed they are drawn with.
 const ROUNDS: usize = 1000;
 const SEED: u64 = 1;
+
+/// The most characters of a label in the table of labels, which then fits 80 columns.
+const LABEL: usize = 40;
 
 pub(crate) struct Report<'a> {
     classes: &'a Classes,
@@ -67,7 +71,7 @@ impl<'a> Report<'a> {
             detection.print(out, self.classes)?;
         }
         self.print_classes(out)?;
-        self.print_confusion(out)
+        confusion::print(out, self.classes, &self.confusion)
     }
 
     fn print_classes(&self, out: &mut impl Write) -> Result<()> {
@@ -77,39 +81,17 @@ impl<'a> Report<'a> {
             let m = &self.confusion;
             let (precision, recall, f1) = (m.precision(class), m.recall(class), m.f1(class));
             let support = grouped(m.support(class));
-            writeln!(out, "{:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}", shown(label))?;
-        }
-        Ok(())
-    }
-
-    /// Rows are true labels, columns verdicts; columns are numbered where names would be too wide.
-    fn print_confusion(&self, out: &mut impl Write) -> Result<()> {
-        let numbered = self.classes.len() > 8;
-        let width = self.label_width() + 4;
-        let heading = |class: ClassId, label: &str| {
-            if numbered { (class + 1).to_string() } else { shown(label).into_owned() }
-        };
-        let headings =
-            self.classes.iter().map(|(class, label)| heading(class, label)).chain(["unsure".to_owned()]);
-        let columns: Vec<_> = headings.map(|heading| (heading.chars().count().max(5), heading)).collect();
-        writeln!(out, "\nconfusion (rows: true label, columns: verdict)")?;
-        write!(out, "{:<width$}", "")?;
-        columns.iter().try_for_each(|(w, heading)| write!(out, "  {heading:>w$}"))?;
-        writeln!(out)?;
-        for (truth, label) in self.classes.iter() {
-            let label = shown(label);
-            let name = if numbered { format!("{:>2} {label}", truth + 1) } else { label.into_owned() };
-            write!(out, "{name:<width$}")?;
-            let counts = self.classes.iter().map(|(verdict, _)| self.confusion.get(truth, verdict));
-            let counts = counts.chain([self.confusion.unsure(truth)]);
-            counts.zip(&columns).try_for_each(|(count, (w, _))| write!(out, "  {count:>w$}"))?;
-            writeln!(out)?;
+            writeln!(
+                out,
+                "{:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}",
+                cut(label, LABEL)
+            )?;
         }
         Ok(())
     }
 
     fn label_width(&self) -> usize {
-        self.classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5)
+        self.classes.iter().map(|(_, label)| cut(label, LABEL).chars().count()).max().unwrap_or(0).max(5)
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {

@@ -9,11 +9,11 @@ use super::learning::ChangeArgs;
 
 #[derive(Args)]
 #[command(after_help = "\
-Labels are matched by name, and some models may know labels that others do not; how documents
-become terms and scores must be the same. Counts, corrections and documents add up, whatever the
-order. With two labels calibration and thresholds follow from the held-out scores of all documents;
-with more, the temperature and what to expect are those of the model with the most documents.
---retrain fits all of it anew, as if the models had been trained together.
+Labels are matched by name, and a model may know labels that others do not. How documents become \
+terms and scores must be the same. Counts, corrections and documents add up, whatever the order. \
+With two labels, calibration and thresholds follow from the held-out scores of all documents; with \
+more, the temperature and what to expect are those of the model with the most documents. --retrain \
+fits all of it anew, as if the models had been trained together.
 
 Example:
   tamis merge -m all.tamis shard-*.tamis
@@ -28,7 +28,7 @@ pub(crate) struct MergeArgs {
     /// Fit correction, calibration and thresholds anew to the documents of all models
     #[arg(long)]
     pub(crate) retrain: bool,
-    /// Leave out the terms of documents, which tell what was in them; only digests remain
+    /// Leave out the terms of documents, since they tell what was in them; only digests remain
     #[arg(long)]
     pub(crate) strip: bool,
     /// Replace a model that is there already
@@ -38,10 +38,10 @@ pub(crate) struct MergeArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-Writes JSON lines to standard output: first everything that is neither of a term nor of a document,
-then a line a term with its counts (documents and occurrences by label) and weights, then with
---documents a line a document. `tamis import` makes the same model of it, byte for byte if it was
-exported with --documents.
+Writes JSON lines to standard output: one about the model as a whole, then one for each term with \
+its counts (documents and occurrences by label) and weights, and with --documents one for each \
+document. `tamis import` makes the same model from them: byte for byte, if documents were exported \
+too.
 
 Example:
   tamis export --documents > model.jsonl
@@ -49,16 +49,16 @@ Example:
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Also the documents that the model remembers
+    /// Also write the documents that the model remembers
     #[arg(long)]
     pub(crate) documents: bool,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-Of bogofilter's tokens the words of bodies and subjects, addresses and hosts have counterparts; those
-of other fields (head:) and of MIME (mime:) are lost. SpamAssassin keeps only hashes of its tokens,
-which nothing turns back into words: train on its mail folders instead.
+Of bogofilter's tokens, the words of bodies and subjects, addresses and hosts have counterparts \
+here; those of other header fields (head:) and of MIME (mime:) are lost. SpamAssassin keeps only \
+hashes of its tokens, which cannot be turned back into words: train on its mail folders instead.
 
 Example:
   tamis import -m copy.tamis model.jsonl
@@ -66,10 +66,10 @@ Example:
 pub(crate) struct ImportArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// What was exported; standard input by default
+    /// The exported text; standard input by default
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// What wrote it
+    /// The program that wrote the text
     #[arg(long, value_enum, default_value_t = From::Tamis)]
     pub(crate) from: From,
     /// Replace a model that is there already
@@ -90,8 +90,8 @@ pub(crate) enum From {
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgets exactly what learning them added, all in one step. Documents without a date stay. It never
-happens by itself.
+Forgetting takes away exactly what learning added, all in one step. Documents without a date stay. \
+Nothing expires by itself.
 
 Example:
   tamis expire --before 2023-01-01 --dry-run
@@ -105,7 +105,7 @@ pub(crate) struct ExpireArgs {
     /// Forget all but the N newest documents of each label
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Only say what would be forgotten
+    /// Only tell what would be forgotten
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

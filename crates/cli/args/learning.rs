@@ -12,7 +12,7 @@ use super::{FallbackArg, InputArgs, ModelArg};
 #[derive(Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ChangeArgs {
-    /// Seconds to wait while another process is changing the model
+    /// Seconds to wait while another process changes the model
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) wait: u64,
     /// Bytes of the model file's log beyond which the file is written anew
@@ -34,9 +34,9 @@ impl ChangeArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-What was learned is on the disk when the program returns, whatever happens to the machine after.
-A document that is known under the label stays as it is; one known under another label moves.
-Without a model, one that knows ham and spam is made, or one like that of --fallback.
+What was learned is on the disk when the program returns, whatever happens to the machine after. \
+A document that is known under the label stays as it is; one that is known under another label \
+moves. Where there is no model, one is made: of ham and spam, or like that of --fallback.
 
 Example:
   tamis learn spam < message.eml
@@ -48,26 +48,26 @@ pub(crate) struct LearnArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    /// The label to learn them under
+    /// The label to learn the documents under
     #[arg(value_name = "LABEL")]
     pub(crate) label: String,
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
-    /// Learn only what the model does not label so already
+    /// Learn only documents that the model does not label so already
     #[arg(long)]
     pub(crate) if_wrong: bool,
-    /// Learn only what the model does not label so already, or with log-odds of less than X (nats)
+    /// Like --if-wrong, but learn also what the model labels so with log-odds below X (nats)
     #[arg(long, value_name = "X")]
     pub(crate) margin: Option<f64>,
-    /// Let the label be one that the model does not know yet
+    /// Allow a label that the model does not know yet
     #[arg(long)]
     pub(crate) new_label: bool,
-    /// Do not fit correction and calibration anew to all documents when much was learned since that was done, which is
-    /// done only without a shared model behind this one
+    /// Do not fit the model anew when much was learned since that was last done. With a shared model behind it that
+    /// is never done
     #[arg(long)]
     pub(crate) no_retrain: bool,
-    /// The labels of a model that is made because there is none [default: ham,spam]
+    /// The labels of a new model, made where there is none [default: ham,spam]
     #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
     pub(crate) labels: Vec<String>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) struct LearnArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting takes away exactly what learning added. The first argument is the label if the model
+Forgetting takes away exactly what learning added. The first argument is the label if the model \
 knows such a label; write ./spam for a file of that name.
 
 Example:
@@ -92,7 +92,7 @@ pub(crate) struct ForgetArgs {
     /// input by default
     #[arg(value_name = "[LABEL] PATH")]
     pub(crate) paths: Vec<OsString>,
-    /// Forget the document of this digest, as `inspect --suspects` prints it, without having it at hand
+    /// Forget the document with this digest, as `inspect --suspects` prints it; it need not be at hand
     #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
     pub(crate) digest: Vec<Digest>,
     #[command(flatten)]
@@ -104,8 +104,8 @@ pub(crate) struct ForgetArgs {
 /// Fits anew what learning one by one leaves as it was.
 #[derive(Args)]
 #[command(after_help = "\
-Single documents are learned as they come. This goes over all that are remembered again, as train
-does: the correction, what probabilities are calibrated to, the thresholds.")]
+What is learned one by one leaves the correction, the calibration and the thresholds as they were. \
+This fits them to all documents that the model remembers, as train does.")]
 pub(crate) struct RetrainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,

@@ -1,0 +1,127 @@
+//! `tamis inspect --suspects`: documents that were probably learned under a wrong label.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::json;
+use tamis_filter::{Filter, Keep, Suspect};
+
+use crate::args::InspectArgs;
+use crate::corpus::{Corpus, Wanted};
+use crate::output::counted;
+use crate::paths;
+use crate::shown::{shown, shown_path};
+
+type Names = HashMap<[u8; 16], OsString>;
+
+/// The names of the documents in the sources, by their digests.
+fn find_names(args: &InspectArgs, filter: &Filter) -> Result<Names> {
+    let mut names = HashMap::new();
+    let sources = args.input.list.add_to(&args.sources)?;
+    if !sources.is_empty() {
+        let recipe = filter.information().recipe;
+        let corpus = Corpus::find_for(&sources, Wanted::Documents, &args.input, recipe)?;
+        corpus.for_each(
+            &recipe.limits,
+            || Ok(()),
+            |(), _, document| Ok(filter.digest(document)?),
+            |item, digest| {
+                names.entry(digest).or_insert_with(|| item.name.clone());
+                Ok(())
+            },
+        )?;
+    }
+    Ok(names)
+}
+
+pub(crate) fn print(out: &mut impl Write, args: &InspectArgs, filter: &Filter, most: usize) -> Result<()> {
+    let names = find_names(args, filter)?;
+    let suspects = filter.suspects()?;
+    writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
+    let suspects = &suspects[..most.min(suspects.len())];
+    if suspects.is_empty() {
+        return Ok(());
+    }
+    let label = |suspect: &Suspect| shown(filter.classes().label(suspect.class).unwrap_or_default());
+    let width = suspects.iter().map(|suspect| label(suspect).chars().count()).max().unwrap_or(0).max(10);
+    writeln!(out, "\n{:>9}  {:<width$}  {:<10}  document", "log-odds", "learned as", "date")?;
+    for suspect in suspects {
+        let date = suspect.date.map_or("unknown".to_owned(), day);
+        let document =
+            names.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), |name| shown_path(name));
+        writeln!(out, "{:>+9.3}  {:<width$}  {date:<10}  {document}", suspect.log_odds, label(suspect))?;
+    }
+    print_what_to_do(out, args, filter, suspects.iter().all(|suspect| names.contains_key(&suspect.digest)))
+}
+
+fn print_what_to_do(
+    out: &mut impl Write,
+    args: &InspectArgs,
+    filter: &Filter,
+    all_are_named: bool,
+) -> Result<()> {
+    let option = args.model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
+    writeln!(out, "\nA document that was learned under the wrong label is moved to the right one by")?;
+    writeln!(out, "  tamis learn {option}LABEL FILE")?;
+    if filter.information().keep == Keep::Vectors {
+        writeln!(out, "and forgotten, also if it is not at hand, by")?;
+        writeln!(out, "  tamis forget {option}--digest DIGEST")?;
+    }
+    if !all_are_named {
+        writeln!(out, "Where you name what was learned, files stand in place of digests:")?;
+        writeln!(out, "  tamis inspect {option}--suspects PATH ...")?;
+    }
+    Ok(())
+}
+
+pub(crate) fn json(args: &InspectArgs, filter: &Filter) -> Result<serde_json::Value> {
+    let names = find_names(args, filter)?;
+    let suspect = |suspect: &Suspect| {
+        let digest = hexadecimal(&suspect.digest);
+        let label = filter.classes().label(suspect.class);
+        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest).map(|name| paths::to_text(name))})
+    };
+    Ok(filter.suspects()?.iter().take(args.suspects.unwrap_or(0)).map(suspect).collect())
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The day (UTC) of a time in seconds from 1970, as `2003-02-11`.
+///
+/// Years are taken to begin in March, so that a leap day is the last of its year (Howard Hinnant, "chrono-compatible
+/// low-level date algorithms", `civil_from_days`).
+fn day(seconds: i64) -> String {
+    let days = seconds.div_euclid(86_400) + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_dates() {
+        for (seconds, date) in [
+            (0, "1970-01-01"),
+            (86_399, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_044_921_600, "2003-02-11"),
+            (4_107_542_400, "2100-03-01"),
+        ] {
+            assert_eq!(day(seconds), date);
+        }
+    }
+}
