@@ -14,8 +14,9 @@ use tamis_filter::{Error, Filter, Scratch};
 use crate::attacks::Random;
 use crate::crash::{MODEL, of_first};
 use crate::model_file::mail;
-use crate::support::{TAMIS, World, feed, stderr};
+use crate::support::{TAMIS, World, feed, stderr, stdout};
 
+const PRINT: [&str; 4] = ["score", "-e", "-m", MODEL];
 const ARGUMENTS: [&str; 4] = ["score", "--passthrough", "-m", MODEL];
 
 /// A world with a model, the bytes of that model and of another, and messages with what each makes of them.
@@ -86,6 +87,15 @@ impl Post {
     }
 }
 
+/// What is printed of a message whose verdict was written into it.
+fn verdict(passed: &[u8]) -> String {
+    let passed = String::from_utf8_lossy(passed);
+    let line = passed.lines().find_map(|line| line.strip_prefix("X-Tamis: ")).unwrap();
+    let mut parts = line.split("; ").map(|part| part.rsplit('=').next().unwrap());
+    let mut next = || parts.next().unwrap();
+    format!("{} {} {}\n", next(), next(), next())
+}
+
 /// Writes to a file in place, in one of the ways in which people do.
 fn write_in_place(path: &Path, bytes: &[u8], way: usize) {
     match way % 4 {
@@ -114,7 +124,17 @@ fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdi
                 std::thread::sleep(std::time::Duration::from_micros(random.below(4_000) as u64));
             }
         });
+        let verdicts: Vec<String> =
+            post.messages.iter().flat_map(|(_, passed)| passed).map(|passed| verdict(passed)).collect();
         let score = |n: usize| {
+            if n % 4 == 0 {
+                // what is printed is that of a whole model as well
+                let output = feed(post.world.command(&PRINT), &post.messages[n / 4 % 10].0);
+                let (printed, is_error) = (stdout(&output), output.status.code() == Some(3));
+                assert!(is_error == printed.is_empty(), "{printed}: {}", stderr(&output));
+                assert!(is_error || verdicts.contains(&printed), "{printed}: a verdict of no model");
+                return usize::from(!is_error);
+            }
             let output = feed(post.world.command(&ARGUMENTS), &post.messages[n % 10].0);
             usize::from(post.check(n % 10, &output, "overwritten"))
         };

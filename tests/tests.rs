@@ -16,6 +16,7 @@ mod hostile;
 mod learn;
 mod limits;
 mod model_file;
+mod newcomer;
 mod public_corpora;
 mod readme;
 mod score;

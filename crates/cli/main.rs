@@ -222,6 +222,15 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
     }
 }
 
+impl ScoreArgs {
+    /// The model, deciding as it was told.
+    fn open(&self) -> Result<Filter> {
+        let mut filter = self.fallback.open(&self.model)?;
+        self.decision.apply(&mut filter)?;
+        Ok(filter)
+    }
+}
+
 /// Opens a model, if there is a file.
 fn open_model(path: &Path) -> Result<Option<Filter>> {
     match Filter::open(path) {

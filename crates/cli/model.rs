@@ -47,7 +47,8 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
         }
     }
 
-    fn filter(&mut self) -> Result<&Filter> {
+    /// The model, as it stands; answers that are given away are asked for.
+    pub(crate) fn filter(&mut self) -> Result<&Filter> {
         match &mut self.filter {
             Some(filter) => Ok(filter),
             none => {

@@ -87,12 +87,7 @@ impl Message {
             bail!("--passthrough: expected one message, got {} files", args.files.len());
         }
         self.read_for(&Limits::default())?;
-        Model::new(|| {
-            let mut filter = args.fallback.open(&args.model)?;
-            args.decision.apply(&mut filter)?;
-            Ok(filter)
-        })
-        .ask(|filter| {
+        Model::new(|| args.open()).ask(|filter| {
             let recipe = filter.information().recipe;
             if recipe.kind != Kind::Mail {
                 bail!("--passthrough: expected a model of mail, got one of {}", recipe.kind);

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use tamis_filter::{Filter, Kind, Score, Scratch};
 
 use crate::args::ScoreArgs;
+use crate::model::Model;
 use crate::output::{Loaded, Verdict, say, say_limits, verdict_line};
 use crate::shown::{json_line, shown_path, told};
 use crate::sources::{Contents, Stream, foreign, part};
@@ -17,13 +18,14 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if args.passthrough {
         return Ok(passthrough::run(args));
     }
-    let mut filter = args.fallback.open(&args.model)?;
-    args.decision.apply(&mut filter)?;
-    if filter.information().recipe.kind == Kind::Table {
+    let mut model = Model::new(|| args.open());
+    let recipe = model.filter()?.information().recipe;
+    if recipe.kind == Kind::Table {
         bail!("a model of tables: expected mail or text to score; tamis label labels the rows of a table");
     }
+    let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
     let files = args.list.add_to(&args.files)?;
-    let mut scorer = Scorer { args, filter: &filter, scratch: Scratch::default(), n: 0, status: 2 };
+    let mut scorer = Scorer { args, model, kind, most, scratch: Scratch::default(), n: 0, status: 2 };
     if files.len() <= 1 && args.list.files_from.is_none() {
         let input = OsString::from("-");
         scorer.score(Path::new(files.first().unwrap_or(&input)))?;
@@ -40,9 +42,12 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
 }
 
 /// Gives answers, one a message.
-struct Scorer<'a> {
+struct Scorer<'a, Open> {
     args: &'a ScoreArgs,
-    filter: &'a Filter,
+    model: Model<Open>,
+    kind: Kind,
+    /// Bytes that are read of a message.
+    most: usize,
     scratch: Scratch,
     /// Answers given.
     n: usize,
@@ -50,7 +55,7 @@ struct Scorer<'a> {
     status: u8,
 }
 
-impl Scorer<'_> {
+impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
     /// Scores a document, or the messages of an mbox.
     fn score(&mut self, path: &Path) -> Result<()> {
         let name = || if path.as_os_str() == "-" { "standard input".into() } else { shown_path(&path) };
@@ -61,14 +66,12 @@ impl Scorer<'_> {
             ),
             stream => stream.with_context(name)?,
         };
-        let recipe = self.filter.information().recipe;
         if let Some(what) = foreign(stream.start()) {
-            bail!("{}: expected {}, got {what}", name(), recipe.kind);
+            bail!("{}: expected {}, got {what}", name(), self.kind);
         }
-        let most = recipe.limits.bytes.saturating_add(1);
-        match stream.contents(self.args.mbox, most) {
+        match stream.contents(self.args.mbox, self.most) {
             Contents::One(stream) => {
-                let most = if recipe.kind == Kind::Mail { most as u64 } else { u64::MAX };
+                let most = if self.kind == Kind::Mail { self.most as u64 } else { u64::MAX };
                 self.answer(path.as_os_str(), &stream.into_document(most).with_context(name)?)
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
@@ -79,37 +82,36 @@ impl Scorer<'_> {
     }
 
     fn answer(&mut self, name: &OsStr, bytes: &[u8]) -> Result<()> {
-        let document = Loaded::new(self.filter.information().recipe.kind, bytes);
-        let score = self.filter.score(document.document(), &mut self.scratch)?;
+        let Scorer { args, model, scratch, .. } = self;
+        let (line, status) = model.ask(|filter| {
+            let document = Loaded::new(filter.information().recipe.kind, bytes);
+            let score = filter.score(document.document(), scratch)?;
+            Ok((line(args, filter, name, &score, scratch)?, status(filter, &score)))
+        })?;
+        say_limits(name, scratch);
         self.n += 1;
-        self.status = status(self.filter, &score);
-        print(&mut std::io::stdout().lock(), self.args, self.filter, name, &score, &self.scratch)
+        self.status = status;
+        let mut out = std::io::stdout().lock();
+        match writeln!(out, "{line}").and_then(|()| out.flush()) {
+            // The verdict is in the exit status too.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            other => other.context("standard output"),
+        }
     }
 }
 
-fn print(
-    out: &mut impl Write,
-    args: &ScoreArgs,
-    filter: &Filter,
-    name: &OsStr,
-    score: &Score,
-    scratch: &Scratch,
-) -> Result<()> {
-    say_limits(name, scratch);
-    let written = if args.json {
+/// What is said of a document.
+fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch: &Scratch) -> Result<String> {
+    if args.json {
         let truncated = !scratch.limits_hit().is_empty();
-        let verdict = serde_json::to_string(&Verdict::new(filter, name, score, truncated))?;
-        writeln!(out, "{}", json_line(verdict))
-    } else if name == "-" {
-        writeln!(out, "{}", verdict_line(filter, score))
-    } else {
-        writeln!(out, "{} {}", verdict_line(filter, score), shown_path(name))
-    };
-    match written.and_then(|()| out.flush()) {
-        // The verdict is in the exit status too.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("standard output"),
+        return Ok(json_line(serde_json::to_string(&Verdict::new(filter, name, score, truncated))?));
     }
+    let mut line = verdict_line(filter, score);
+    if name != "-" {
+        line.push(' ');
+        line.push_str(&shown_path(name));
+    }
+    Ok(line)
 }
 
 /// 0 spam, 1 ham, 2 unsure; of other labels 0 labelled, 2 unsure.
