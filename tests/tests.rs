@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
 mod attacks;
+mod compressed;
 mod crash;
 mod crowd;
 mod decisions;
@@ -21,9 +22,11 @@ mod public_corpora;
 mod readme;
 mod score;
 mod sources;
+mod stdin;
 mod support;
 mod tables;
 mod theory_page;
 mod topics;
+mod trees;
 mod verdicts;
 mod words;
