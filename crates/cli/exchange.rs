@@ -71,7 +71,7 @@ pub(crate) fn import_model(args: &ImportArgs) -> Result<u8> {
     }
     refuse_to_replace(&path, args.replace)?;
     let file = args.file.as_ref().filter(|file| file.as_os_str() != "-");
-    let name = file.map_or("standard input".into(), |file| shown_path(file));
+    let name = file.map_or("standard input".into(), shown_path);
     let input: Box<dyn Read> = match file {
         Some(file) => Box::new(File::open(file).with_context(|| name.clone())?),
         None => Box::new(std::io::stdin().lock()),
