@@ -94,7 +94,7 @@ fn only_regular_files_are_models() {
     // standard input is as good as what is there
     let mut command = world.command(&["verify", "-m", "/dev/stdin"]);
     command.stdin(fs::File::open(world.path("good.tamis")).unwrap());
-    assert!(command.status().unwrap().success());
+    assert!(command.output().unwrap().status.success());
 }
 
 #[test]

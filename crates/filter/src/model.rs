@@ -322,10 +322,11 @@ impl Model {
     }
 
     /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
-    /// never a part. Writers take turns on `PATH.lock`, and wait a minute at most.
+    /// never a part. Writers take turns on `PATH.lock`, and wait a minute at most. A new file is its owner's alone; one that
+    /// was there keeps its mode.
     ///
     /// # Errors
-    /// If the file cannot be written; what was there stays.
+    /// As [`Lock::wait`] and [`Lock::save`]; what was there stays.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         Lock::wait(path, PATIENCE)?.save(self)
     }
