@@ -67,7 +67,8 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
         recipe.limits = Limits { text: limit, headers: limit / 8, parts: limit / 8, ..Limits::default() };
         recipe.ignored_headers = vec!["x-*".to_owned()];
     }
-    TrainOptions { recipe, scoring, decision, keep: choices.of(&[Keep::Vectors, Keep::Digests]) }
+    // counted here as often as given
+    TrainOptions { recipe, scoring, decision, keep: choices.of(&[Keep::Vectors, Keep::Digests]), repeat: true }
 }
 
 fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {

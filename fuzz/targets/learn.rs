@@ -86,13 +86,16 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// A few words of a few.
+/// A few words of a few, and at least one: documents without terms are never equal.
 fn text(choices: &mut Choices<'_>) -> String {
     let bits = choices.number();
     let mut text = String::new();
     (0..16).filter(|word| bits >> word & 1 == 1).for_each(|word| text += &format!("w{word} "));
     if bits.is_multiple_of(5) {
         text += "w1 w1 ";
+    }
+    if text.is_empty() {
+        text += "w0 ";
     }
     text
 }
@@ -136,7 +139,7 @@ fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) 
         others.0.insert(key.expect("there are few"), (label.clone(), text));
     }
     let other = trainer.finish().expect("documents of every label").into_filter().expect("it was just made");
-    let both = merge(&[&filter, &other], MergeOptions::default()).expect("models that are alike");
+    let both = merge(&[&filter, &other], MergeOptions { repeat: true, ..MergeOptions::default() }).expect("models that are alike");
     let mut both = both.into_filter().expect("it was just made");
     both.verify().expect("models that were whole");
     let mut counts = Counts::new();

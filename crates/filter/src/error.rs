@@ -173,6 +173,11 @@ pub enum Error {
         /// What it is.
         got: String,
     },
+    /// Models to be added up know the same documents, and not all remember the terms of these.
+    Shared {
+        /// How many documents.
+        documents: u64,
+    },
     /// A line of an exported model, or of another program's, that cannot be taken.
     Import {
         /// The line, from 1.
@@ -309,6 +314,12 @@ impl fmt::Display for Error {
             }
             Error::Unlike { setting, expected, got } => {
                 write!(f, "models do not add up: {setting}: expected {expected}, got {got}")
+            }
+            Error::Shared { documents } => {
+                write!(
+                    f,
+                    "expected models that share no documents, or remember the terms of those they share, got {documents} shared documents of which some remember a digest only"
+                )
             }
             Error::Import { line, expected, got } => {
                 write!(f, "line {line}: expected {expected}, got {got}")

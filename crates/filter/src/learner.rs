@@ -192,7 +192,8 @@ impl Learner {
         self.filter.score(document, &mut self.scratch)
     }
 
-    /// Learns a document under a label that the model knows; one known under other labels moves, with all its copies.
+    /// Learns a document under a label that the model knows; one known under other labels moves, with all its copies. A
+    /// document without terms is like any other without: it is always new, and counts once more.
     ///
     /// # Errors
     /// If the label is unknown, the document not of the model's kind, a count overflows or the model is damaged where
@@ -200,13 +201,17 @@ impl Learner {
     pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
         let class = self.class(label)?;
         let mut seen = self.see(document)?;
-        let known = self.known(seen.document.digest)?;
-        if matches!(&known[..], [one] if one.class == class) {
+        let mut known = self.known(seen.document.digest)?;
+        let is_nothing = self.is_nothing(seen.document.digest);
+        if is_nothing {
+            known.retain(|known| known.class == class);
+        } else if matches!(&known[..], [one] if one.class == class) {
             return Ok(Learned::Already);
         }
         let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
         let from: Vec<_> = from.collect();
-        let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>().max(1);
+        let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
+        let copies = if is_nothing { copies + 1 } else { copies.max(1) };
         let limit = Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
         seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
         seen.document.class = class;
@@ -216,14 +221,15 @@ impl Learner {
         Ok(if from.is_empty() { Learned::New } else { Learned::Moved { from } })
     }
 
-    /// Forgets a document, all copies of it; with a label, only if it is known under that one.
+    /// Forgets a document, all copies of it; with a label, only if it is known under that one. Of documents without terms,
+    /// which cannot be told apart, it forgets one, and that needs the label if they are known under several.
     ///
     /// # Errors
     /// [`Error::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
     /// then.
     pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         let seen = self.see(document)?;
-        self.forget_known(label, seen.document.digest, Some(&seen))
+        self.forget_known(label, seen.document.digest, Some(seen))
     }
 
     /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
@@ -234,7 +240,7 @@ impl Learner {
         self.forget_known(label, digest, None)
     }
 
-    fn forget_known(&mut self, label: Option<&str>, digest: [u8; 16], seen: Option<&Seen>) -> Result<()> {
+    fn forget_known(&mut self, label: Option<&str>, digest: [u8; 16], seen: Option<Seen>) -> Result<()> {
         let class = label.map(|label| self.class(label)).transpose()?;
         let mut known = self.known(digest)?;
         if let Some(class) = class {
@@ -248,9 +254,26 @@ impl Learner {
         if known.is_empty() {
             return Err(Error::NotLearned { digest, known: None });
         }
+        let one_less = seen.is_some() && self.is_nothing(digest);
+        if one_less && known.len() > 1 {
+            let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
+            return Err(Error::NotLearned { digest, known: Some(elsewhere) });
+        }
+        let left = known.first().filter(|_| one_less).map(|known| (known.class, known.multiplicity.saturating_sub(1)));
         let mut done = Vec::new();
-        let outcome = self.take_all(known, seen, &mut done);
+        let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
+            (Some((class, multiplicity)), Some(mut seen)) if multiplicity > 0 => {
+                (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
+                self.add(seen, &mut done)
+            }
+            _ => Ok(()),
+        });
         self.settle(done, outcome)
+    }
+
+    /// Whether a document has no terms.
+    fn is_nothing(&self, digest: [u8; 16]) -> bool {
+        digest == self.filter.store.header.recipe.digest_of_nothing()
     }
 
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is

@@ -53,9 +53,11 @@ mod rows;
 mod save;
 mod scorer;
 mod scoring;
+mod shared;
 mod source;
 mod store;
 mod trainer;
+mod twins;
 mod union;
 mod validation;
 
@@ -76,6 +78,7 @@ pub use scorer::positive_class;
 pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring, Weighted};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
+pub use twins::Contradiction;
 pub use validation::HeldOut;
 
 pub use tamis_mail::{Limits, LimitsHit};

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use serde_json::Value;
 use tamis_model::{Cell, ClassTotals, ClassWeight, Classes};
 
-use crate::documents::Remembered;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::model::Model;
@@ -23,13 +22,16 @@ pub struct MergeOptions {
     /// Leave the terms of documents out of the result, for a model that others get: it then knows a document again
     /// only by its digest ([`Keep::Digests`]). Off by default.
     pub strip: bool,
+    /// Count a document that several models know as often as all of them together do. Off by default.
+    pub repeat: bool,
 }
 
 /// Adds models up, in whatever order: counts, the weights of the correction, documents, what their logs say among it.
 ///
 /// Labels are matched by name, and some may know labels that others do not. A document that several models learned under
-/// a label is one, learned as often as by all of them together; of its held-out scores the least sure one stays, of its
-/// dates and bodies the first. The terms of documents stay if all models remember them.
+/// a label counts once: as often as in the model that has most copies of it, whose part of the correction stays too. Of
+/// its held-out scores the least sure one stays, of its dates and bodies the first. Documents without terms are never the
+/// same: they add up. The terms of documents stay if all models remember them.
 ///
 /// With two labels, calibration and thresholds are settled anew by the held-out scores of all documents. What else does
 /// not add up is that of the model with the most documents: what was asked of decisions, the temperature of more labels,
@@ -54,7 +56,8 @@ pub struct MergeOptions {
 /// # Errors
 /// [`Error::Unlike`] if there is no model, recipes or scoring differ, or the scoring is expectation maximization or of a
 /// table's columns, which do not add up; [`Error::NotAtHand`] if the result is to be fitted anew and the terms of some
-/// documents are not remembered; if a number outgrows the format or a model is damaged.
+/// documents are not remembered; [`Error::Shared`] if several models know the same documents, not all of these remember
+/// their terms, and [`MergeOptions::repeat`] is off; if a number outgrows the format or a model is damaged.
 pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();
     let mut labels = Vec::new();
@@ -71,11 +74,12 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         false => Keep::Digests,
     };
     let has_lost = stores.iter().any(|store| !keeps_weights(store, classes.len()));
-    let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), Keep::Digests);
+    let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), Keep::Digests, true);
     if !options.retrain && !has_lost {
-        return rewrite::add_up(&stores, classes, if options.strip { Keep::Digests } else { keep });
+        let keep = if options.strip { Keep::Digests } else { keep };
+        return rewrite::add_up(&stores, classes, keep, options.repeat);
     }
-    let mut model = rewrite::add_up(&stores, classes, keep)?;
+    let mut model = rewrite::add_up(&stores, classes, keep, options.repeat)?;
     let sum = model.clone().into_filter()?.store;
     if options.retrain || can_refit(&sum) {
         model = rewrite::refit(&sum)?;
@@ -130,7 +134,7 @@ fn difference<'a>(path: &str, a: &'a Value, b: &'a Value) -> Option<(String, &'a
 }
 
 /// A number that the file keeps in 32 bits.
-fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
+pub(crate) fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
     T::try_from(sum).map_err(|_| Error::TooLarge { what, limit, got: sum.unsigned_abs() })
 }
 
@@ -176,27 +180,6 @@ pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     }
     sums.retain(|weight| weight.units != 0);
     *weights = sums;
-    Ok(())
-}
-
-/// Adds what another model remembers of the same document.
-pub(crate) fn unite(document: &mut Remembered, other: Remembered) -> Result<()> {
-    let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
-    document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
-    let first = (document.group, document.date).min((other.group, other.date));
-    (document.group, document.date) = first;
-    document.coefficient = document.coefficient.checked_add(other.coefficient).ok_or(Error::TooLarge {
-        what: "units of correction",
-        limit: i64::MAX as u64,
-        got: document.coefficient.unsigned_abs(),
-    })?;
-    document.coefficients.extend(other.coefficients);
-    add_weights(&mut document.coefficients)?;
-    let least_sure = |a: f64, b: f64| if (b.abs(), b) < (a.abs(), a) { b } else { a };
-    document.held_out = match (document.held_out, other.held_out) {
-        (Some(a), Some(b)) => Some(least_sure(a, b)),
-        (a, b) => a.or(b),
-    };
     Ok(())
 }
 

@@ -39,6 +39,8 @@ pub struct Online {
     weighted: Weighted,
     positive: ClassId,
     correction: Correction,
+    /// What was learned, where equal documents count once.
+    known: HashSet<([u8; 16], ClassId)>,
 }
 
 impl Online {
@@ -53,7 +55,7 @@ impl Online {
         }
         let weighted = weighted(&trainer.options, &trainer.classes)?;
         let positive = positive_class(&trainer.classes);
-        Ok(Online { trainer, weighted, positive, correction: Correction::new() })
+        Ok(Online { trainer, weighted, positive, correction: Correction::new(), known: HashSet::new() })
     }
 
     /// The labels, in the order of their class ids.
@@ -61,7 +63,8 @@ impl Online {
         &self.trainer.classes
     }
 
-    /// Scores a document with what was learned before it, then learns it.
+    /// Scores a document with what was learned before it, then learns it, unless it is known and
+    /// [`TrainOptions::repeat`] is off.
     ///
     /// # Errors
     /// If the document is not of the kind, or the label is not one of the two.
@@ -85,6 +88,11 @@ impl Online {
             counted.windows().filter_map(raw).chain(whole).map(|(_, corrected)| corrected).reduce(f64::max);
         let score = verdict(&Decision::BANDED, self.classes(), best, usize::from(best.is_some()));
         let row = self.trainer.counted.whole();
+        let digest = self.trainer.digest();
+        let is_one = self.trainer.options.counts_once() && !row.is_empty();
+        if is_one && !self.known.insert((digest, class)) {
+            return Ok(HeldOut::of_two(class, score));
+        }
         self.trainer.parts[0].statistics.observe(class, row)?;
         if let Some(options) = options {
             self.correction.step(options, row, class == self.positive, whole.map_or(0.0, |(score, _)| score));

@@ -6,7 +6,7 @@ use tamis_mail::Limits;
 use tamis_tokenizer::{TermCount, TokenizerOptions};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::columns::Column;
+use crate::columns::{Column, ColumnKind};
 
 /// The version of the code that turns documents into terms, recorded in every model.
 ///
@@ -100,6 +100,12 @@ impl Recipe {
     /// length lies whole in one.
     pub(crate) fn stretch(&self) -> usize {
         self.windows.map_or(usize::MAX, |window| (window as usize).div_ceil(2))
+    }
+
+    /// The digest of a document that has nothing to learn from. All such have it, which does not make them equal.
+    pub(crate) fn digest_of_nothing(&self) -> [u8; 16] {
+        let reals = self.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
+        digest(self.version, &[], &vec![None; reals.count()])
     }
 }
 

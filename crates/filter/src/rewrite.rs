@@ -8,18 +8,19 @@ use crate::documents::{Remembered, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::fitting;
 use crate::format::Header;
-use crate::merge::{add_cells, add_totals, add_weights, unite};
+use crate::merge::{add_cells, add_totals, add_weights};
 use crate::model::{Distinct, Model, document_sections, fit, seal, term_sections, write_term};
 use crate::rows::Rows;
 use crate::scorer::positive_class;
 use crate::scoring::{Decision, Scoring, Weighted};
+use crate::shared::{Held, Surplus, unite};
 use crate::store::{Store, limited, summarize};
 use crate::trainer::{Keep, Learned};
 
 /// The model of a file and its log, as a file without a log. The correction stays what it is; calibration and thresholds
 /// follow from the scores of all documents remembered.
 pub(crate) fn fold(store: &Store) -> Result<Model> {
-    add_up(&[store], store.header.classes.clone(), store.header.keep)
+    add_up(&[store], store.header.classes.clone(), store.header.keep, true)
 }
 
 /// The same model with one label more. A model of two labels gets another scoring by that, of which everything is fitted
@@ -28,7 +29,7 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
     let is_other = !keeps_weights(store, classes.len());
-    let model = add_up(&[store], classes, store.header.keep)?;
+    let model = add_up(&[store], classes, store.header.keep, true)?;
     match is_other && can_refit(store) {
         true => refit(&model.into_filter()?.store),
         false => Ok(model),
@@ -53,9 +54,13 @@ pub(crate) fn keeps_weights(store: &Store, n_classes: usize) -> bool {
 }
 
 /// The sum of models and their logs, as a file without a log; `classes` are all of theirs. What does not add up is that of
-/// the first.
-pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep) -> Result<Model> {
-    let terms = Terms::new(stores, &classes)?;
+/// the first. `repeat` says whether a document that several know counts as often as in all of them.
+pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bool) -> Result<Model> {
+    let mut terms = Terms::new(stores, &classes)?;
+    if !repeat {
+        terms.count_once()?;
+    }
+    let terms = terms;
     let sections = term_sections(terms.len(), |writer, id| {
         let (fingerprint, text) = terms.term(id)?;
         let mut cells = Vec::new();
@@ -65,7 +70,7 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep) -> Result<
     })?;
     let first = stores[0];
     let scoring = scoring_for(&first.header.scoring, classes.len());
-    let (documents, scores) = documents(&terms, &scoring, keep)?;
+    let (documents, scores) = documents(&terms, &scoring, keep, repeat)?;
     let sum =
         |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
     let mut header = Header {
@@ -81,7 +86,7 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep) -> Result<
     if is_fitted(first) {
         // the others were not in view when the first was fitted
         let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
-        header.unfitted = header.unfitted.saturating_add(others);
+        header.unfitted = header.unfitted.saturating_add(others - terms.surplus.n_documents);
     }
     if let Scoring::Weighted(_) = header.scoring {
         (header.decision, header.expected) = fitting::settle(
@@ -165,7 +170,7 @@ struct Source {
 }
 
 /// The terms that have counts.
-struct Terms<'a> {
+pub(crate) struct Terms<'a> {
     stores: &'a [&'a Store],
     /// Whether the weights of each store are still what its scoring, as it will be, means by them.
     keeps_weights: Vec<bool>,
@@ -177,7 +182,11 @@ struct Terms<'a> {
     ids: Vec<Vec<Option<TermId>>>,
     /// Of each store, the new class of each class there.
     moved: Vec<Vec<ClassId>>,
-    totals: Vec<ClassTotals>,
+    pub(crate) totals: Vec<ClassTotals>,
+    /// What of all this counts twice.
+    surplus: Surplus,
+    /// The digest of documents without terms.
+    pub(crate) nothing: [u8; 16],
 }
 
 impl<'a> Terms<'a> {
@@ -211,7 +220,15 @@ impl<'a> Terms<'a> {
             }
         }
         let keeps_weights = stores.iter().map(|store| keeps_weights(store, classes.len())).collect();
-        Ok(Terms { stores, keeps_weights, order, starts, ids, moved, totals })
+        let (surplus, nothing) = (Surplus::default(), stores[0].header.recipe.digest_of_nothing());
+        Ok(Terms { stores, keeps_weights, order, starts, ids, moved, totals, surplus, nothing })
+    }
+
+    /// Takes away what of documents that several stores know counts twice. What is left has the same terms, since each of
+    /// these documents stays.
+    fn count_once(&mut self) -> Result<()> {
+        self.surplus = Surplus::new(self)?;
+        self.surplus.take_from_totals(&mut self.totals)
     }
 
     fn len(&self) -> usize {
@@ -245,11 +262,12 @@ impl<'a> Terms<'a> {
             })?;
         }
         add_weights(&mut weights)?;
+        self.surplus.take_from_weights(id, &mut weights)?;
         Ok(weights)
     }
 
     /// A row of a store over the new ids.
-    fn renumber(&self, store: usize, vector: &CountVector) -> Result<CountVector> {
+    pub(crate) fn renumber(&self, store: usize, vector: &CountVector) -> Result<CountVector> {
         let ids = &self.ids[store];
         let id = |(id, count): (TermId, u32)| Some((ids.get(id as usize).copied().flatten()?, count));
         let pairs: Option<Vec<_>> = vector.row().iter().map(id).collect();
@@ -272,7 +290,7 @@ impl Counts for Terms<'_> {
 
     fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
         let sources = self.sources(term);
-        let is_one = sources.len() == 1;
+        let is_one = sources.len() == 1 && self.surplus.is_empty();
         let mut cells = Vec::new();
         for (at, old) in sources {
             self.stores[at].for_each_cell(old, |cell| {
@@ -281,6 +299,7 @@ impl Counts for Terms<'_> {
             })?;
         }
         add_cells(&mut cells)?;
+        self.surplus.take_from_cells(term, &mut cells)?;
         cells.into_iter().for_each(visit);
         Ok(())
     }
@@ -293,11 +312,18 @@ type DocumentSections = (Vec<u8>, Vec<u8>);
 type Scores = Vec<(f64, bool)>;
 
 /// The sections of documents, and the held-out scores of all copies.
-fn documents(terms: &Terms<'_>, scoring: &Scoring, keep: Keep) -> Result<(DocumentSections, Scores)> {
+fn documents(
+    terms: &Terms<'_>,
+    scoring: &Scoring,
+    keep: Keep,
+    repeat: bool,
+) -> Result<(DocumentSections, Scores)> {
     let positive = positive_class(&terms.stores[0].header.classes);
     let has_coefficients = matches!(scoring, Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }));
     let (mut records, mut vectors, mut scores) = (Vec::new(), Vec::new(), Vec::new());
-    for_each_document(terms, |document, store| {
+    for_each_group(terms, |group| {
+        let adds_up = repeat || group[0].1.digest == terms.nothing;
+        let (store, document) = unite(group, adds_up)?;
         if let Some(score) = document.held_out {
             scores.extend(fitting::repeated(score, document.class == positive, document.multiplicity));
         }
@@ -313,11 +339,11 @@ fn documents(terms: &Terms<'_>, scoring: &Scoring, keep: Keep) -> Result<(Docume
     Ok(((records, vectors), scores))
 }
 
-/// Visits the documents of all stores in canonical order, with their new classes: one that several stores know once, with
-/// the first of them, whose ids its terms have.
-fn for_each_document<'a>(
+/// Visits the documents of all stores in canonical order, with their new classes: together what several stores know of
+/// one, in the order of the stores.
+pub(crate) fn for_each_group<'a>(
     terms: &Terms<'a>,
-    mut visit: impl FnMut(&Remembered, usize) -> Result<()>,
+    mut visit: impl FnMut(Vec<Held>) -> Result<()>,
 ) -> Result<()> {
     let moved = |at: usize, mut document: Remembered| {
         document.class = terms.class(at, document.class);
@@ -349,12 +375,12 @@ fn for_each_document<'a>(
         }
         let Some((key, at)) = next else { return Ok(()) };
         let Some(document) = stores[at].next() else { return Ok(()) };
-        let mut document = document?;
-        for others in &mut stores[at + 1..] {
+        let mut group = vec![(at, document?)];
+        for (at, others) in (at + 1..).zip(&mut stores[at + 1..]) {
             while let Some(other) = others.next_if(|other| other.as_ref().is_ok_and(|o| o.key() == key)) {
-                unite(&mut document, other?)?;
+                group.push((at, other?));
             }
         }
-        visit(&document, at)?;
+        visit(group)?;
     }
 }

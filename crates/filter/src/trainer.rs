@@ -10,6 +10,7 @@ use crate::extractor::{Counted, Extractor};
 use crate::recipe::{Document, Kind, Recipe, digest};
 use crate::rows::RowId;
 use crate::scoring::{DecisionOptions, Scoring};
+use crate::twins;
 use crate::union::Part;
 
 /// What a model remembers of the documents it learned.
@@ -33,6 +34,10 @@ pub struct TrainOptions {
     pub decision: DecisionOptions,
     /// What is remembered of each document.
     pub keep: Keep,
+    /// Whether a document that equals another of the same label counts again. By default mail counts once, however
+    /// often it comes, and text as often as it is given: equal short texts are data. Documents without terms and rows of
+    /// a table always count as often as they are given.
+    pub repeat: bool,
 }
 
 impl TrainOptions {
@@ -42,12 +47,24 @@ impl TrainOptions {
             Kind::Mail => Keep::Vectors,
             Kind::Text | Kind::Table => Keep::Digests,
         };
-        TrainOptions { recipe: Recipe::new(kind), scoring: None, decision: DecisionOptions::default(), keep }
+        TrainOptions {
+            recipe: Recipe::new(kind),
+            scoring: None,
+            decision: DecisionOptions::default(),
+            keep,
+            repeat: kind != Kind::Mail,
+        }
     }
 
-    /// Whether the terms of documents are needed after they were counted.
+    /// Whether equal documents of a label count once.
+    pub(crate) fn counts_once(&self) -> bool {
+        !self.repeat && self.recipe.kind != Kind::Table
+    }
+
+    /// Whether the terms of documents are needed after they were counted: also to count those once that two trainers know.
     fn needs_terms(&self) -> bool {
         self.keep == Keep::Vectors
+            || self.counts_once()
             || !matches!(self.scoring_for(2), Scoring::NaiveBayes(_) | Scoring::Mixed(_))
     }
 
@@ -73,7 +90,7 @@ pub(crate) struct Learned {
     pub(crate) group: u64,
     /// What lies in which window.
     pub(crate) cuts: u64,
-    /// Which part has its rows.
+    /// Which part has its rows; if it counts once, also its counts.
     pub(crate) part: u16,
     /// Its terms, if they are needed once more.
     pub(crate) terms: Option<RowId>,
@@ -82,11 +99,16 @@ pub(crate) struct Learned {
 }
 
 impl Learned {
-    /// Learns the same document once more. The same terms can come in another order, at another time or cut at other
-    /// places: the first by that counts, whoever came first.
+    /// The same terms can come in another order, at another time or cut at other places: the first by that counts, whoever
+    /// came first.
+    fn is_before(&self, other: &Learned) -> bool {
+        (self.group, self.date, self.cuts) < (other.group, other.date, other.cuts)
+    }
+
+    /// Learns the same document once more.
     fn repeat(&mut self, other: Learned) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
-        if (other.group, other.date, other.cuts) < (self.group, self.date, self.cuts) {
+        if other.is_before(self) {
             *self = other;
         }
         self.multiplicity = multiplicity;
@@ -130,8 +152,13 @@ pub struct Trainer {
     /// The different documents, and where each identity is among them.
     pub(crate) documents: Vec<Learned>,
     known: HashMap<Identity, u32>,
-    /// Every document that was added, by its place among the different ones.
+    /// Every document that was counted, by its place among the different ones.
     pub(crate) added: Vec<u32>,
+    /// Documents that equal one of the same label that came before.
+    pub(crate) n_equal: u64,
+    /// The digest of documents without terms, which are never equal.
+    pub(crate) nothing: [u8; 16],
+    pub(crate) last_digest: Option<[u8; 16]>,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
     /// The terms of the document being learned, as they first came.
@@ -147,6 +174,7 @@ impl Trainer {
         let extractor = Extractor::new(options.recipe.clone())?;
         let options = TrainOptions { recipe: extractor.recipe().clone(), ..options };
         let missing = vec![0; options.recipe.columns.len()];
+        let nothing = options.recipe.digest_of_nothing();
         Ok(Trainer {
             options,
             extractor,
@@ -155,18 +183,21 @@ impl Trainer {
             documents: Vec::new(),
             known: HashMap::new(),
             added: Vec::new(),
+            n_equal: 0,
+            nothing,
+            last_digest: None,
             missing,
             counted: Counted::grouping(),
             terms: Vec::new(),
         })
     }
 
-    /// Labelled documents seen, those given several times counted as often.
+    /// Labelled documents counted.
     pub fn n_documents(&self) -> u64 {
         self.parts.iter().flat_map(|part| part.statistics.totals()).map(|t| t.documents).sum()
     }
 
-    /// Documents without a label seen.
+    /// Documents without a label counted.
     pub fn n_unlabelled(&self) -> u64 {
         self.parts.iter().map(|part| part.unlabelled.totals()[0].documents).sum()
     }
@@ -201,7 +232,8 @@ impl Trainer {
         self
     }
 
-    /// Learns one document.
+    /// Learns one document; one that equals another of the label counts again only if
+    /// [`TrainOptions::repeat`] says so.
     ///
     /// # Errors
     /// If the document is of the wrong kind, a cell of a row not what its column holds, the label not acceptable or a
@@ -225,9 +257,9 @@ impl Trainer {
             // whether it is acceptable: it becomes a class only once nothing else can fail
             self.classes.clone().insert(label)?;
         }
+        let digest = self.digest();
         let part = &mut self.parts[0];
         let counted = &self.counted;
-        let digest = digest(self.options.recipe.version, part.vocabulary.document(), counted.reals());
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let mut document = Learned {
@@ -243,11 +275,16 @@ impl Trainer {
             reals,
         };
         let identity = (digest, label.map_or(0, fingerprint));
-        let known = self.known.get(&identity).map(|place| &self.documents[*place as usize]);
-        known.map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
-        if let Some(known) =
-            known.filter(|known| (known.group, known.cuts) == (document.group, document.cuts))
-        {
+        let known = self.known.get(&identity).map(|place| &mut self.documents[*place as usize]);
+        known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
+        let same = known.filter(|known| (known.group, known.cuts) == (document.group, document.cuts));
+        if let Some(known) = same {
+            if self.options.counts_once() && digest != self.nothing {
+                known.date = known.date.min(document.date);
+                self.n_equal += 1;
+                self.last_digest = Some(digest);
+                return Ok(());
+            }
             (document.part, document.terms) = (known.part, known.terms);
             document.windows.clone_from(&known.windows);
         } else if self.options.needs_terms() {
@@ -258,26 +295,44 @@ impl Trainer {
             }
         }
         // only now: what cannot be kept is not counted either
-        match label {
-            Some(label) => {
-                document.class = self.class_of(label)?;
-                self.parts[0].statistics.observe_terms(document.class, &self.terms)?;
-            }
-            None => part.unlabelled.observe_terms(0, &self.terms)?,
+        if let Some(label) = label {
+            document.class = self.class_of(label)?;
         }
+        let (statistics, class) = self.parts[0].statistics_of(document.class);
+        statistics.observe_terms(class, &self.terms)?;
         self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
-        self.remember(identity, document)
+        self.remember(identity, document)?;
+        self.last_digest = Some(digest);
+        Ok(())
     }
 
-    /// Adds a document to those learned.
-    fn remember(&mut self, identity: Identity, document: Learned) -> Result<()> {
+    /// The digest of the document that was counted last.
+    pub(crate) fn digest(&self) -> [u8; 16] {
+        let terms = self.parts[0].vocabulary.document();
+        digest(self.options.recipe.version, terms, self.counted.reals())
+    }
+
+    /// Adds a document that was counted to those learned. If it counts once and is known already, one of the two is taken
+    /// away again.
+    fn remember(&mut self, identity: Identity, mut document: Learned) -> Result<()> {
         let next = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
         let place = *self.known.entry(identity).or_insert(next);
-        self.added.extend(std::iter::repeat_n(place, document.multiplicity as usize));
+        let (copies, is_nothing) = (document.multiplicity, document.digest == self.nothing);
         match self.documents.get_mut(place as usize) {
-            Some(known) => known.repeat(document)?,
+            Some(known) if self.options.counts_once() && !is_nothing => {
+                if document.is_before(known) {
+                    std::mem::swap(known, &mut document);
+                }
+                self.n_equal += 1;
+                return twins::uncount(&mut self.parts, &document);
+            }
+            Some(known) => {
+                known.repeat(document)?;
+                self.n_equal += u64::from(!is_nothing);
+            }
             None => self.documents.push(document),
         }
+        self.added.extend(std::iter::repeat_n(place, copies as usize));
         Ok(())
     }
 
@@ -306,7 +361,7 @@ impl Trainer {
         Ok(class)
     }
 
-    /// Adds everything that another trainer has learned.
+    /// Adds everything that another trainer has learned. What counts once and both know counts once.
     ///
     /// # Errors
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
@@ -334,6 +389,7 @@ impl Trainer {
         for ((_, identity), document) in identities.into_iter().zip(other.documents) {
             self.remember(identity, Learned { part: document.part + first as u16, ..document })?;
         }
+        self.n_equal += other.n_equal;
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }

@@ -6,6 +6,7 @@ use tamis_tokenizer::{TermId, Vocabulary};
 
 use crate::error::Result;
 use crate::rows::Rows;
+use crate::trainer::UNLABELLED;
 
 /// What one thread counted, by ids of its own.
 pub(crate) struct Part {
@@ -23,6 +24,14 @@ impl Part {
             statistics: Statistics::new(n_classes),
             unlabelled: Statistics::new(1),
             rows: Rows::default(),
+        }
+    }
+
+    /// The counts that documents of a class are in, and the class there.
+    pub(crate) fn statistics_of(&mut self, class: ClassId) -> (&mut Statistics, ClassId) {
+        match class {
+            UNLABELLED => (&mut self.unlabelled, 0),
+            class => (&mut self.statistics, class),
         }
     }
 }

@@ -122,7 +122,9 @@ proptest! {
             let mut learner = open(&folder, bytes.take().as_deref(), log_limit);
             learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
             let document = Document::Text(text);
-            prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::Already);
+            if !text.is_empty() {
+                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::Already);
+            }
             learner.commit().unwrap();
         }
         let learner = open(&folder, bytes.take().as_deref(), log_limit);
@@ -143,6 +145,7 @@ proptest! {
     /// Moving to another label and back.
     #[test]
     fn a_document_moves(n_labels in 2usize..=3, before in texts(), pick: proptest::sample::Index, to in 0usize..3) {
+        let before: Vec<_> = before.into_iter().filter(|(_, text)| !text.is_empty()).collect();
         prop_assume!(!before.is_empty());
         let folder = tempfile::tempdir().unwrap();
         let start = trained(n_labels, Keep::Vectors, &before);
@@ -163,6 +166,33 @@ proptest! {
         learner.commit().unwrap();
         Filter::open(folder.path().join("model.tamis")).unwrap().verify().unwrap();
     }
+}
+
+#[test]
+fn documents_without_terms_are_counted_and_never_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    let start = trained(2, Keep::Vectors, &texts);
+    let mut learner = open(&folder, Some(&start), 1 << 20);
+    let nothing = Document::Text(" - ");
+    let documents = |learner: &Learner| learner.filter().information().totals.iter().map(|t| t.documents).collect::<Vec<_>>();
+    for label in ["eggs", "eggs", "ham", "eggs"] {
+        assert_eq!(learner.learn(label, nothing).unwrap(), Learned::New);
+    }
+    assert_eq!(documents(&learner), [4, 2]);
+    learner.filter().verify().unwrap();
+    // which of them, only the label can tell
+    let refused = learner.forget(None, nothing);
+    assert!(matches!(refused, Err(Error::NotLearned { known: Some(labels), .. }) if labels == "eggs, ham"));
+    learner.forget(Some("eggs"), nothing).unwrap();
+    learner.forget(Some("ham"), nothing).unwrap();
+    assert_eq!(documents(&learner), [3, 1]);
+    learner.forget(None, nothing).unwrap();
+    learner.forget(None, nothing).unwrap();
+    assert!(matches!(learner.forget(None, nothing), Err(Error::NotLearned { known: None, .. })));
+    learner.fold().unwrap();
+    let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
+    assert_eq!(unchanging(end), unchanging(start));
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn both(options: &TrainOptions, all: &[(usize, (usize, String))], turn: usize) -
 }
 
 fn merged(shards: &[Filter], retrain: bool, strip: bool) -> Result<Model> {
-    merge(&shards.iter().collect::<Vec<_>>(), MergeOptions { retrain, strip })
+    merge(&shards.iter().collect::<Vec<_>>(), MergeOptions { retrain, strip, repeat: true })
 }
 
 /// The cells of all terms, and the documents without what is fitted.
@@ -96,7 +96,7 @@ proptest! {
         let sum = merged(&shards, false, strip).unwrap();
         let mut others: Vec<_> = shards.iter().collect();
         others.reverse();
-        let other = merge(&others, MergeOptions { strip, retrain: false }).unwrap();
+        let other = merge(&others, MergeOptions { strip, retrain: false, repeat: true }).unwrap();
         prop_assert_eq!(sum.as_bytes(), other.as_bytes());
         let sum = sum.into_filter().unwrap();
         // with vectors: the weights are the sum over all documents
@@ -168,7 +168,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     let documents = [(0, "a b".to_owned()), (1, "c d".to_owned())];
     let [digests, vectors] =
         [Keep::Digests, Keep::Vectors].map(|keep| train(&options(None, keep), &documents));
-    let options = MergeOptions { retrain: true, strip: false };
+    let options = MergeOptions { retrain: true, repeat: true, ..MergeOptions::default() };
     assert!(matches!(merge(&[&digests, &vectors], options), Err(Error::NotAtHand)));
     let stripped =
         merge(&[&vectors], MergeOptions { strip: true, ..options }).unwrap().into_filter().unwrap();
@@ -208,4 +208,91 @@ fn logs_that_are_cut_while_models_are_merged_are_not_missed() {
         std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(bases[0]).unwrap();
     }
     assert_eq!(both(&filters), before);
+}
+
+/// A model of mail-like documents, each once.
+fn of(keep: Keep, texts: &[(usize, &str)]) -> Filter {
+    let texts: Vec<_> = texts.iter().map(|(label, text)| (*label, (*text).to_owned())).collect();
+    train(&options(None, keep), &texts)
+}
+
+#[test]
+fn a_model_merged_with_itself_is_itself() {
+    let texts = [(0, "a b b"), (0, "a c"), (0, "a c"), (1, "c d"), (1, "e f g"), (0, "b f"), (1, "")];
+    for labels in [2, 3] {
+        let more = (2, "x y z");
+        let texts: Vec<_> = texts.into_iter().chain((labels == 3).then_some(more)).collect();
+        let one = of(Keep::Vectors, &texts[..texts.len()]);
+        let sum = merge(&[&one, &one], MergeOptions::default()).unwrap().into_filter().unwrap();
+        sum.verify().unwrap();
+        let (terms, mut documents) = counted(&one);
+        let nothing = one.digest(Document::Text("")).unwrap();
+        // it cannot be told from another without terms
+        documents.iter_mut().filter(|d| d.0.0 == nothing).for_each(|d| d.1 *= 2);
+        assert_eq!(counted(&sum), (terms, documents));
+        for text in ["a b", "c d", "e f", "x"] {
+            let scores = [&one, &sum].map(|f| f.score_text(text, &mut crate::Scratch::default()).unwrap());
+            assert_eq!(scores[0].label, scores[1].label);
+        }
+    }
+}
+
+#[test]
+fn expectations_do_not_narrow_by_merging_a_model_with_itself() {
+    let mail = |i: usize| format!("Subject: n{}\n\nword{} word{} {}\n", i % 7, i % 11, i % 5, if i % 2 == 0 { "lunch" } else { "pills" });
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+    for i in 0..80 {
+        trainer.add(LABELS[i % 2], Document::Mail(mail(i).as_bytes())).unwrap();
+    }
+    let one = trainer.finish().unwrap().into_filter().unwrap();
+    let expected = one.information().expected;
+    assert!(expected.is_some());
+    let sum = merge(&[&one, &one], MergeOptions::default()).unwrap().into_filter().unwrap();
+    assert_eq!((sum.information().expected, sum.information().totals), (expected, one.information().totals));
+    let repeat = MergeOptions { repeat: true, ..MergeOptions::default() };
+    let doubled = merge(&[&one, &one], repeat).unwrap().into_filter().unwrap();
+    assert_eq!(doubled.information().totals[0].documents, 2 * one.information().totals[0].documents);
+}
+
+#[test]
+fn digests_that_are_shared_are_refused_with_their_number() {
+    let texts = [(0, "a b"), (1, "c d"), (1, "")];
+    let one = of(Keep::Digests, &texts);
+    let other = of(Keep::Vectors, &[(0, "a b"), (1, "x y"), (1, "")]);
+    let alone = of(Keep::Digests, &[(0, "p q"), (1, "r s"), (1, "")]);
+    let none = MergeOptions::default();
+    assert!(matches!(merge(&[&one, &one], none), Err(Error::Shared { documents: 2 })));
+    assert!(matches!(merge(&[&one, &other], none), Err(Error::Shared { documents: 1 })));
+    assert!(merge(&[&one, &one], MergeOptions { repeat: true, ..none }).is_ok());
+    merge(&[&one, &alone], none).unwrap().into_filter().unwrap().verify().unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// What several know counts as in the one that has most copies: the union of multisets.
+    #[test]
+    fn what_models_share_counts_once(all in sharded(), turn in 0usize..6, retrain: bool) {
+        let (_, shards) = both(&options(None, Keep::Vectors), &all, turn);
+        let nothing = shards[0].store.header.recipe.digest_of_nothing();
+        let mut expected = std::collections::BTreeMap::<(String, [u8; 16]), u32>::new();
+        for shard in &shards {
+            for document in shard.documents() {
+                let document = document.unwrap();
+                let label = shard.classes().label(document.class).unwrap().to_owned();
+                let known = expected.entry((label, document.digest)).or_default();
+                *known = if document.digest == nothing { *known + document.copies } else { document.copies.max(*known) };
+            }
+        }
+        let sum = merge(&shards.iter().collect::<Vec<_>>(), MergeOptions { retrain, ..MergeOptions::default() });
+        let sum = sum.unwrap().into_filter().unwrap();
+        prop_assert!(sum.verify().is_ok(), "{:?}", sum.verify());
+        let got = sum.documents().map(|d| d.unwrap());
+        let got = got.map(|d| ((sum.classes().label(d.class).unwrap().to_owned(), d.digest), d.copies));
+        prop_assert_eq!(got.collect::<std::collections::BTreeMap<_, _>>(), expected);
+        let mut others: Vec<_> = shards.iter().collect();
+        others.reverse();
+        let other = merge(&others, MergeOptions { retrain, ..MergeOptions::default() }).unwrap();
+        prop_assert_eq!(sum.store.as_bytes(), other.as_bytes());
+    }
 }

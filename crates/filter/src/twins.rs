@@ -1,0 +1,90 @@
+//! Equal documents: those that count once, and those that have several labels.
+
+use tamis_model::ClassId;
+use tamis_tokenizer::CountVector;
+
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::trainer::{Learned, Trainer, UNLABELLED};
+use crate::union::Part;
+
+/// Equal documents that were given under several labels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Contradiction {
+    /// What they all have in common, see [`Filter::digest`].
+    pub digest: [u8; 16],
+    /// The classes in increasing order, each with how often such a document counts there.
+    pub classes: Vec<(ClassId, u32)>,
+}
+
+impl Trainer {
+    /// Documents that equal one of the same label given before; those without terms equal none. Whether they count,
+    /// [`TrainOptions::repeat`](crate::TrainOptions::repeat) says.
+    pub fn n_equal(&self) -> u64 {
+        self.n_equal
+    }
+
+    /// The [digest](Filter::digest) of the document that was added last.
+    pub fn last_digest(&self) -> Option<[u8; 16]> {
+        self.last_digest
+    }
+
+    /// Equal documents under several labels, by digest: some of them are likely filed wrongly.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("an apple"))?;
+    /// trainer.add("metal", Document::Text("an apple"))?;
+    /// trainer.add("metal", Document::Text("iron"))?;
+    /// assert_eq!(trainer.contradictions()[0].classes, [(0, 1), (1, 1)]);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    pub fn contradictions(&self) -> Vec<Contradiction> {
+        let is_one = |d: &&Learned| d.class != UNLABELLED && d.digest != self.nothing;
+        let mut documents: Vec<_> = self.documents.iter().filter(is_one).collect();
+        documents.sort_unstable_by_key(|document| (document.digest, document.class));
+        let equal = documents.chunk_by(|a, b| a.digest == b.digest).filter(|equal| equal.len() > 1);
+        let contradiction = |equal: &[&Learned]| Contradiction {
+            digest: equal[0].digest,
+            classes: equal.iter().map(|d| (d.class, d.multiplicity)).collect(),
+        };
+        equal.map(contradiction).collect()
+    }
+}
+
+/// Takes the counts of a document away again, of which the terms are kept.
+pub(crate) fn uncount(parts: &mut [Part], document: &Learned) -> Result<()> {
+    let part = &mut parts[usize::from(document.part)];
+    let terms = document.terms.map(|row| part.rows.terms(row)).into_iter().flatten();
+    let vector = CountVector::from_pairs(terms)
+        .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
+    let (statistics, class) = part.statistics_of(document.class);
+    Ok(statistics.forget(class, vector.row())?)
+}
+
+impl Filter {
+    /// How many different documents the model knows under several labels. Reads all that is remembered.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn n_contradictions(&self) -> Result<u64> {
+        let nothing = self.store.header.recipe.digest_of_nothing();
+        let (mut n, mut before, mut is_counted) = (0, nothing, true);
+        for document in self.store.documents() {
+            let digest = document?.digest;
+            if digest != before {
+                (before, is_counted) = (digest, digest == nothing);
+            } else if !is_counted {
+                n += 1;
+                is_counted = true;
+            }
+        }
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests;
