@@ -65,7 +65,7 @@ proptest! {
         drop(learner);
 
         let mut filter = Filter::open(&path).unwrap();
-        let both = merge(&[&filter, &shared], MergeOptions::default()).unwrap();
+        let both = merge(&[&filter, &shared], MergeOptions { repeat: true, ..MergeOptions::default() }).unwrap();
         let mut both = both.into_filter().unwrap();
         both.set_decision(shared.decision());
         filter.set_fallback(shared.clone()).unwrap();

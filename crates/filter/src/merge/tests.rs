@@ -122,8 +122,9 @@ proptest! {
         std::fs::write(&path, shards[0].store.as_bytes()).unwrap();
         let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
         learner.learn("spam", Document::Text("w1 w2 new words")).unwrap();
-        if forget && let Some((_, (_, text))) = all.iter().find(|(shard, _)| *shard == 0) {
-            learner.forget(None, Document::Text(text)).unwrap();
+        if forget && let Some((_, (label, text))) = all.iter().find(|(shard, _)| *shard == 0) {
+            let label = Some(LABELS[*label]).filter(|_| text.is_empty());
+            learner.forget(label, Document::Text(text)).unwrap();
         }
         learner.commit().unwrap();
         let logged = Filter::open(&path).unwrap();

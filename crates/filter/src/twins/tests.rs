@@ -16,7 +16,9 @@ fn mail((word, flip, day): (u8, bool, u8)) -> String {
 
 fn train(options: &TrainOptions, documents: &[(usize, (u8, bool, u8))]) -> Trainer {
     let mut trainer = Trainer::new(options.clone()).unwrap();
-    LABELS.iter().for_each(|label| drop(trainer.class_of(label).unwrap()));
+    for label in LABELS {
+        trainer.class_of(label).unwrap();
+    }
     for (label, document) in documents {
         trainer.add(LABELS[*label], Document::Mail(mail(*document).as_bytes())).unwrap();
     }
@@ -113,7 +115,9 @@ fn online_learning_learns_equal_mail_once() {
     let score = |repeat, n| {
         let options = TrainOptions { repeat, ..TrainOptions::new(Kind::Mail) };
         let mut online = Online::new(options, ["ham", "spam"]).unwrap();
-        (0..n).for_each(|i| drop(online.next(LABELS[i % 2], Document::Mail(document(i).as_bytes())).unwrap()));
+        for i in 0..n {
+            online.next(LABELS[i % 2], Document::Mail(document(i).as_bytes())).unwrap();
+        }
         online.next("spam", Document::Mail(b"Subject: soup\n\nbuy soup")).unwrap().score.log_odds
     };
     assert_eq!(score(false, 2), score(false, 8));
