@@ -173,6 +173,12 @@ pub(crate) struct TrainArgs {
     /// Stop after N iterations at the latest [default: 10]
     #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
     pub(crate) iterations: Option<usize>,
+    /// Count a message as often as it is given; by default equal mail counts once (text and rows always count as given)
+    #[arg(long, help_heading = "Documents given twice")]
+    pub(crate) repeat: bool,
+    /// What to do where more than 5 % of a label's documents equal documents of another label (rows of tables may)
+    #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice")]
+    pub(crate) contradictions: Contradictions,
     /// Replace a model that has learned since it was trained; what it learned is lost
     #[arg(long, help_heading = "Model")]
     pub(crate) replace: bool,
@@ -550,6 +556,13 @@ impl FromStr for Selection {
         });
         parsed.ok_or_else(|| format!("expected chi2=N or mi=N with a positive number, got {s:?}"))
     }
+}
+
+/// What becomes of equal documents under different labels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Contradictions {
+    Refuse,
+    Keep,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -19,6 +19,7 @@ use crate::shown::{plain, shown_path, told};
 use crate::sources::{
     self, Columns, Content, Found, Holds, Item, Layout, Place, Source, foreign, foreign_in_folder,
 };
+use crate::twins;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -119,6 +120,7 @@ impl<'a> Corpus<'a> {
             corpus.add(argument, found);
         }
         corpus.kind = kind.map_or_else(|| sources::recognise(&corpus.places), |(kind, _)| kind);
+        corpus.leave_out_twins(&[]);
         Ok(corpus)
     }
 
@@ -200,7 +202,40 @@ impl<'a> Corpus<'a> {
             say!("{name}: table, {}", counted(found.places.len() as u64, "file"));
             corpus.add(argument, found);
         }
+        corpus.leave_out_twins(&[]);
         Ok(corpus)
+    }
+
+    /// Leaves out files with labels that come before under the same label, and those that are `known`.
+    fn leave_out_twins(&mut self, known: &[Place]) {
+        if !self.labelled && known.is_empty() {
+            return;
+        }
+        let n = twins::leave_out(&mut self.places, known);
+        if n > 0 {
+            let were = if n == 1 { "was" } else { "were" };
+            say!("{} {were} given twice and counted once", counted(n, "file"));
+        }
+    }
+
+    /// Leaves out the files of another corpus, and those that come twice.
+    pub(crate) fn without(mut self, other: &Corpus<'_>) -> Self {
+        self.leave_out_twins(&other.places);
+        self
+    }
+
+    /// Goes through the documents once more, but not those of streams, until `visit` has seen enough. Files are not read.
+    pub(crate) fn for_each_item(&self, limits: &Limits, mut visit: impl FnMut(&Item) -> bool) -> Result<()> {
+        let layout = self.layout();
+        for place in self.places.iter().filter(|place| place.once.is_none()) {
+            let (most, of_one) = (limits.bytes.saturating_add(1), self.most_of_one(limits));
+            for item in sources::items(place, &layout, most, of_one)? {
+                if !visit(&item) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The rows of all tables; those that cannot be read are left out.
@@ -339,8 +374,9 @@ impl<'a> Corpus<'a> {
         if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX }
     }
 
-    fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(Vec<Item>) -> Result<()>) -> Result<()> {
-        let layout = match self.kind {
+    /// What is read of tables.
+    fn layout(&self) -> Layout<'_> {
+        match self.kind {
             Kind::Table => Layout::Rows { target: self.target.as_deref(), labelled: self.labelled },
             Kind::Mail | Kind::Text => {
                 let InputArgs { label_column, text_column, .. } = self.input;
@@ -349,7 +385,11 @@ impl<'a> Corpus<'a> {
                     text: text_column.as_deref().unwrap_or("text"),
                 })
             }
-        };
+        }
+    }
+
+    fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(Vec<Item>) -> Result<()>) -> Result<()> {
+        let layout = self.layout();
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
             for item in

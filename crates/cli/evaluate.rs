@@ -19,6 +19,7 @@ use crate::report::Report;
 use crate::setup;
 use crate::shown::{json_line, shown_path};
 use crate::sources::Item;
+use crate::twins;
 
 /// A document, its true class and what was said of it.
 pub(crate) struct Outcome {
@@ -155,7 +156,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.decision != Default::default() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
-    let held_out = hold_out(args.folds, options, &classes, &documents)?;
+    let held_out = hold_out(args.folds, options, &classes, &mut documents)?;
     let outcome = |(held, HeldOut { class, score, probability, .. }): (Held, HeldOut)| Outcome {
         name: held.name,
         truth: class,
@@ -166,18 +167,24 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     Ok((classes, outcomes, corpus.conclude(finished.unreadable)))
 }
 
-/// Scores every document by what other documents, or those before it, teach.
+/// Scores every document by what other documents, or those before it, teach; in folds, those that count.
 fn hold_out(
     folds: Option<u16>,
     options: TrainOptions,
     classes: &Classes,
-    documents: &[Held],
+    documents: &mut Vec<Held>,
 ) -> Result<Vec<HeldOut>> {
     if let Some(folds) = folds {
         let mut trainer = Trainer::new(options)?;
-        for held in documents {
+        let mut counts = Vec::with_capacity(documents.len());
+        for held in &*documents {
+            let before = trainer.n_documents();
             trainer.add(&held.label, held.document()).with_context(|| shown_path(&held.name))?;
+            counts.push(trainer.n_documents() > before);
         }
+        twins::say_equal(&trainer, false);
+        let mut counts = counts.into_iter();
+        documents.retain(|_| counts.next().unwrap_or(true));
         Ok(trainer.cross_validate(folds.into())?)
     } else {
         let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;

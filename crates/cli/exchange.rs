@@ -16,19 +16,22 @@ use crate::model::check_unchanged;
 use crate::output::{counted, grouped, say};
 use crate::shown::{named, shown, shown_path};
 use crate::train::expectation;
+use crate::twins;
 
 pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     // it may be one of those that are added up: nobody teaches it meanwhile
     let lock = lock(&args.model, args.replace)?;
     let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
-    let models: Vec<Filter> = args.models.iter().map(open).collect::<Result<_>>()?;
-    let options = MergeOptions { retrain: args.retrain, strip: args.strip };
+    let paths = twins::different(&args.models);
+    let models: Vec<Filter> = paths.into_iter().map(open).collect::<Result<_>>()?;
+    let options = MergeOptions { retrain: args.retrain, strip: args.strip, repeat: args.repeat };
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {
         Error::NotAtHand => {
             anyhow!(
                 "--retrain: expected models that all remember the terms of their documents, and no --windows"
             )
         }
+        error @ Error::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
         error => error.into(),
     })?;
     let had = |keep| models.iter().any(|model| model.information().keep == keep);
@@ -36,6 +39,10 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
+    let contradictions = filter.n_contradictions()?;
+    if contradictions > 0 {
+        say!("{} known under several labels", counted(contradictions, "document"));
+    }
     if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
         say!(
             "left out the terms of documents: the model cannot be retrained, and forgets only documents that are at hand"

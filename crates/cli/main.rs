@@ -27,6 +27,7 @@ mod sources;
 mod suspects;
 mod table;
 mod train;
+mod twins;
 mod usage;
 
 use std::ffi::OsString;

@@ -62,6 +62,8 @@ pub(crate) struct Place {
     pub(crate) named: bool,
     /// What is no regular file and so can be read only once.
     pub(crate) once: Option<Once>,
+    /// The file's number on its disk, where listing told it.
+    pub(crate) inode: Option<u64>,
 }
 
 /// A stream that is taken when its turn comes.
@@ -71,7 +73,7 @@ pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
 impl Place {
     /// A file that was found in a folder.
     fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
-        Place { path, label, holds, named: false, once: None }
+        Place { path, label, holds, named: false, once: None, inode: None }
     }
 
     /// What a stream holds, whose path is only a name.
@@ -81,7 +83,7 @@ impl Place {
             holds => holds,
         };
         let once = Some(Once(Arc::new(Mutex::new(Some(stream)))));
-        Place { path: path.to_owned(), label: None, holds, named: true, once }
+        Place { path: path.to_owned(), label: None, holds, named: true, once, inode: None }
     }
 
     /// The stream, if it is one.

@@ -17,6 +17,7 @@ use crate::output::{counted, grouped, say};
 use crate::setup;
 use crate::shown::{shown, shown_path};
 use crate::sources::Item;
+use crate::twins::{self, Names};
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
@@ -27,12 +28,14 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         None => Corpus::find(&sources, Wanted::Labelled, &args.input, None)?,
     };
     let options = options(args, &corpus)?;
-    let (trainer, unreadable) = learn_all(args, &corpus, &options)?;
+    let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 {
         bail!("expected documents of at least two labels, got {documents} documents of {labels}");
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
+    twins::say_equal(&trainer, args.repeat);
+    twins::check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
     let scoring = scoring(args, &trainer)?;
     setup::check_windows(trainer.recipe(), &scoring)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
@@ -68,6 +71,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         }
         options.recipe.target = Some(target.clone());
     }
+    options.repeat |= args.repeat;
     options.keep = match (args.documents, args.no_documents) {
         (true, _) => Keep::Vectors,
         (_, true) => Keep::Digests,
@@ -80,20 +84,24 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
     Ok(options)
 }
 
-/// Learns all documents; also returns how many could not be read.
-fn learn_all(args: &TrainArgs, corpus: &Corpus<'_>, options: &TrainOptions) -> Result<(Trainer, usize)> {
+/// Learns all documents; also returns what tells the names of the labelled ones, and how many could not be read.
+fn learn_all(
+    args: &TrainArgs,
+    corpus: &Corpus<'_>,
+    options: &TrainOptions,
+) -> Result<(Trainer, Names, usize)> {
     let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled, Wanted::Documents, &args.input, expected)?;
-    let (mut trainer, mut unreadable) = learn(corpus, options, |trainer, item, document| {
+    let more = Corpus::find(&args.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
+    let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, item, document| {
         trainer.add(item.label.as_deref().unwrap_or_default(), document)
     })?;
     if !args.unlabelled.is_empty() {
-        let (unlabelled, failed) =
+        let (unlabelled, _, failed) =
             learn(&more, options, |trainer, _, document| trainer.add_unlabelled(document))?;
         trainer.merge(unlabelled)?;
         unreadable += failed;
     }
-    Ok((trainer, unreadable))
+    Ok((trainer, names, unreadable))
 }
 
 /// The scoring asked for, now that all is learned.
@@ -117,24 +125,31 @@ fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
     Ok(scoring)
 }
 
-/// Goes through a corpus with a trainer a thread; also returns how many documents could not be read.
+/// Goes through a corpus with a trainer a thread; also returns what tells the documents' names, and how many could not be
+/// read.
 fn learn(
     corpus: &Corpus<'_>,
     options: &TrainOptions,
     add: impl Fn(&mut Trainer, &Item, Document<'_>) -> tamis_filter::Result<()> + Sync,
-) -> Result<(Trainer, usize)> {
+) -> Result<(Trainer, Names, usize)> {
+    let start = || Ok((Trainer::new(options.clone())?, Names::default()));
     let finished = corpus.for_each(
         &options.recipe.limits,
-        || Ok(Trainer::new(options.clone())?),
-        |trainer, item, document| Ok(add(trainer, item, document)?),
+        start,
+        |(trainer, names), item, document| {
+            add(trainer, item, document)?;
+            names.note(item, trainer.last_digest());
+            Ok(())
+        },
         |_, ()| Ok(()),
     )?;
-    let mut trainers = finished.states.into_iter();
-    let mut trainer = trainers.next().map_or_else(|| Trainer::new(options.clone()), Ok)?;
-    for other in trainers {
+    let mut states = finished.states.into_iter();
+    let (mut trainer, mut names) = states.next().map_or_else(start, Ok)?;
+    for (other, its_names) in states {
         trainer.merge(other)?;
+        names.append(its_names);
     }
-    Ok((trainer, finished.unreadable))
+    Ok((trainer, names, finished.unreadable))
 }
 
 /// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was

@@ -68,7 +68,13 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
         recipe.ignored_headers = vec!["x-*".to_owned()];
     }
     // counted here as often as given
-    TrainOptions { recipe, scoring, decision, keep: choices.of(&[Keep::Vectors, Keep::Digests]), repeat: true }
+    TrainOptions {
+        recipe,
+        scoring,
+        decision,
+        keep: choices.of(&[Keep::Vectors, Keep::Digests]),
+        repeat: true,
+    }
 }
 
 fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {

@@ -139,7 +139,8 @@ fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) 
         others.0.insert(key.expect("there are few"), (label.clone(), text));
     }
     let other = trainer.finish().expect("documents of every label").into_filter().expect("it was just made");
-    let both = merge(&[&filter, &other], MergeOptions { repeat: true, ..MergeOptions::default() }).expect("models that are alike");
+    let both = merge(&[&filter, &other], MergeOptions { repeat: true, ..MergeOptions::default() })
+        .expect("models that are alike");
     let mut both = both.into_filter().expect("it was just made");
     both.verify().expect("models that were whole");
     let mut counts = Counts::new();

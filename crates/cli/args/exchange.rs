@@ -11,6 +11,8 @@ use super::learning::ChangeArgs;
 #[command(after_help = "\
 Labels are matched by name, and a model may know labels that others do not. How documents become \
 terms and scores must be the same. Counts, corrections and documents add up, whatever the order. \
+A document that several models know counts once; models that remember only digests of such \
+documents, as those of text do by default, are refused unless --repeat. \
 With two labels, calibration and thresholds follow from the held-out scores of all documents; with \
 more, the temperature and what to expect are those of the model with the most documents. --retrain \
 fits all of it anew, as if the models had been trained together.
@@ -31,6 +33,9 @@ pub(crate) struct MergeArgs {
     /// Leave out the terms of documents, since they tell what was in them; only digests remain
     #[arg(long)]
     pub(crate) strip: bool,
+    /// Count a document that several models know as often as each of them does, not once
+    #[arg(long)]
+    pub(crate) repeat: bool,
     /// Replace a model that is there already
     #[arg(long)]
     pub(crate) replace: bool,

@@ -10,6 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::{Holds, Place};
 use crate::output::{counted, grouped};
 use crate::shown::{plain, shown_path};
+use crate::twins;
 
 /// What is known so far of the files of a source.
 #[derive(Default)]
@@ -112,7 +113,8 @@ impl Listing {
                 }
             } else if kind.is_file() {
                 let holds = Holds::of_name(name);
-                self.places.push(Place::found(entry.into_path(), label.clone(), holds));
+                let inode = twins::inode(&entry);
+                self.places.push(Place { inode, ..Place::found(entry.into_path(), label.clone(), holds) });
             } else {
                 self.left_out.special.add(entry.into_path());
             }

@@ -259,7 +259,10 @@ impl Learner {
             let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
             return Err(Error::NotLearned { digest, known: Some(elsewhere) });
         }
-        let left = known.first().filter(|_| one_less).map(|known| (known.class, known.multiplicity.saturating_sub(1)));
+        let left = known
+            .first()
+            .filter(|_| one_less)
+            .map(|known| (known.class, known.multiplicity.saturating_sub(1)));
         let mut done = Vec::new();
         let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
             (Some((class, multiplicity)), Some(mut seen)) if multiplicity > 0 => {

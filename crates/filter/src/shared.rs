@@ -44,7 +44,8 @@ impl Surplus {
                 statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
                 let many = document.coefficients.iter().map(|w| (w.class, i64::from(w.units)));
                 // of two classes, the weights are in the place of the first
-                let units: Vec<_> = many.chain([(0, document.coefficient)]).filter(|(_, n)| *n != 0).collect();
+                let units: Vec<_> =
+                    many.chain([(0, document.coefficient)]).filter(|(_, n)| *n != 0).collect();
                 for id in vector.row().ids().iter().filter(|_| !units.is_empty()) {
                     weights.entry(*id).or_insert_with(Vec::new).extend(&units);
                 }
@@ -132,11 +133,12 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
         }
         let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
         document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
-        document.coefficient = document.coefficient.checked_add(other.coefficient).ok_or(Error::TooLarge {
-            what: "units of correction",
-            limit: i64::MAX as u64,
-            got: document.coefficient.unsigned_abs(),
-        })?;
+        document.coefficient =
+            document.coefficient.checked_add(other.coefficient).ok_or(Error::TooLarge {
+                what: "units of correction",
+                limit: i64::MAX as u64,
+                got: document.coefficient.unsigned_abs(),
+            })?;
         document.coefficients.extend(other.coefficients);
         add_weights(&mut document.coefficients)?;
     }

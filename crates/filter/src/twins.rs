@@ -1,6 +1,6 @@
 //! Equal documents: those that count once, and those that have several labels.
 
-use tamis_model::ClassId;
+use tamis_model::{ClassId, Counts};
 use tamis_tokenizer::CountVector;
 
 use crate::error::{Error, Result};
@@ -23,6 +23,12 @@ impl Trainer {
     /// [`TrainOptions::repeat`](crate::TrainOptions::repeat) says.
     pub fn n_equal(&self) -> u64 {
         self.n_equal
+    }
+
+    /// Documents of a class counted.
+    pub fn n_documents_of(&self, class: ClassId) -> u64 {
+        let totals = self.parts.iter().filter_map(|part| part.statistics.totals().get(usize::from(class)));
+        totals.map(|totals| totals.documents).sum()
     }
 
     /// The [digest](Filter::digest) of the document that was added last.

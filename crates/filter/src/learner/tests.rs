@@ -175,7 +175,9 @@ fn documents_without_terms_are_counted_and_never_known() {
     let start = trained(2, Keep::Vectors, &texts);
     let mut learner = open(&folder, Some(&start), 1 << 20);
     let nothing = Document::Text(" - ");
-    let documents = |learner: &Learner| learner.filter().information().totals.iter().map(|t| t.documents).collect::<Vec<_>>();
+    let documents = |learner: &Learner| {
+        learner.filter().information().totals.iter().map(|t| t.documents).collect::<Vec<_>>()
+    };
     for label in ["eggs", "eggs", "ham", "eggs"] {
         assert_eq!(learner.learn(label, nothing).unwrap(), Learned::New);
     }

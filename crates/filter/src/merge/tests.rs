@@ -240,7 +240,15 @@ fn a_model_merged_with_itself_is_itself() {
 
 #[test]
 fn expectations_do_not_narrow_by_merging_a_model_with_itself() {
-    let mail = |i: usize| format!("Subject: n{}\n\nword{} word{} {}\n", i % 7, i % 11, i % 5, if i % 2 == 0 { "lunch" } else { "pills" });
+    let mail = |i: usize| {
+        format!(
+            "Subject: n{}\n\nword{} word{} {}\n",
+            i % 7,
+            i % 11,
+            i % 5,
+            if i % 2 == 0 { "lunch" } else { "pills" }
+        )
+    };
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
     for i in 0..80 {
         trainer.add(LABELS[i % 2], Document::Mail(mail(i).as_bytes())).unwrap();

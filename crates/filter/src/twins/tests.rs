@@ -26,10 +26,12 @@ fn train(options: &TrainOptions, documents: &[(usize, (u8, bool, u8))]) -> Train
 }
 
 fn scoring() -> impl Strategy<Value = (Option<Scoring>, Keep, Option<u32>)> {
-    let bayes = || Some(Scoring::NaiveBayes(tamis_model::Parameters {
-        prior: tamis_model::ClassPrior::Smoothed,
-        ..Scoring::parameters()
-    }));
+    let bayes = || {
+        Some(Scoring::NaiveBayes(tamis_model::Parameters {
+            prior: tamis_model::ClassPrior::Smoothed,
+            ..Scoring::parameters()
+        }))
+    };
     prop_oneof![
         Just((None, Keep::Vectors, None)),
         Just((bayes(), Keep::Digests, None)),
@@ -68,12 +70,15 @@ proptest! {
 
 #[test]
 fn mail_counts_once_and_text_as_often_as_given() {
-    for (kind, repeat, expected) in [(Kind::Mail, false, 2), (Kind::Mail, true, 4), (Kind::Text, true, 4), (Kind::Text, false, 2)] {
+    for (kind, repeat, expected) in
+        [(Kind::Mail, false, 2), (Kind::Mail, true, 4), (Kind::Text, true, 4), (Kind::Text, false, 2)]
+    {
         let mut options = TrainOptions::new(kind);
         assert_eq!(options.repeat, kind == Kind::Text);
         options.repeat = repeat;
         let mut trainer = Trainer::new(options).unwrap();
-        let document = |text| if kind == Kind::Mail { Document::Fields(text) } else { Document::Fields(text) };
+        let document =
+            |text| if kind == Kind::Mail { Document::Fields(text) } else { Document::Fields(text) };
         for label in ["ham", "ham", "ham", "spam"] {
             trainer.add(label, document(&[("", "soup at noon")])).unwrap();
         }
@@ -92,7 +97,9 @@ fn documents_without_terms_are_never_equal() {
         let options = TrainOptions { repeat, keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
         let count = || {
             let mut trainer = Trainer::new(options.clone()).unwrap();
-            for (label, text) in [("ham", ""), ("spam", " - "), ("ham", "?"), ("ham", "soup"), ("spam", "pills")] {
+            for (label, text) in
+                [("ham", ""), ("spam", " - "), ("ham", "?"), ("ham", "soup"), ("spam", "pills")]
+            {
                 trainer.add(label, Document::Text(text)).unwrap();
             }
             trainer
@@ -111,7 +118,8 @@ fn documents_without_terms_are_never_equal() {
 
 #[test]
 fn online_learning_learns_equal_mail_once() {
-    let document = |i: usize| if i % 2 == 0 { "Subject: lunch\n\nsoup at noon" } else { "Subject: pills\n\nbuy now" };
+    let document =
+        |i: usize| if i % 2 == 0 { "Subject: lunch\n\nsoup at noon" } else { "Subject: pills\n\nbuy now" };
     let score = |repeat, n| {
         let options = TrainOptions { repeat, ..TrainOptions::new(Kind::Mail) };
         let mut online = Online::new(options, ["ham", "spam"]).unwrap();

@@ -1,0 +1,194 @@
+//! What is given twice: files, equal documents, equal documents under different labels.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use tamis_filter::{ClassId, Contradiction, Kind, Trainer};
+use walkdir::DirEntry;
+
+use crate::args::Contradictions;
+use crate::corpus::Corpus;
+use crate::output::{counted, grouped, say};
+use crate::shown::{shown, shown_path};
+use crate::sources::{Item, Place};
+
+/// What tells a file from all others, whatever its path: its disk and its number there.
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Option<(u64, u64)> {
+    None
+}
+
+/// The number of a file that was listed, for which the system need not be asked.
+#[cfg(unix)]
+pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
+    Some(walkdir::DirEntryExt::ino(entry))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn inode(_: &DirEntry) -> Option<u64> {
+    None
+}
+
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    identity(&std::fs::metadata(path).ok()?)
+}
+
+/// The files among these, each once.
+pub(crate) fn different(paths: &[PathBuf]) -> Vec<&PathBuf> {
+    let mut seen = HashSet::new();
+    let is_new = |path: &&PathBuf| identity_of(path).is_none_or(|identity| seen.insert(identity));
+    paths.iter().filter(is_new).collect()
+}
+
+/// Leaves out files that come before under the same label, and those that are `known` under any; returns how many.
+pub(crate) fn leave_out(places: &mut Vec<Place>, known: &[Place]) -> u64 {
+    if known.len() + places.len() < 2 || places.is_empty() {
+        return 0;
+    }
+    let inode = |place: &Place| match place.once {
+        Some(_) => None,
+        None => place.inode.or_else(|| Some(identity_of(&place.path)?.1)),
+    };
+    let all = known.iter().chain(&*places);
+    let mut inodes: Vec<_> = all.zip(0usize..).filter_map(|(place, at)| Some((inode(place)?, at))).collect();
+    inodes.sort_unstable();
+    let mut twins = HashSet::new();
+    // the system is only asked for the disks of those that have a number in common
+    for equal in inodes.chunk_by(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
+        let mut seen = HashSet::new();
+        for (_, at) in equal {
+            let place = at.checked_sub(known.len()).map(|own| &places[own]);
+            let Some(identity) = identity_of(&place.unwrap_or_else(|| &known[*at]).path) else { continue };
+            match place {
+                None => _ = seen.insert((identity, None)),
+                Some(place) => {
+                    let is_known = seen.contains(&(identity, None));
+                    if is_known || !seen.insert((identity, Some(&place.label))) {
+                        twins.insert(at - known.len());
+                    }
+                }
+            }
+        }
+    }
+    let mut at = 0..places.len();
+    places.retain(|_| at.next().is_none_or(|at| !twins.contains(&at)));
+    twins.len() as u64
+}
+
+/// Tells how many documents equal others, and whether they count.
+pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
+    let (n, is_one) = (trainer.n_equal(), trainer.n_equal() == 1);
+    let (noun, once) = match trainer.recipe().kind {
+        Kind::Mail => ("message", !repeat),
+        Kind::Text => ("document", false),
+        Kind::Table => ("row", false),
+    };
+    let (equal, were) = if is_one { ("equals another", "was") } else { ("equal others", "were") };
+    let (count, are) = if is_one { ("counts", "it is") } else { ("count", "they are") };
+    let n = match n {
+        0 => return,
+        n => counted(n, noun),
+    };
+    match once {
+        true => say!("{n} {equal} and {were} counted once (--repeat counts each)"),
+        false => say!("{n} {equal} and {count} as often as {are} given"),
+    }
+}
+
+/// Which documents have which digest: hashes of both, since few names are ever asked for.
+#[derive(Default)]
+pub(crate) struct Names(Vec<(u64, u64)>);
+
+impl Names {
+    pub(crate) fn note(&mut self, item: &Item, digest: Option<[u8; 16]>) {
+        self.0.push((digest.map_or(0, hash), hash(&item.name)));
+    }
+
+    pub(crate) fn append(&mut self, mut other: Names) {
+        self.0.append(&mut other.0);
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Pairs of documents that are named.
+const EXAMPLES: usize = 5;
+
+/// Tells which equal documents have different labels, and refuses more than a twentieth of a label's.
+pub(crate) fn check_contradictions(
+    trainer: &Trainer,
+    names: &Names,
+    corpus: &Corpus<'_>,
+    contradictions: Contradictions,
+) -> Result<()> {
+    let found = trainer.contradictions();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let n = found.iter().flat_map(|one| &one.classes).map(|(_, copies)| u64::from(*copies)).sum();
+    say!("{} equal others under another label, for example", counted(n, "document"));
+    for pair in examples(trainer, &found, names, corpus)? {
+        let [one, other] = pair.map(|(name, label)| format!("{} ({})", shown_path(&name), shown(&label)));
+        say!("  {one} and {other}");
+    }
+    for (class, label) in trainer.classes().iter() {
+        let of_class = |(of, _): &&(ClassId, u32)| *of == class;
+        let copies = found.iter().flat_map(|one| &one.classes).filter(of_class).map(|(_, n)| u64::from(*n));
+        let (part, all) = (copies.sum::<u64>(), trainer.n_documents_of(class));
+        if contradictions == Contradictions::Refuse && part * 20 > all {
+            bail!(
+                "expected no more than 5 % of a label's documents to equal documents of other labels, got {} of {} {}; \
+                 correct the labels, or train on all of them with --contradictions keep",
+                grouped(part),
+                grouped(all),
+                shown(label)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A document's name and its label.
+type Labelled = (OsString, String);
+
+/// The first pairs of documents that contradict each other, by name.
+fn examples(
+    trainer: &Trainer,
+    found: &[Contradiction],
+    names: &Names,
+    corpus: &Corpus<'_>,
+) -> Result<Vec<[Labelled; 2]>> {
+    let digests: HashSet<u64> = found.iter().map(|one| hash(one.digest)).collect();
+    let of_these = names.0.iter().filter(|(digest, _)| digests.contains(digest));
+    let digest_of: HashMap<u64, u64> = of_these.map(|(digest, name)| (*name, *digest)).collect();
+    let (mut first, mut pairs) = (HashMap::new(), Vec::new());
+    corpus.for_each_item(&trainer.recipe().limits, |item| {
+        let Some(digest) = digest_of.get(&hash(&item.name)) else { return true };
+        let label = item.label.as_deref().unwrap_or_default().to_owned();
+        match first.entry(*digest).or_insert_with(|| Some((label.clone(), item.name.clone()))) {
+            // the pair is named already
+            None => (),
+            Some((before, _)) if *before == label => (),
+            one => {
+                let (before, name) = one.take().unwrap_or_default();
+                pairs.push([(name, before), (item.name.clone(), label)]);
+            }
+        }
+        pairs.len() < EXAMPLES
+    })?;
+    Ok(pairs)
+}
