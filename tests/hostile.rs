@@ -66,7 +66,19 @@ fn wrong_paths_and_models_are_clear_errors() {
     assert!(world.fail(&["train", "-m", "notes.txt", "a=folder", "b=folder"]).contains("no tamis model"));
     assert!(world.fail(&["train", "-m", "one.tamis", "a=folder"]).contains("two labels"));
     assert!(
-        world.fail(&["train", "-m", "bad.tamis", "--alpha", "0", "a=folder", "b=folder"]).contains("alpha")
+        world
+            .fail(&[
+                "train",
+                "-m",
+                "bad.tamis",
+                "--alpha",
+                "0",
+                "--contradictions",
+                "keep",
+                "a=folder",
+                "b=folder"
+            ])
+            .contains("alpha")
     );
     assert!(!world.path("one.tamis").exists() && !world.path("bad.tamis").exists());
     assert_eq!(std::fs::read(world.path("notes.txt")).unwrap(), b"not a model");

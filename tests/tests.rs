@@ -28,5 +28,6 @@ mod tables;
 mod theory_page;
 mod topics;
 mod trees;
+mod twice;
 mod verdicts;
 mod words;

@@ -177,7 +177,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, help_heading = "Documents given twice")]
     pub(crate) repeat: bool,
     /// What to do where more than 5 % of a label's documents equal documents of another label (rows of tables may)
-    #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice")]
+    #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
     pub(crate) contradictions: Contradictions,
     /// Replace a model that has learned since it was trained; what it learned is lost
     #[arg(long, help_heading = "Model")]

@@ -128,7 +128,7 @@ fn hash(value: impl Hash) -> u64 {
 /// Pairs of documents that are named.
 const EXAMPLES: usize = 5;
 
-/// Tells which equal documents have different labels, and refuses more than a twentieth of a label's.
+/// Tells which equal documents have different labels, and refuses more than a twentieth of a label's; not so of rows.
 pub(crate) fn check_contradictions(
     trainer: &Trainer,
     names: &Names,
@@ -139,17 +139,23 @@ pub(crate) fn check_contradictions(
     if found.is_empty() {
         return Ok(());
     }
+    let is_table = trainer.recipe().kind == Kind::Table;
     let n = found.iter().flat_map(|one| &one.classes).map(|(_, copies)| u64::from(*copies)).sum();
-    say!("{} equal others under another label, for example", counted(n, "document"));
+    let noun = if is_table { "row" } else { "document" };
+    say!("{} equal others under another label, for example", counted(n, noun));
     for pair in examples(trainer, &found, names, corpus)? {
         let [one, other] = pair.map(|(name, label)| format!("{} ({})", shown_path(&name), shown(&label)));
         say!("  {one} and {other}");
+    }
+    if is_table || contradictions == Contradictions::Keep {
+        // where columns have few values, many rows are bound to be equal
+        return Ok(());
     }
     for (class, label) in trainer.classes().iter() {
         let of_class = |(of, _): &&(ClassId, u32)| *of == class;
         let copies = found.iter().flat_map(|one| &one.classes).filter(of_class).map(|(_, n)| u64::from(*n));
         let (part, all) = (copies.sum::<u64>(), trainer.n_documents_of(class));
-        if contradictions == Contradictions::Refuse && part * 20 > all {
+        if part * 20 > all {
             bail!(
                 "expected no more than 5 % of a label's documents to equal documents of other labels, got {} of {} {}; \
                  correct the labels, or train on all of them with --contradictions keep",
