@@ -272,13 +272,14 @@ def add_word(raw, copy):
 
 
 def memory(bench):
-    """e. Peak memory of train --no-documents --correction off, one thread"""
+    """e. Peak memory of train --no-documents --correction off --repeat, one thread"""
     folders = {
         "train half": bench.train,
         "ten copies, other names": bench.copy_mail(True, 10),
         "ten copies, a word changed": bench.copy_mail(True, 10, add_word),
     }
-    options = ["--threads", "1", "--no-documents", "--correction", "off"]
+    # equal mail counts once by default: here each copy counts
+    options = ["--threads", "1", "--no-documents", "--correction", "off", "--repeat"]
     programs = [
         Program(name, [bench.train_command(f"e {name}", labelled(folder), *options)])
         for name, folder in folders.items()

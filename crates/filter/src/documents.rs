@@ -14,7 +14,7 @@ use crate::trainer::{Learned, Reals};
 pub(crate) struct DocumentRecord {
     pub(crate) digest: [u8; 16],
     pub(crate) class: U16,
-    /// How often the document was given.
+    /// How often the document counts; all without terms are one document here.
     pub(crate) multiplicity: U32,
     /// When it was written, in seconds since 1970; [`NO_DATE`] if unknown.
     pub(crate) date: I64,

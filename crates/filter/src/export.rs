@@ -115,7 +115,7 @@ pub struct Known {
     pub digest: [u8; 16],
     /// The class it was learned under.
     pub class: ClassId,
-    /// How often it was given.
+    /// How often it counts.
     pub copies: u32,
     /// When it was written, in seconds since 1970, where it says so.
     pub date: Option<i64>,

@@ -86,7 +86,7 @@ impl Vectors {
 
 impl Trainer {
     /// Scores every document by a model that learned neither it nor any document with the same body: K-fold
-    /// cross-validation. One entry a document, in the order they were added.
+    /// cross-validation. One entry a document that counts, in the order they were added.
     ///
     /// Counts, correction and calibration are those of documents other than the one scored.
     ///
