@@ -183,7 +183,7 @@ fn is_at(_: &Metadata, _: &Path) -> bool {
 }
 
 /// Gives a lock to the owner of the model, or of the folder where there is none yet, and to all who may write the model.
-/// Where that is not allowed, it is nobody's loss: only root finds, or makes, what is another's.
+/// Where that is not allowed, it stays as it is.
 #[cfg(unix)]
 fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: &Path) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};

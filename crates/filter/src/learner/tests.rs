@@ -469,3 +469,28 @@ fn a_log_that_nobody_would_read_is_refused() {
     let options = LearnOptions { log_limit: LearnOptions::MAX_LOG_LIMIT, ..options };
     Learner::create(&path, train, ["ham", "spam"], options).unwrap();
 }
+
+#[test]
+fn a_commit_that_fails_can_be_tried_again() {
+    let start = nearly_full(Keep::Vectors);
+    for log_limit in [0, 1 << 20] {
+        let files = [true, false].map(|fails| {
+            let folder = tempfile::tempdir().unwrap();
+            let (model, away) = (folder.path().join("model.tamis"), folder.path().join("away"));
+            let mut learner = open(&folder, Some(&start), log_limit);
+            learner.learn("eggs", Document::Text("w1 w2 w3")).unwrap();
+            if fails {
+                std::fs::rename(&model, &away).unwrap();
+                std::fs::create_dir(&model).unwrap();
+                let known = state(&mut learner);
+                assert!(matches!(learner.commit(), Err(Error::NotAFile { got: "a folder", .. })));
+                assert_eq!(state(&mut learner), known);
+                std::fs::remove_dir(&model).unwrap();
+                std::fs::rename(&away, &model).unwrap();
+            }
+            learner.commit().unwrap();
+            std::fs::read(&model).unwrap()
+        });
+        assert_eq!(files[0], files[1]);
+    }
+}
