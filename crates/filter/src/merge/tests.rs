@@ -223,7 +223,7 @@ fn a_model_merged_with_itself_is_itself() {
     for labels in [2, 3] {
         let more = (2, "x y z");
         let texts: Vec<_> = texts.into_iter().chain((labels == 3).then_some(more)).collect();
-        let one = of(Keep::Vectors, &texts[..texts.len()]);
+        let one = of(Keep::Vectors, &texts);
         let sum = merge(&[&one, &one], MergeOptions::default()).unwrap().into_filter().unwrap();
         sum.verify().unwrap();
         let (terms, mut documents) = counted(&one);
@@ -246,7 +246,7 @@ fn expectations_do_not_narrow_by_merging_a_model_with_itself() {
             i % 7,
             i % 11,
             i % 5,
-            if i % 2 == 0 { "lunch" } else { "pills" }
+            if i.is_multiple_of(2) { "lunch" } else { "pills" }
         )
     };
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();

@@ -14,9 +14,10 @@ fn mail((word, flip, day): (u8, bool, u8)) -> String {
     format!("Subject: x\nDate: {} Oct 2001 10:00:00 +0000\n\n{body}\n", day % 2 + 1)
 }
 
+/// A trainer that knows as many labels as it may.
 fn train(options: &TrainOptions, documents: &[(usize, (u8, bool, u8))]) -> Trainer {
     let mut trainer = Trainer::new(options.clone()).unwrap();
-    for label in LABELS {
+    for label in &LABELS[..if options.recipe.windows.is_some() { 2 } else { 3 }] {
         trainer.class_of(label).unwrap();
     }
     for (label, document) in documents {
@@ -25,18 +26,14 @@ fn train(options: &TrainOptions, documents: &[(usize, (u8, bool, u8))]) -> Train
     trainer
 }
 
-fn scoring() -> impl Strategy<Value = (Option<Scoring>, Keep, Option<u32>)> {
+fn scoring() -> impl Strategy<Value = (Option<Scoring>, Keep)> {
     let bayes = || {
         Some(Scoring::NaiveBayes(tamis_model::Parameters {
             prior: tamis_model::ClassPrior::Smoothed,
             ..Scoring::parameters()
         }))
     };
-    prop_oneof![
-        Just((None, Keep::Vectors, None)),
-        Just((bayes(), Keep::Digests, None)),
-        Just((bayes(), Keep::Vectors, None)),
-    ]
+    prop_oneof![Just((None, Keep::Vectors)), Just((bayes(), Keep::Digests)), Just((bayes(), Keep::Vectors)),]
 }
 
 proptest! {
@@ -47,10 +44,12 @@ proptest! {
     fn equal_mail_counts_once_whatever_the_shares(
         all in proptest::collection::vec((0usize..3, (0u8..6, any::<bool>(), any::<u8>())), 0..20),
         cuts in (0usize..20, 0usize..20),
-        (scoring, keep, windows) in scoring(),
+        (scoring, keep) in scoring(), windows: bool,
     ) {
         let mut options = TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Mail) };
-        options.recipe.windows = windows;
+        options.recipe.windows = (windows && options.scoring.is_none()).then_some(20);
+        let n_labels = if options.recipe.windows.is_some() { 2 } else { 3 };
+        let all: Vec<_> = all.into_iter().map(|(label, document)| (label % n_labels, document)).collect();
         let at_once = train(&options, &all);
         let (first, second) = (cuts.0.min(cuts.1).min(all.len()), cuts.0.max(cuts.1).min(all.len()));
         let mut shares = train(&options, &all[second..]);
@@ -69,6 +68,17 @@ proptest! {
 }
 
 #[test]
+fn mail_of_equal_terms_is_equal_whatever_their_order_and_its_date() {
+    let options = TrainOptions::new(Kind::Mail);
+    let both = [(0, (1, false, 1)), (0, (1, true, 0))];
+    let trainer = train(&options, &both);
+    assert_eq!((trainer.n_documents(), trainer.n_equal()), (1, 1));
+    let other = train(&options, &[both[1], both[0]]);
+    assert_eq!(trainer.documents[0].group, other.documents[0].group);
+    assert_eq!(trainer.documents[0].date, other.documents[0].date);
+}
+
+#[test]
 fn mail_counts_once_and_text_as_often_as_given() {
     for (kind, repeat, expected) in
         [(Kind::Mail, false, 2), (Kind::Mail, true, 4), (Kind::Text, true, 4), (Kind::Text, false, 2)]
@@ -77,10 +87,8 @@ fn mail_counts_once_and_text_as_often_as_given() {
         assert_eq!(options.repeat, kind == Kind::Text);
         options.repeat = repeat;
         let mut trainer = Trainer::new(options).unwrap();
-        let document =
-            |text| if kind == Kind::Mail { Document::Fields(text) } else { Document::Fields(text) };
         for label in ["ham", "ham", "ham", "spam"] {
-            trainer.add(label, document(&[("", "soup at noon")])).unwrap();
+            trainer.add(label, Document::Fields(&[("", "soup at noon")])).unwrap();
         }
         assert_eq!((trainer.n_documents(), trainer.n_equal()), (expected, 2));
         assert_eq!(trainer.contradictions()[0].classes, [(0, expected as u32 - 1), (1, 1)]);
@@ -118,8 +126,9 @@ fn documents_without_terms_are_never_equal() {
 
 #[test]
 fn online_learning_learns_equal_mail_once() {
-    let document =
-        |i: usize| if i % 2 == 0 { "Subject: lunch\n\nsoup at noon" } else { "Subject: pills\n\nbuy now" };
+    let document = |i: usize| {
+        if i.is_multiple_of(2) { "Subject: lunch\n\nsoup at noon" } else { "Subject: pills\n\nbuy now" }
+    };
     let score = |repeat, n| {
         let options = TrainOptions { repeat, ..TrainOptions::new(Kind::Mail) };
         let mut online = Online::new(options, ["ham", "spam"]).unwrap();
