@@ -55,7 +55,9 @@ type Evaluated = (Classes, Vec<Outcome>, u8);
 /// Scores documents with a model that has not learned them.
 fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.recipe != Default::default() || args.scoring != Default::default() {
-        bail!("options of learning: expected --folds or --online with them, since a model has its own");
+        bail!(
+            "options of training: expected --folds or --online beside them, since a model that is there has its own"
+        );
     }
     let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
@@ -143,7 +145,9 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
     if args.scoring.chooses_alpha() {
         // it would be chosen on the documents that are to be held out
-        bail!("--alpha auto: expected a number with --folds or --online");
+        bail!(
+            "--alpha auto: expected a number with --folds or --online, which hold out the documents that it would be chosen by"
+        );
     }
     let scoring = args.scoring.scoring(&classes)?;
     setup::check_windows(&options.recipe, &scoring)?;

@@ -28,7 +28,8 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {
         Error::NotAtHand => {
             anyhow!(
-                "--retrain: expected models that all remember the terms of their documents, and no --windows"
+                "--retrain: expected models that all remember the terms of their documents (train --documents) and have no \
+                 --windows; merge without --retrain, or train on all documents anew"
             )
         }
         error @ Error::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
@@ -113,7 +114,7 @@ fn say_lost(imported: &Imported) {
     let Imported { taken, lost, cut, .. } = *imported;
     say!("took {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
     if cut > 0 {
-        say!("{} larger than the number of messages, taken as that", counted(cut, "count"));
+        say!("{} larger than the number of messages; that number was taken instead", counted(cut, "count"));
     }
 }
 
@@ -144,7 +145,7 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
             learner.forget_digest(Some(label), *digest).map_err(|error| match error {
                 Error::NotAtHand => anyhow!(
                     "{}: expected a model that remembers the terms of its documents, got one with digests only; nothing \
-                     was forgotten",
+                     was forgotten. Train it anew with --documents",
                     shown_path(&path)
                 ),
                 error => error.into(),
@@ -174,9 +175,17 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
 fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
     let wrong = match before {
         Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
-            format!("{false_positives} of {negatives} and {missed} of {positives} held-out documents wrong")
+            format!(
+                "{} of {} and {} of {} held-out documents wrong",
+                grouped(false_positives),
+                grouped(negatives),
+                grouped(missed),
+                grouped(positives)
+            )
         }
-        Some(Expected::Accuracy { documents, right }) => format!("{right} of {documents} labelled right"),
+        Some(Expected::Accuracy { documents, right }) => {
+            format!("{} of {} labelled right", grouped(right), grouped(documents))
+        }
         None => "not known".to_owned(),
     };
     writeln!(out, "before: {wrong}")?;

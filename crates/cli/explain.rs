@@ -10,7 +10,7 @@ use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContributio
 
 use crate::args::ExplainArgs;
 use crate::model::check_unchanged;
-use crate::output::{Loaded, counted, say_limits, verdict_line};
+use crate::output::{Loaded, counted, grouped, say_limits, verdict_line};
 use crate::paths;
 use crate::records::Record;
 use crate::shown::{json_line, shown, shown_path};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
 /// Explains every row of a table.
 fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
     let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
-        bail!("standard input: expected a file for a model of tables, .csv, .tsv or .jsonl");
+        bail!("standard input: expected a file (.csv, .tsv or .jsonl), since the model is of tables");
     };
     let source = Source { label: None, path: path.clone() };
     for place in sources::find_tables(&source)?.places {
@@ -96,12 +96,12 @@ fn print_table(
     writeln!(out, "{:>9}  {:>5}  {class:>for_width$}  {against:>against_width$}  term", "adds", "count")?;
     let (table, rest) = terms.split_at(most);
     for term in table {
-        let documents = |class| term.document_frequencies[usize::from(class)];
+        let documents = |class| grouped(term.document_frequencies[usize::from(class)]);
         writeln!(
             out,
             "{:>+9.3}  {:>5}  {:>for_width$}  {:>against_width$}  {}",
             term.contribution,
-            term.count,
+            grouped(term.count.into()),
             documents(explanation.class),
             documents(explanation.against),
             shown(&term.term)

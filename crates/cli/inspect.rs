@@ -21,7 +21,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
     if args.suspects.is_some() && !matches!(filter.information().scoring, Scoring::Weighted(_)) {
-        bail!("--suspects: expected a model of two labels with weighted scoring, which holds documents out");
+        bail!(
+            "--suspects: expected a model of two labels with weighted scoring, got one that has no held-out scores"
+        );
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {

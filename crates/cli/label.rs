@@ -54,7 +54,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         );
     }
     if not_filed > 0 {
-        say!("tamis: {not_filed} documents are parts of larger files and were labelled, not filed");
+        say!("tamis: labelled, but not filed: {} within larger files", counted(not_filed, "document"));
     }
     Ok(corpus.conclude(finished.unreadable))
 }

@@ -12,7 +12,7 @@ use tamis_mail::looks_like_mail;
 use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
 use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
-use crate::output::{counted, say};
+use crate::output::{counted, grouped, say};
 use crate::shown::{named, shown, shown_path};
 use crate::{ERROR, open_model};
 
@@ -67,7 +67,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         (tally.moved, "moved from another label"),
         (tally.right, "labelled so already"),
     ];
-    let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}"));
+    let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
     let others: String = others.collect();
     print(&format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document")))?;
     Ok(unreadable)

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ScoreArgs) -> u8 {
     };
     // A defect of ours must not cost a message.
     let annotated = catch_unwind(AssertUnwindSafe(|| message.annotate(args)))
-        .unwrap_or_else(|_| bail!("an internal error"));
+        .unwrap_or_else(|_| bail!("a defect of tamis stopped it; please report it"));
     let written = match &annotated {
         Ok(head) => message.write(&head.bytes, head.rest),
         Err(error) => {

@@ -1,6 +1,6 @@
 //! Labelled text in CSV, TSV and JSON lines.
 
-use std::io::BufRead;
+use std::io::{BufRead, ErrorKind};
 
 use anyhow::{Result, bail};
 
@@ -97,7 +97,10 @@ pub(crate) fn json_objects(
 ) -> impl Iterator<Item = (u64, Result<serde_json::Map<String, serde_json::Value>, String>)> {
     let lines = (1..).zip(reader.lines());
     lines.filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty())).map(|(number, line)| {
-        let object = line.map_err(|e| e.to_string());
+        let object = line.map_err(|e| match e.kind() {
+            ErrorKind::InvalidData => "expected a line of UTF-8, got other bytes".to_owned(),
+            _ => e.to_string(),
+        });
         // never what stands there: it may be a word of somebody's text
         let unlike = |e: serde_json::Error| {
             format!("expected a JSON object, got something else at column {}", e.column())

@@ -31,7 +31,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 {
-        bail!("expected documents of at least two labels, got {documents} documents of {labels}");
+        bail!(
+            "expected documents of at least two labels, got {} of {}; name another source as LABEL=PATH",
+            counted(documents, "document"),
+            counted(labels as u64, "label")
+        );
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
     twins::say_equal(&trainer, args.repeat);

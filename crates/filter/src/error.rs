@@ -250,14 +250,18 @@ impl fmt::Display for Error {
                 )
             }
             Error::Length { expected, got } if got < expected => {
-                write!(f, "the model is cut short: expected {expected} bytes, got {got}")
+                write!(
+                    f,
+                    "the model is cut short: expected {expected} bytes, got {got}; take a whole copy, or train it anew"
+                )
             }
             Error::Length { expected, got } => {
                 write!(f, "the model has bytes after its end: expected {expected} bytes, got {got}")
             }
             Error::Checksum { part, offset, expected, got } => write!(
                 f,
-                "the model is damaged in its {part} at byte {offset}: expected checksum {expected:08x}, got {got:08x}"
+                "the model is damaged in its {part} at byte {offset}: expected checksum {expected:08x}, got {got:08x}; take a \
+                 whole copy, or train it anew"
             ),
             Error::Inconsistent { part, expected, got } => {
                 write!(f, "the model contradicts itself in its {part}: expected {expected}, got {got}")
@@ -279,7 +283,7 @@ impl fmt::Display for Error {
             Error::Unlabelled => {
                 write!(
                     f,
-                    "expected a label of each document, or expectation maximization, got documents without one"
+                    "expected a label for each document, or expectation maximization, got documents without a label"
                 )
             }
             Error::NotWeighted => write!(f, "expected weighted scoring, got naive Bayes"),

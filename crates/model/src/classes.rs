@@ -165,9 +165,13 @@ pub enum ClassesError {
 impl fmt::Display for ClassesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ClassesError::Empty => write!(f, "a label is empty"),
-            ClassesError::ControlCharacter { got } => write!(f, "the label {got:?} has a control character"),
-            ClassesError::Duplicate { got } => write!(f, "the label {got:?} is there already"),
+            ClassesError::Empty => write!(f, "expected a label of at least one character, got an empty one"),
+            ClassesError::ControlCharacter { got } => {
+                write!(f, "expected a label without control characters, got {got:?}")
+            }
+            ClassesError::Duplicate { got } => {
+                write!(f, "expected a new label, got {got:?}, which is there already")
+            }
             ClassesError::Unsorted { expected, got } => {
                 write!(f, "labels are not sorted: expected one after {expected:?}, got {got:?}")
             }

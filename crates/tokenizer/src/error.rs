@@ -67,7 +67,10 @@ impl fmt::Display for OptionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OptionsError::NgramRange { min, max } => {
-                write!(f, "n-gram range: expected 1 <= min <= max <= 8, got min {min}, max {max}")
+                write!(
+                    f,
+                    "sequences (n-grams): expected lengths from 1 to 8, the smaller one first, got {min}-{max}"
+                )
             }
             OptionsError::MaxChars { got } => {
                 write!(f, "longest word (max_chars): expected 1 to 256 characters, got {got}")

@@ -141,7 +141,10 @@ impl fmt::Display for ParametersError {
             PriorLength { expected, got } => write!(f, "prior: expected {expected} probabilities, got {got}"),
             PriorValue { got } => write!(f, "prior: expected probabilities greater than 0, got {got}"),
             PriorSum { expected, got } => write!(f, "prior: expected a sum of {expected}, got {got}"),
-            MaxDf { got } => write!(f, "largest document frequency: expected a share in (0, 1], got {got}"),
+            MaxDf { got } => write!(
+                f,
+                "largest document frequency (max_df): expected a share above 0 and at most 1, got {got}"
+            ),
             MaxFeatures { expected, got } => write!(f, "expected at least {expected} features, got {got}"),
             TwoClasses { expected, got, positive } => {
                 write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
