@@ -152,6 +152,8 @@ fn causes_are_told_once() {
     let mut command = world.command(&["learn", "-m", "no/such/folder/m.tamis", "ham"]);
     command.env_remove("TAMIS_MODEL");
     let said = stderr(&feed(command, b"Subject: a\n\nb\n"));
+    assert_eq!(said, "tamis: no/such/folder/m.tamis: there is no folder no/such/folder to write it to\n");
+    let said = world.fail(&["merge", "-m", "no/such/m.tamis", ".local/share/tamis/model.tamis"]);
     assert_eq!(said.matches("there is no such").count(), 1, "{said}");
     assert!(!said.contains("os error"), "{said}");
 }

@@ -84,7 +84,7 @@ pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]
         }
     }
     if names.is_empty() {
-        bail!("expected a table with a row of names and rows of cells below it, got none");
+        bail!("expected a table with rows, below one of names, got none");
     }
     if !by_name.contains_key(target) {
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));

@@ -161,7 +161,12 @@ impl ModelArg {
 
     /// Makes the folder of the user's own model; that of a file which was named must be there.
     fn make_folder(&self, path: &Path) -> Result<()> {
-        match path.parent().filter(|folder| self.model.is_none() && !folder.is_dir()) {
+        // of a name alone the folder is the empty path
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
+        match path.parent().filter(missing) {
+            Some(folder) if self.model.is_some() => {
+                bail!("{}: there is no folder {} to write it to", shown_path(path), shown_path(folder))
+            }
             Some(folder) => make_private(folder).with_context(|| shown_path(folder)),
             None => Ok(()),
         }
