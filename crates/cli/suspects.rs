@@ -49,8 +49,7 @@ pub(crate) fn print(out: &mut impl Write, args: &InspectArgs, filter: &Filter, m
     writeln!(out, "\n{:>9}  {:<width$}  {:<10}  document", "log-odds", "learned as", "date")?;
     for suspect in suspects {
         let date = suspect.date.map_or("unknown".to_owned(), day);
-        let document =
-            names.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), |name| shown_path(name));
+        let document = names.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path);
         writeln!(out, "{:>+9.3}  {:<width$}  {date:<10}  {document}", suspect.log_odds, label(suspect))?;
     }
     print_what_to_do(out, args, filter, suspects.iter().all(|suspect| names.contains_key(&suspect.digest)))
