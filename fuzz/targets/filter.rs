@@ -54,8 +54,12 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
     let standard = choices.flag();
     let scoring = scoring(choices);
     let number = |choices: &mut Choices<'_>| choices.flag().then(|| choices.of(&NUMBERS));
-    let decision =
-        DecisionOptions { max_fpr: number(choices), cost: number(choices), prior: number(choices) };
+    let decision = DecisionOptions {
+        max_fpr: number(choices),
+        cost: number(choices),
+        prior: number(choices),
+        unsure: number(choices),
+    };
     let mut recipe = Recipe {
         content_only: choices.flag(),
         windows: choices.of(&[None, None, Some(0), Some(1), Some(20), Some(1_500), Some(u32::MAX)]),

@@ -152,8 +152,10 @@ pub enum Error {
     UnknownLabel {
         /// The label.
         got: String,
-        /// The label of the model that is most like it.
-        nearest: String,
+        /// The labels of the model.
+        known: Vec<String>,
+        /// The one that was probably meant.
+        nearest: Option<String>,
     },
     /// A document to forget that was never learned, or not under that label.
     NotLearned {
@@ -303,8 +305,9 @@ impl fmt::Display for Error {
             Error::NotLearning { got } => {
                 write!(f, "a model {got} does not learn one document at a time: train it anew")
             }
-            Error::UnknownLabel { got, nearest } => {
-                write!(f, "the model knows no label {got:?}: the nearest that it knows is {nearest:?}")
+            Error::UnknownLabel { got, known, nearest } => {
+                write!(f, "label: expected one that the model knows ({}), got {got:?}", known.join(", "))?;
+                nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest:?}?"))
             }
             Error::NotLearned { digest, known } => {
                 let digest = u128::from_be_bytes(*digest);

@@ -9,6 +9,7 @@ use crate::documents::{NO_DATE, Remembered};
 use crate::error::Result;
 use crate::extractor::{Counted, Extractor};
 use crate::fallback::Fallback;
+use crate::labels::unknown_label;
 use crate::map::Bytes;
 use crate::memo::Memo;
 use crate::recipe::{self, Document};
@@ -41,6 +42,10 @@ pub struct Filter {
     pub(crate) scorer: Scorer,
     /// Another than the model's own.
     decision: Option<Decision>,
+    /// The class that counts as spam.
+    spam: Option<ClassId>,
+    /// The least probability of a verdict, where that is no matter of thresholds.
+    least_probability: f64,
     pub(crate) extractor: Extractor,
     /// The shared model behind it.
     pub(crate) fallback: Option<Fallback>,
@@ -186,10 +191,13 @@ impl Filter {
     fn new(store: Store, source: Option<Source>) -> Result<Self> {
         let scorer = Scorer::new(&store.header, &store.totals, store.n_features())?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
+        let spam = spam_class(&store.header.classes);
         Ok(Filter {
             store,
             scorer,
             decision: None,
+            spam,
+            least_probability: 0.0,
             extractor,
             fallback: None,
             source,
@@ -213,14 +221,16 @@ impl Filter {
         Ok(true)
     }
 
-    /// What is in the file now, with the decision and the fallback of this filter.
+    /// What is in the file now, with the decision, the label of spam and the fallback of this filter.
     pub(crate) fn reopened(&self) -> Result<Filter> {
         let mut filter = match &self.source {
             None => Filter::from_bytes(self.store.as_bytes().to_vec())?,
             Some(source) if self.store.is_mapped() => Filter::open(source.path())?,
             Some(source) => Filter::read(source.path())?,
         };
-        filter.decision = self.decision;
+        (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
+        let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
+        filter.spam = spam.or(filter.spam);
         if let Some(shared) = self.fallback() {
             filter.set_fallback(shared.clone())?;
         }
@@ -253,9 +263,37 @@ impl Filter {
         &self.store.header.classes
     }
 
-    /// The class of spam, if this is a spam filter: two classes, one of them called `spam`.
+    /// The class that counts as spam, if there is one: by its label, see [`spam_class`], or by
+    /// [`set_spam_label`](Self::set_spam_label).
     pub fn spam(&self) -> Option<ClassId> {
-        spam_class(self.classes())
+        self.spam
+    }
+
+    /// Lets this label count as spam, whatever it is called.
+    ///
+    /// # Errors
+    /// If the model does not know it.
+    pub fn set_spam_label(&mut self, label: &str) -> Result<()> {
+        self.spam = Some(self.classes().index(label).ok_or_else(|| unknown_label(label, self.classes()))?);
+        Ok(())
+    }
+
+    /// Whether this is a spam filter: of two classes, one of which counts as spam. Probability and log-odds are of spam
+    /// then, and by default a document is unsure unless one of the two has a probability of 0.6.
+    pub fn is_spam_filter(&self) -> bool {
+        self.spam.is_some() && self.classes().len() == 2
+    }
+
+    /// The log-odds from which a document is spam, in nats, where one of two classes is spam; of more classes those from
+    /// which it surely is.
+    pub fn spam_threshold(&self) -> f64 {
+        let decision = self.decision();
+        let least = self.least_probability.max(0.5);
+        match &self.scorer {
+            Scorer::Weighted(scorer) if self.spam == Some(scorer.positive) => decision.upper,
+            Scorer::Weighted(_) => decision.mirrored().upper,
+            _ => (least / (1.0 - least)).ln(),
+        }
     }
 
     /// The label of a score, `unsure` if it has none.
@@ -307,13 +345,30 @@ impl Filter {
             Scorer::OneAgainstRest(scorer) => scorer.scores(self.layers(), row, posterior)?,
             Scorer::Mixed(scorer) => scorer.joint_log_likelihood(store, counted, posterior)?,
         };
-        Ok(likeliest(self.classes(), known, posterior))
+        let score = likeliest(self.spam, known, posterior);
+        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= self.least_probability;
+        Ok(Score { label: score.label.filter(is_sure), ..score })
     }
 
-    /// From score to verdict, where there are two classes.
+    /// From score to verdict, where there are two classes. Unless it was told otherwise, a model of two topics leaves
+    /// nothing unsure that it knows a term of, a spam filter what is between its thresholds.
     pub fn decision(&self) -> Decision {
         let of_model = || self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
-        self.decision.unwrap_or_else(of_model)
+        self.decision.unwrap_or_else(|| of_model().adapted(self.classes(), self.is_spam_filter()))
+    }
+
+    /// Leaves a document unsure unless its likeliest label has this probability, in a model of any kind; 0 leaves none
+    /// unsure that has a known term.
+    ///
+    /// # Errors
+    /// If it is not at least 0 and below 1.
+    pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
+        let decision = self.decision().unsure_below(least_probability)?;
+        match &self.scorer {
+            Scorer::Weighted(_) => self.decision = Some(decision),
+            _ => self.least_probability = least_probability,
+        }
+        Ok(())
     }
 
     /// Decides by other thresholds or another prior than the model's own; no effect on models of more than two
@@ -361,7 +416,7 @@ impl Filter {
             self.rows(scratch);
             raw = scorer.best(self.layers(), &scratch.counted)?.map(|(score, _)| score);
         }
-        let score = verdict(&self.decision(), self.classes(), raw, known_terms);
+        let score = verdict(&self.decision(), scorer.positive, self.spam, raw, known_terms);
         scratch.posterior.clear();
         scratch.posterior.resize(2, 1.0 - score.probability);
         scratch.posterior[usize::from(score.about)] = score.probability;
@@ -395,23 +450,28 @@ impl Filter {
     }
 }
 
-/// The verdict on a raw score between two classes; `None` if no term is known.
-pub(crate) fn verdict(decision: &Decision, classes: &Classes, raw: Option<f64>, known_terms: usize) -> Score {
-    let positive = positive_class(classes);
+/// The verdict on a raw score between two classes, one of which may be spam; no raw score if no term is known.
+pub(crate) fn verdict(
+    decision: &Decision,
+    positive: ClassId,
+    spam: Option<ClassId>,
+    raw: Option<f64>,
+    known_terms: usize,
+) -> Score {
     // With nothing to go by, what is left is what is expected of any document.
     let of_positive = decision.log_odds(raw.unwrap_or(0.0));
     let is_positive = raw.and_then(|_| decision.is_positive(of_positive));
     let class = |is_positive: bool| if is_positive { positive } else { 1 - positive };
     let label = is_positive.map(class);
-    let about = spam_class(classes).or(label).unwrap_or(class(of_positive > 0.0));
+    let about = spam.or(label).unwrap_or(class(of_positive > 0.0));
     let log_odds = if about == positive { of_positive } else { -of_positive };
     Score { label, about, probability: sigmoid(log_odds), log_odds, known_terms }
 }
 
 /// The verdict by joint log-likelihoods, or what stands for them, which become the posterior.
-pub(crate) fn likeliest(classes: &Classes, known_terms: usize, joint: &mut [f64]) -> Score {
+pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
-    let about = spam_class(classes).map_or(best, usize::from);
+    let about = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
     let own = std::mem::replace(&mut joint[about], f64::NEG_INFINITY);
     let others = log_sum_exp(joint);
     joint[about] = own;

@@ -4,14 +4,16 @@ use std::convert::Infallible;
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassCorrection, ClassId, ClassTotals, ClassWeight, Coefficient, Correction, Counts, ExpectedNaiveBayes,
-    ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt, Smoothing, Statistics,
-    StatisticsError, Temperature, WeightedLogOdds, WeightedVector, cross_fit, cross_fit_classes,
-    fit_and_cross_fit_classes, fit_correction, leave_one_out, log_normalize, threshold_for_fpr,
+    ClassCorrection, ClassId, ClassTotals, ClassWeight, Classes, Coefficient, Correction, Counts,
+    ExpectedNaiveBayes, ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt,
+    Smoothing, Statistics, StatisticsError, Temperature, WeightedLogOdds, WeightedVector, cross_fit,
+    cross_fit_classes, fit_and_cross_fit_classes, fit_correction, leave_one_out, log_normalize,
+    threshold_for_fpr,
 };
 use tamis_tokenizer::CountRow;
 
 use crate::error::{Error, Result};
+use crate::scorer::{positive_class, spam_class};
 use crate::scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Weighted};
 
 /// Folds of the scores that calibration and thresholds are taken from.
@@ -163,13 +165,14 @@ fn expect_right(scored: &[(&[f64], usize, usize)]) -> Option<Expected> {
 /// Fits to documents in canonical order; `windows` are those of each document, or none at all.
 pub(crate) fn fit(
     weighted: &Weighted,
-    options: &DecisionOptions,
+    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
     statistics: &Statistics,
     n_features: u64,
     documents: &[Labelled<'_>],
     windows: &[Vec<CountRow<'_>>],
-    positive: ClassId,
+    classes: &Classes,
 ) -> Result<Fitted> {
+    let positive = positive_class(classes);
     let scorer = WeightedLogOdds::new(weighted.alpha, statistics.totals(), n_features, positive)?;
     let correction = || match &weighted.correction {
         Some(options) => {
@@ -187,8 +190,8 @@ pub(crate) fn fit(
     // as a model keeps them, so that calibration can be fitted again to the same scores
     let held_out: Vec<_> = held_out?.into_iter().map(|s| s.map(|s| f64::from(s as f32))).collect();
     let scores = copies(documents, &held_out, positive);
-    let decision = decide(&scores, options, share(statistics.totals(), positive))?;
-    let expected = expect(&scores, &decision);
+    let decision = decide(&scores)?;
+    let expected = expect(&scores, &decision, classes);
     Ok(Fitted { correction, held_out, decision, expected, ..Fitted::NONE })
 }
 
@@ -206,15 +209,23 @@ pub(crate) fn settle(
     asked: Option<&DecisionOptions>,
     before: Decision,
     totals: &[ClassTotals],
-    positive: ClassId,
+    classes: &Classes,
 ) -> Result<(Decision, Option<Expected>)> {
-    let decision = match asked.map(|asked| decide(scores, asked, share(totals, positive))) {
+    let decide = |asked| decide(scores, asked, default_of(asked, before, classes), totals, classes);
+    let decision = match asked.map(decide) {
         Some(Err(Error::TooLittleHam(_))) | None => {
             Decision { calibration: Platt::fit(scores).unwrap_or(Platt::IDENTITY), ..before }
         }
         Some(decision) => decision?,
     };
-    Ok((decision, expect(scores, &decision)))
+    Ok((decision, expect(scores, &decision, classes)))
+}
+
+/// The thresholds where those asked for go from: those that a model has, unless they were moved.
+pub(crate) fn default_of(asked: &DecisionOptions, before: Decision, classes: &Classes) -> Decision {
+    let is_moved = asked.cost.is_some() || asked.max_fpr.is_some();
+    let Decision { lower, upper, .. } = if is_moved { Decision::for_classes(classes) } else { before };
+    Decision { lower, upper, ..Decision::PLAIN }
 }
 
 /// The held-out scores, as often as their documents were given, and whether they are of the positive class.
@@ -233,35 +244,56 @@ pub(crate) fn repeated(
     std::iter::repeat_n((score, is_positive), multiplicity.min(1_000) as usize)
 }
 
-fn decide(scores: &[(f64, bool)], options: &DecisionOptions, training: f64) -> Result<Decision> {
+/// From held-out scores, and whether they are of the positive class, to calibration and thresholds.
+pub(crate) fn decide(
+    scores: &[(f64, bool)],
+    options: &DecisionOptions,
+    default: Decision,
+    totals: &[ClassTotals],
+    classes: &Classes,
+) -> Result<Decision> {
+    let positive = positive_class(classes);
+    // where ham is the positive class, what is asked of it is asked of the other end
+    let ham_is_positive = ham_class(classes) == Some(positive);
+    let seen_by_ham = |decision: Decision| if ham_is_positive { decision.mirrored() } else { decision };
     let calibration = Platt::fit(scores).unwrap_or(Platt::IDENTITY);
-    let mut decision = Decision { calibration, ..Decision::BANDED };
+    let mut decision = Decision { calibration, ..default };
     if let Some(prior) = options.prior {
-        decision = decision.expecting(prior, training)?;
+        decision = decision.expecting(prior, share(totals, positive))?;
     }
     if let Some(cost) = options.cost {
-        decision = decision.costing(cost)?;
+        decision = seen_by_ham(seen_by_ham(decision).costing(cost)?);
     }
     if let Some(max_fpr) = options.max_fpr {
-        let mut negatives: Vec<f64> =
-            scores.iter().filter(|(_, positive)| !positive).map(|(s, _)| *s).collect();
-        negatives.sort_by(f64::total_cmp);
-        decision = decision.cutting_at(decision.log_odds(threshold_for_fpr(&negatives, max_fpr)?));
+        let sign = if ham_is_positive { -1.0 } else { 1.0 };
+        let of_ham = scores.iter().filter(|(_, positive)| *positive == ham_is_positive);
+        let mut ham: Vec<f64> = of_ham.map(|(score, _)| sign * score).collect();
+        ham.sort_by(f64::total_cmp);
+        let threshold = sign * decision.log_odds(sign * threshold_for_fpr(&ham, max_fpr)?);
+        decision = seen_by_ham(seen_by_ham(decision).cutting_at(threshold));
     }
     Ok(decision)
 }
 
-fn expect(scores: &[(f64, bool)], decision: &Decision) -> Option<Expected> {
+/// The class that is not spam, in a spam filter.
+fn ham_class(classes: &Classes) -> Option<ClassId> {
+    spam_class(classes).filter(|_| classes.len() == 2).map(|spam| 1 - spam)
+}
+
+fn expect(scores: &[(f64, bool)], decision: &Decision, classes: &Classes) -> Option<Expected> {
+    let positive = positive_class(classes);
+    let ham = ham_class(classes);
     let (mut negatives, mut false_positives, mut positives, mut missed) = (0, 0, 0, 0);
-    for (score, positive) in scores {
-        let called = decision.is_positive(decision.log_odds(*score)) == Some(true);
-        if *positive {
-            positives += 1;
-            missed += u64::from(!called);
-        } else {
-            negatives += 1;
-            false_positives += u64::from(called);
-        }
+    for (score, is_positive) in scores {
+        let verdict = decision.is_positive(decision.log_odds(*score));
+        let is_ham = ham.is_some_and(|ham| (ham == positive) == *is_positive);
+        let is_wrong = verdict.map_or(!is_ham, |verdict| verdict != *is_positive);
+        let (all, wrong) = match is_positive {
+            true => (&mut positives, &mut missed),
+            false => (&mut negatives, &mut false_positives),
+        };
+        *all += 1;
+        *wrong += u64::from(is_wrong);
     }
     let expected = Expected::Detection { negatives, false_positives, positives, missed };
     (positives > 0 && negatives > 0).then_some(expected)

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::extractor::Counted;
 use crate::file;
 use crate::filter::{Filter, Score, Scratch};
+use crate::labels::unknown_label;
 use crate::log::{self, Entry};
 use crate::model::Model;
 use crate::recipe::{Document, digest};
@@ -369,11 +370,7 @@ impl Learner {
 
     fn class(&self, label: &str) -> Result<ClassId> {
         let classes = self.filter.classes();
-        classes.index(label).ok_or_else(|| {
-            let labels = classes.iter().map(|(_, known)| known);
-            let nearest = labels.min_by_key(|known| distance(label, known)).unwrap_or_default();
-            Error::UnknownLabel { got: label.to_owned(), nearest: nearest.to_owned() }
-        })
+        classes.index(label).ok_or_else(|| unknown_label(label, classes))
     }
 
     fn label(&self, class: ClassId) -> String {
@@ -525,21 +522,6 @@ fn append(file: &mut File, end: u64, record: &[u8]) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(end))?;
     file.write_all(record)?;
     file.sync_data()
-}
-
-/// How many characters to change, add or take away to make one of the other (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 impl Filter {

@@ -17,8 +17,8 @@ use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
 use crate::rows::{RowId, Rows};
 use crate::save::{Lock, PATIENCE};
-use crate::scorer::{Scorer, positive_class};
-use crate::scoring::{DecisionOptions, ExpectationMaximization, Scoring};
+use crate::scorer::Scorer;
+use crate::scoring::{Decision, DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{GROUP, Size, TermsWriter, summarize};
 use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
 use crate::union::Union;
@@ -43,7 +43,9 @@ impl Trainer {
         let statistics = &union.statistics;
         let scoring = settle_scoring(&self.options, n_classes, statistics)?;
         let n_terms = union.n_terms();
-        let fitted = fit(&scoring, &self.options.decision, &self.classes, statistics, n_terms, &documents)?;
+        let asked = &self.options.decision;
+        let how = (&scoring, asked, asked.default_for(&self.classes)?);
+        let fitted = fit(how, &self.classes, statistics, n_terms, &documents)?;
         let sections = term_sections(n_terms, |writer, id| {
             write_term(writer, union.term(id), statistics.cells(id), &fitted.correction, id)
         })?;
@@ -162,10 +164,9 @@ fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct<'_>]) ->
     Ok(reals)
 }
 
-/// What the scoring fits to the documents.
+/// What the scoring fits to the documents, with what is asked of decisions and what they are otherwise.
 pub(crate) fn fit(
-    scoring: &Scoring,
-    options: &DecisionOptions,
+    (scoring, options, default): (&Scoring, &DecisionOptions, Decision),
     classes: &Classes,
     statistics: &Statistics,
     n_terms: usize,
@@ -180,8 +181,10 @@ pub(crate) fn fit(
             } else {
                 documents.iter().map(Distinct::parts).collect()
             };
-            let positive = positive_class(classes);
-            fitting::fit(weighted, options, statistics, n_terms as u64, &rows(), &windows, positive)
+            let decision = |scores: &[(f64, bool)]| {
+                fitting::decide(scores, options, default, statistics.totals(), classes)
+            };
+            fitting::fit(weighted, decision, statistics, n_terms as u64, &rows(), &windows, classes)
         }
         Scoring::OneAgainstRest(weighted) => fitting::fit_classes(weighted, statistics, &rows()),
         Scoring::ExpectationMaximization(settings) => {

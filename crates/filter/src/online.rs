@@ -6,7 +6,7 @@ use tamis_model::{ClassId, Classes, Correction, Counts, WeightedLogOdds, correct
 
 use crate::error::{Error, Result};
 use crate::filter::verdict;
-use crate::scorer::positive_class;
+use crate::scorer::{positive_class, spam_class};
 use crate::scoring::{Decision, Scoring, Weighted};
 use crate::trainer::{TrainOptions, Trainer};
 use crate::validation::HeldOut;
@@ -86,7 +86,8 @@ impl Online {
         let whole = raw(counted.whole());
         let best =
             counted.windows().filter_map(raw).chain(whole).map(|(_, corrected)| corrected).reduce(f64::max);
-        let score = verdict(&Decision::BANDED, self.classes(), best, usize::from(best.is_some()));
+        let (decision, spam) = (Decision::for_classes(self.classes()), spam_class(self.classes()));
+        let score = verdict(&decision, self.positive, spam, best, usize::from(best.is_some()));
         let row = self.trainer.counted.whole();
         let digest = self.trainer.digest();
         let is_one = self.trainer.options.counts_once() && !row.is_empty();

@@ -94,7 +94,7 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bo
             header.asked.as_ref(),
             header.decision,
             &header.totals,
-            positive_class(&header.classes),
+            &header.classes,
         )?;
     } else if !terms.keeps_weights[0] {
         (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
@@ -131,7 +131,9 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         |(learned, row)| Distinct { learned, row: rows.get(row), windows: Vec::<CountRow<'_>>::new() };
     let documents: Vec<_> = learned.into_iter().map(distinct).collect();
     let asked = header.asked.unwrap_or_default();
-    let fitted = fit(&header.scoring, &asked, &header.classes, &statistics, terms.len(), &documents)?;
+    let default = fitting::default_of(&asked, header.decision, &header.classes);
+    let how = (&header.scoring, &asked, default);
+    let fitted = fit(how, &header.classes, &statistics, terms.len(), &documents)?;
     let sections = term_sections(terms.len(), |writer, id| {
         write_term(writer, terms.term(id)?, statistics.cells(id), &fitted.correction, id)
     })?;

@@ -4,13 +4,14 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    ClassPrior, CorrectionOptions, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Platt,
-    Smoothing, Transform,
+    ClassPrior, Classes, CorrectionOptions, Counting, EmOptions, FeatureLimits, Likelihood, Parameters,
+    Platt, Smoothing, Transform,
 };
 
 use crate::columns::{Column, ColumnKind};
 use crate::error::{Error, Result};
 use crate::recipe::{Kind, Recipe};
+use crate::scorer::spam_class;
 use crate::trainer::Keep;
 
 /// How counts become scores. All of it is settled after counting.
@@ -180,15 +181,30 @@ impl Scoring {
     }
 }
 
-/// What is asked of decisions between two classes, the positive one being spam where there is spam, else the last.
+/// What is asked of decisions between two classes; see [`positive_class`](crate::positive_class).
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DecisionOptions {
-    /// The largest share of the negative class that may be called positive, with 95 % confidence; goes before `cost`.
+    /// The largest share of ham that may be called spam, with 95 % confidence; goes before `cost`. Where no class is
+    /// spam, of the negative class that may be called positive.
     pub max_fpr: Option<f64>,
-    /// How many missed positives one false positive is as bad as.
+    /// How many missed spam messages one lost ham message is as bad as; likewise.
     pub cost: Option<f64>,
     /// The share of the positive class to expect, where it is not that of the training documents.
     pub prior: Option<f64>,
+    /// The least probability of a verdict; by default 0.6 in a spam filter, none elsewhere. `max_fpr` and `cost` go
+    /// before. A model remembers it by its thresholds.
+    #[serde(skip)]
+    pub unsure: Option<f64>,
+}
+
+impl DecisionOptions {
+    /// The thresholds where neither `max_fpr` nor `cost` moves them.
+    pub(crate) fn default_for(&self, classes: &Classes) -> Result<Decision> {
+        match self.unsure {
+            Some(probability) => Decision::PLAIN.unsure_below(probability),
+            None => Ok(Decision::for_classes(classes)),
+        }
+    }
 }
 
 /// From score to verdict, for two classes.
@@ -214,6 +230,49 @@ impl Decision {
     /// Log-odds as they are, with the default band around zero.
     pub const BANDED: Decision =
         Decision { calibration: Platt::IDENTITY, shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
+
+    /// What is decided where nothing else is asked: with the default band in a spam filter, cut at zero elsewhere.
+    pub fn for_classes(classes: &Classes) -> Decision {
+        match spam_class(classes) {
+            Some(_) if classes.len() == 2 => Decision::BANDED,
+            _ => Decision::PLAIN,
+        }
+    }
+
+    /// The thresholds that a model has for these classes where `is_spam_filter` was settled by hand or by their labels: those
+    /// by default follow it. Files of two topics once had the band of spam filters.
+    pub(crate) fn adapted(self, classes: &Classes, is_spam_filter: bool) -> Decision {
+        let has_thresholds_of = |other: &Decision| (self.lower, self.upper) == (other.lower, other.upper);
+        let default = if is_spam_filter { Decision::BANDED } else { Decision::PLAIN };
+        let before = if is_spam_filter { Decision::for_classes(classes) } else { Decision::BANDED };
+        match has_thresholds_of(&before) {
+            true => Decision { lower: default.lower, upper: default.upper, ..self },
+            false => self,
+        }
+    }
+
+    /// With thresholds that leave a document unsure unless one of the classes has this probability; 0.5 or less leaves none
+    /// unsure.
+    ///
+    /// # Errors
+    /// If it is not at least 0 and below 1.
+    pub fn unsure_below(self, probability: f64) -> Result<Self> {
+        if !(0.0..1.0).contains(&probability) {
+            let expected = "a probability of at least 0 and below 1";
+            return Err(Error::Option { option: "unsure", expected, got: probability });
+        }
+        let probability = probability.max(0.5);
+        let upper = (probability / (1.0 - probability)).ln();
+        // to be told from the band by default, see `adapted`
+        let upper = if upper == Decision::BAND { upper.next_up() } else { upper };
+        Ok(Decision { upper, lower: -upper, ..self })
+    }
+
+    /// The same thresholds for the log-odds of the other class.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        Decision { upper: -self.lower, lower: -self.upper, ..self }
+    }
 
     /// Moves the log-odds from the share of the positive class in training to another.
     ///
@@ -281,15 +340,16 @@ impl Decision {
 /// What to expect on documents like those learned: verdicts on documents that took no part in the model that gave them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Expected {
-    /// Of two classes, how well the positive one is found.
+    /// Of two classes, how many documents of each are not labelled right. Unsure ones count, except of ham in a spam
+    /// filter, which is not lost.
     Detection {
         /// Documents of the negative class.
         negatives: u64,
-        /// Of them, those called positive: ham lost.
+        /// Of them, those labelled wrong.
         false_positives: u64,
         /// Documents of the positive class.
         positives: u64,
-        /// Of them, those not called positive: spam missed, unsure ones included.
+        /// Of them, those labelled wrong.
         missed: u64,
     },
     /// Of more classes, how often the label is right.

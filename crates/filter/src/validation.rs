@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::filter::{Score, likeliest, verdict};
 use crate::fitting::{self, refused};
 use crate::rows::RowId;
-use crate::scorer::positive_class;
+use crate::scorer::{positive_class, spam_class};
 use crate::scoring::{Decision, Scoring, Weighted};
 use crate::trainer::{Learned, Trainer};
 use crate::union::Union;
@@ -156,8 +156,9 @@ impl Trainer {
         Ok(std::iter::zip(documents, raw)
             .map(|(document, raw)| {
                 let calibration = calibrations[(document.group % CALIBRATION_FOLDS) as usize];
-                let decision = Decision { calibration, ..Decision::BANDED };
-                let score = verdict(&decision, &self.classes, raw, usize::from(raw.is_some()));
+                let decision = Decision { calibration, ..Decision::for_classes(&self.classes) };
+                let known_terms = usize::from(raw.is_some());
+                let score = verdict(&decision, positive, spam_class(&self.classes), raw, known_terms);
                 HeldOut::of_two(document.class, score)
             })
             .collect())
@@ -174,7 +175,7 @@ impl Trainer {
             .map(|HeldOutScores { document, mut scores, known_terms }| {
                 let Labelled { class, group, .. } = documents[document];
                 temperature(group % CALIBRATION_FOLDS).apply(&mut scores, known_terms);
-                let score = likeliest(&self.classes, known_terms, &mut scores);
+                let score = likeliest(spam_class(&self.classes), known_terms, &mut scores);
                 HeldOut { class, score, probability: scores[usize::from(class)] }
             })
             .collect()

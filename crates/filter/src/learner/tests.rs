@@ -208,7 +208,9 @@ fn forgetting_wants_the_document_and_its_label() {
         let outcome = learner.forget(Some("ham"), egg);
         assert!(matches!(outcome, Err(Error::NotLearned { known: Some(label), .. }) if label == "eggs"));
         let outcome = learner.forget(Some("hum"), egg);
-        assert!(matches!(outcome, Err(Error::UnknownLabel { nearest, .. }) if nearest == "ham"));
+        assert!(
+            matches!(outcome, Err(Error::UnknownLabel { nearest: Some(nearest), .. }) if nearest == "ham")
+        );
         assert!(matches!(
             learner.forget(None, Document::Text("x")),
             Err(Error::NotLearned { known: None, .. })

@@ -1,0 +1,55 @@
+//! Labels that are misspelt.
+
+use tamis_model::Classes;
+
+use crate::error::Error;
+
+/// The error of a label that the model does not know.
+pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
+    let labels = classes.iter().map(|(_, known)| (distance(label, known), known));
+    // a label of another meaning is a few letters away too: ham is not what junk was meant to be
+    let is_near = |(distance, _): &(usize, &str)| *distance <= 2 && 2 * distance < label.chars().count();
+    let nearest = labels.min_by_key(|(distance, _)| *distance).filter(is_near);
+    Error::UnknownLabel {
+        got: label.to_owned(),
+        known: classes.iter().map(|(_, known)| known.to_owned()).collect(),
+        nearest: nearest.map(|(_, known)| known.to_owned()),
+    }
+}
+
+/// How many characters to change, add or take away to make one of the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_near_spellings_are_suggested() {
+        let classes = Classes::new(["ham", "spam", "gardening"]).unwrap();
+        let nearest = |label: &str| match unknown_label(label, &classes) {
+            Error::UnknownLabel { nearest, .. } => nearest,
+            error => panic!("{error}"),
+        };
+        for (label, expected) in
+            [("Spam", Some("spam")), ("hum", Some("ham")), ("gardning", Some("gardening"))]
+        {
+            assert_eq!(nearest(label).as_deref(), expected, "{label}");
+        }
+        for label in ["junk", "", "h", "bag", "inbox/01.eml"] {
+            assert_eq!(nearest(label), None, "{label}");
+        }
+    }
+}
