@@ -190,7 +190,11 @@ fn options_change_the_model_and_are_recorded() {
         world.succeed(&["explain", "--json", &world.write("x.txt", "apple").display().to_string()]);
     let object: serde_json::Value = serde_json::from_str(&explained).unwrap();
     assert_eq!(object["terms"][0]["documents"]["a"], 1);
-    assert!(world.fail(&["train", "t", "--class-prior", "a=1,c=0"]).contains("\"b\""));
+    assert!(
+        world
+            .fail(&["train", "t", "--likelihood", "multinomial", "--class-prior", "a=1,c=0"])
+            .contains("\"b\"")
+    );
     assert!(world.fail(&["train", "t", "--stem", "greek"]).contains("greek"));
     assert!(world.fail(&["train", "t", "--ngrams", "3-1"]).contains("3"));
     world.succeed(&["verify"]);

@@ -53,8 +53,8 @@ fn options_that_do_not_go_together_are_refused() {
     let train = topics("train");
     for (options, said) in [
         (&["--likelihood", "complement", "--estimate", "ml"][..], "smoothing"),
-        (&["--estimate", "ml", "--alpha", "1"], "--estimate ml"),
-        (&["--estimate", "map", "--alpha", "0.5"], "--alpha"),
+        (&["--likelihood", "multinomial", "--estimate", "ml", "--alpha", "1"], "--estimate ml"),
+        (&["--likelihood", "multinomial", "--estimate", "map", "--alpha", "0.5"], "--alpha"),
         (&["--likelihood", "multinomial", "--alpha", "auto"], "weighted"),
         (&["--likelihood", "weighted", "--select", "mi=9"], "naive Bayes"),
         (&["--likelihood", "multinomial", "--correction", "on"], "weighted"),

@@ -155,7 +155,7 @@ pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
     /// Let at most this share of ham (0.5% or 0.005) be called spam, with 95 % confidence
-    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with = "cost")]
+    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
     pub(crate) max_fpr: Option<f64>,
     /// Learn also from the documents below this path, whose labels are not known (expectation maximization); for when
     /// few documents have labels
@@ -280,6 +280,20 @@ pub(crate) struct DecisionArgs {
     /// One lost ham message is as bad as N missed spam messages: spam is what is likelier than N/(N+1)
     #[arg(long, value_name = "fp=N")]
     pub(crate) cost: Option<Cost>,
+    /// Leave unsure what no label has this probability of [default: 0.6 for a spam filter, 0 for topics]
+    #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
+    pub(crate) unsure: Option<f64>,
+}
+
+/// How an open model decides.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+#[command(next_help_heading = "Decision")]
+pub(crate) struct VerdictArgs {
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
+    /// The label that counts as spam [default: spam, junk, unwanted or phish, the first that is one]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) spam_label: Option<String>,
 }
 
 #[derive(Args)]
@@ -291,6 +305,7 @@ in nats.
 
 Exit status: 0 spam, 1 ham, 2 unsure, 3 any error. Models of other labels: 0 labelled, 2 unsure, \
 3 any error. With -e, --passthrough or several files: 0 whatever the verdicts, 3 any error.
+Of two labels one that is called spam, junk, unwanted or phish makes a spam filter.
 
 Example (procmail):
   :0fw
@@ -326,7 +341,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) keep_headers: bool,
     // last, since its heading would stay
     #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
+    pub(crate) decision: VerdictArgs,
 }
 
 #[derive(Args)]
@@ -358,7 +373,7 @@ pub(crate) struct LabelArgs {
     pub(crate) by: By,
     // last, since its heading would stay
     #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
+    pub(crate) decision: VerdictArgs,
 }
 
 #[derive(Args)]
@@ -384,7 +399,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) json: bool,
     // last, since its heading would stay
     #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
+    pub(crate) decision: VerdictArgs,
 }
 
 #[derive(Args)]
@@ -448,7 +463,7 @@ pub(crate) struct EvaluateArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) decision: DecisionArgs,
+    pub(crate) decision: VerdictArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
@@ -596,11 +611,22 @@ where
     }
 }
 
-/// A share, `0.5%` or `0.005`.
+/// A small share, `0.5%` or `0.005`. A bare number that is no small one was probably meant in percent.
 fn share(s: &str) -> Result<f64, String> {
     let (number, unit) = s.strip_suffix('%').map_or((s, 1.0), |number| (number.trim_end(), 100.0));
-    let share = number.parse::<f64>().ok().map(|n| n / unit).filter(|share| *share > 0.0 && *share < 1.0);
-    share.ok_or_else(|| format!("expected a share such as 0.5% or 0.005, got {s:?}"))
+    let number = number.parse::<f64>().ok().filter(|n| *n > 0.0 && *n < 100.0);
+    match number {
+        Some(n) if unit == 1.0 && n > 0.2 => {
+            Err(format!("did you mean {s}%? Expected a share such as 0.5% or 0.005"))
+        }
+        Some(n) => Ok(n / unit),
+        None => Err(format!("expected a share such as 0.5% or 0.005, got {s:?}")),
+    }
+}
+
+fn probability(s: &str) -> Result<f64, String> {
+    let number = s.parse().ok().filter(|p| (0.0..1.0).contains(p));
+    number.ok_or_else(|| format!("expected a probability of at least 0 and below 1, got {s:?}"))
 }
 
 /// A range of lengths, `3` or `3-5`.

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
     ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, TrainOptions, Trainer,
+    spam_class,
 };
 use tamis_mail::Message;
 
@@ -31,7 +32,7 @@ pub(crate) struct Outcome {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let (classes, outcomes, status) =
+    let (classes, spam, outcomes, status) =
         if args.folds.is_some() || args.online { by_learning(args)? } else { by_model(args)? };
     if outcomes.is_empty() {
         bail!("expected documents to evaluate, got none");
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     if let Some(path) = &args.scores {
         write_scores(path, &classes, &outcomes).with_context(|| shown_path(path))?;
     }
-    let report = Report::new(&classes, &outcomes);
+    let report = Report::new(&classes, spam, &outcomes);
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
         writeln!(out, "{}", json_line(report.json().to_string()))?;
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     Ok(status)
 }
 
-type Evaluated = (Classes, Vec<Outcome>, u8);
+/// The labels and which of them is spam, the documents, the exit status.
+type Evaluated = (Classes, Option<ClassId>, Vec<Outcome>, u8);
 
 /// Scores documents with a model that has not learned them.
 fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
@@ -80,7 +82,7 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     )?;
     check_unchanged(&filter)?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
-    Ok((filter.classes().clone(), outcomes, corpus.conclude(finished.unreadable)))
+    Ok((filter.classes().clone(), filter.spam(), outcomes, corpus.conclude(finished.unreadable)))
 }
 
 fn class_of(classes: &Classes, item: &Item) -> Result<ClassId> {
@@ -123,6 +125,7 @@ impl Held {
 
 /// Learns and scores by turns.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
+    args.scoring.check()?;
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find(&sources, Wanted::Labelled, &args.input, None)?;
     let mut options = setup::train_options(&args.recipe, &args.scoring, corpus.kind)?;
@@ -157,18 +160,35 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.online && !matches!(options.scoring, Some(Scoring::Weighted(_))) {
         bail!("--online: expected two labels and weighted scoring");
     }
-    if args.decision != Default::default() {
+    if !args.decision.is_for_held_out() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
     let held_out = hold_out(args.folds, options, &classes, &mut documents)?;
-    let outcome = |(held, HeldOut { class, score, probability, .. }): (Held, HeldOut)| Outcome {
-        name: held.name,
-        truth: class,
-        score,
-        probability,
+    let outcome = |(held, HeldOut { class, mut score, probability, .. }): (Held, HeldOut)| {
+        if let Some(least) = args.decision.decision.unsure {
+            score.label = likelier_than(least, &score, classes.len());
+        }
+        Outcome { name: held.name, truth: class, score, probability }
     };
     let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
-    Ok((classes, outcomes, corpus.conclude(finished.unreadable)))
+    let spam = match &args.decision.spam_label {
+        Some(label) => Some(classes.index(label).with_context(|| {
+            let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
+            format!("--spam-label: expected one of {}, got {label:?}", known.join(", "))
+        })?),
+        None => spam_class(&classes),
+    };
+    Ok((classes, spam, outcomes, corpus.conclude(finished.unreadable)))
+}
+
+/// The likeliest label if it has this probability; none where nothing is known.
+fn likelier_than(least: f64, score: &Score, n_classes: usize) -> Option<ClassId> {
+    let is_likely = score.probability > 0.5 || n_classes > 2;
+    let (class, probability) = match is_likely {
+        true => (score.about, score.probability),
+        false => (1 - score.about, 1.0 - score.probability),
+    };
+    (score.known_terms > 0 && probability >= least).then_some(class)
 }
 
 /// Scores every document by what other documents, or those before it, teach; in folds, those that count.

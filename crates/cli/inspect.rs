@@ -34,7 +34,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         writeln!(out, "{}", json_line(object.to_string()))?;
     } else {
         writeln!(out, "{}", shown_path(&path))?;
-        print_facts(&mut out, &filter.information())?;
+        print_facts(&mut out, &filter)?;
         if let Some(expectation) = expectation(&filter) {
             writeln!(out, "\n{expectation}")?;
         }
@@ -49,8 +49,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
-    let Information { recipe, classes, totals, .. } = information;
+fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
+    let information = filter.information();
+    let Information { recipe, classes, totals, .. } = &information;
     let documents: u64 = totals.iter().map(|t| t.documents).sum();
     writeln!(out, "kind        {} (recipe {})", recipe.kind, recipe.version)?;
     if let Some(target) = &recipe.target {
@@ -59,7 +60,7 @@ fn print_facts(out: &mut impl Write, information: &Information<'_>) -> Result<()
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
     writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
-    print_scoring(out, information)?;
+    print_scoring(out, filter)?;
     let remembered = match information.keep {
         Keep::Vectors => "with their terms",
         Keep::Digests => "by their digests",
@@ -107,7 +108,8 @@ fn print_reals(out: &mut impl Write, information: &Information<'_>) -> Result<()
     Ok(())
 }
 
-fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
+fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
+    let information = filter.information();
     match information.scoring {
         Scoring::NaiveBayes(parameters) => {
             let Parameters { likelihood, counting, alpha, .. } = parameters;
@@ -134,7 +136,7 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
         }
         Scoring::Weighted(weighted) => {
             writeln!(out, "likelihood  {}", describe_weighted(weighted))?;
-            let Decision { calibration, shift, upper, lower, .. } = information.decision;
+            let Decision { calibration, shift, upper, lower, .. } = filter.decision();
             writeln!(
                 out,
                 "calibration log-odds = {:.4} score {:+.4}",
@@ -143,10 +145,8 @@ fn print_scoring(out: &mut impl Write, information: &Information<'_>) -> Result<
             )?;
             let positive =
                 shown(information.classes.label(positive_class(information.classes)).unwrap_or_default());
-            writeln!(
-                out,
-                "decision    {positive} above {upper:+.3}, unsure above {lower:+.3} (log-odds in nats)"
-            )?;
+            let unsure = if lower < upper { format!(", unsure above {lower:+.3}") } else { String::new() };
+            writeln!(out, "decision    {positive} above {upper:+.3}{unsure} (log-odds in nats)")?;
         }
     }
     Ok(())
@@ -226,7 +226,7 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
         "missing": information.missing,
         "numbers": numbers,
         "scoring": information.scoring,
-        "decision": information.decision,
+        "decision": filter.decision(),
         "temperature": information.temperature,
         "expected": information.expected,
         "classes": classes,

@@ -27,6 +27,7 @@ struct Tally {
 
 pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
+    check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
     let corpus = corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?;
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
@@ -71,6 +72,31 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let others: String = others.collect();
     print(&format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document")))?;
     Ok(unreadable)
+}
+
+/// A path where the label belongs is told before anything is read: without it, standard input would be.
+fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
+    let label = &args.label;
+    if args.new_label || args.labels.contains(label) || !(label.contains('/') || Path::new(label).exists()) {
+        return Ok(());
+    }
+    let known: Vec<String> = match Filter::open(path) {
+        Ok(filter) => labels(&filter),
+        Err(_) if args.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
+        Err(_) => args.labels.clone(),
+    };
+    if known.contains(label) {
+        return Ok(());
+    }
+    let path = shown(label);
+    bail!(
+        "expected a label ({}) before the paths, got the path {path}: tamis learn LABEL {path}",
+        shown(&known.join(", "))
+    )
+}
+
+fn labels(filter: &Filter) -> Vec<String> {
+    filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
 }
 
 /// Whether the model labels a document rightly, so surely that it need not be learned.
@@ -127,6 +153,13 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     let filter = args.model.open()?;
     let first = args.paths.first().and_then(|first| first.to_str());
     let label = first.filter(|first| filter.classes().index(first).is_some());
+    if let (None, Some(first)) = (label, args.paths.first())
+        && first != "-"
+        && !Path::new(first).exists()
+    {
+        let known = labels(&filter).join(", ");
+        bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
+    }
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
     let is_at_hand = args.digest.is_empty() || !paths.is_empty();
     let corpus = is_at_hand.then(|| corpus(paths, &args.input, Some(&filter))).transpose()?;

@@ -6,12 +6,13 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{Filter, Kind, Limits, Scratch};
+use tamis_filter::{ClassId, Filter, Kind, Limits, Scratch};
 use tamis_mail::passthrough::{Head, SpamStatus, Verdict, has_whole_header, head};
 
 use crate::args::ScoreArgs;
 use crate::model::Model;
 use crate::output::{say, say_limits};
+use crate::shown::shown;
 use crate::shown::{shown_path, told};
 use crate::{ERROR, rescue};
 
@@ -42,6 +43,13 @@ pub(crate) fn run(args: &ScoreArgs) -> u8 {
             ERROR
         }
     }
+}
+
+/// Of more classes than two the log-odds of one against the likeliest other: above 0 where it is the likeliest.
+fn log_odds_of(class: ClassId, probabilities: &[f64]) -> Option<f64> {
+    let others = probabilities.iter().enumerate().filter(|(other, _)| *other != usize::from(class));
+    let other = others.map(|(_, p)| *p).fold(f64::MIN_POSITIVE, f64::max);
+    (probabilities.len() > 2).then(|| (probabilities[usize::from(class)].max(f64::MIN_POSITIVE) / other).ln())
 }
 
 /// Lets a message through when not even the arguments could be understood.
@@ -101,6 +109,14 @@ impl Message {
         let mut scratch = Scratch::default();
         let score = filter.score_mail(&self.raw, &mut scratch)?;
         say_limits("the message", &scratch);
+        if filter.spam().is_none() {
+            let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
+            say!(
+                "tamis: none of the labels ({}) is known to mean spam: X-Spam-Flag and X-Spam-Status are left out; \
+                 --spam-label says which one does",
+                labels.join(", ")
+            );
+        }
         let verdict = Verdict {
             label: filter.label_of(&score),
             unsure: score.label.is_none(),
@@ -108,8 +124,8 @@ impl Message {
             log_odds: score.log_odds,
             spam: filter.spam().map(|spam| SpamStatus {
                 is_spam: score.label == Some(spam),
-                score: score.log_odds,
-                threshold: filter.decision().upper,
+                score: log_odds_of(spam, scratch.probabilities()).unwrap_or(score.log_odds),
+                threshold: filter.spam_threshold(),
             }),
             version: env!("CARGO_PKG_VERSION"),
         };

@@ -27,7 +27,7 @@ pub(crate) struct Report<'a> {
     confusion: ConfusionMatrix,
     documents: u64,
     detection: Option<Detection>,
-    /// Of more classes than two.
+    /// Of topics.
     calibration: Vec<Figure>,
 }
 
@@ -50,12 +50,25 @@ struct Figure {
 }
 
 impl<'a> Report<'a> {
-    pub(crate) fn new(classes: &'a Classes, outcomes: &[Outcome]) -> Self {
+    /// Of a spam filter, two classes of which one is spam, it tells how well that is found; of topics how often they are
+    /// right.
+    pub(crate) fn new(classes: &'a Classes, spam: Option<ClassId>, outcomes: &[Outcome]) -> Self {
         let mut confusion = ConfusionMatrix::new(classes.len());
         outcomes.iter().for_each(|o| confusion.record(o.truth, o.score.label));
-        let detection =
-            (classes.len() == 2).then(|| Detection::new(positive_class(classes), outcomes, &confusion));
-        let calibration = if classes.len() > 2 { calibration(outcomes) } else { Vec::new() };
+        let spam = spam.filter(|_| classes.len() == 2);
+        let detection = spam.map(|spam| Detection::new(spam, outcomes, &confusion));
+        let mut calibration = if spam.is_none() { calibration(outcomes) } else { Vec::new() };
+        if spam.is_none() && classes.len() == 2 {
+            let value = roc_auc(&scores_of(positive_class(classes), outcomes));
+            calibration.push(Figure {
+                name: "ROC AUC",
+                key: "roc_auc",
+                unit: "",
+                decimals: 4,
+                value,
+                interval: None,
+            });
+        }
         Report { classes, confusion, documents: outcomes.len() as u64, detection, calibration }
     }
 
@@ -65,7 +78,10 @@ impl<'a> Report<'a> {
         writeln!(out, "accuracy  {:.4}", self.confusion.accuracy())?;
         writeln!(out, "macro F1  {:.4}", self.confusion.macro_f1())?;
         for figure in &self.calibration {
-            writeln!(out, "{:<8}  {:.4}", figure.name, figure.value.unwrap_or(f64::NAN))?;
+            match figure.value {
+                Some(value) => writeln!(out, "{:<8}  {value:.4}", figure.name)?,
+                None => writeln!(out, "{:<8}  undefined (needs documents of both labels)", figure.name)?,
+            }
         }
         if let Some(detection) = &self.detection {
             detection.print(out, self.classes)?;
@@ -122,10 +138,7 @@ impl<'a> Report<'a> {
 
 impl Detection {
     fn new(positive: ClassId, outcomes: &[Outcome], confusion: &ConfusionMatrix) -> Self {
-        // Of two classes the log-odds of one are minus those of the other.
-        let of_positive =
-            |o: &Outcome| if o.score.about == positive { o.score.log_odds } else { -o.score.log_odds };
-        let scores: Vec<_> = outcomes.iter().map(|o| (of_positive(o), o.truth == positive)).collect();
+        let scores = scores_of(positive, outcomes);
         let mut detection = Detection { positive, scores, figures: Vec::new() };
         detection.measure(confusion);
         detection
@@ -206,6 +219,13 @@ impl Detection {
         }
         Ok(())
     }
+}
+
+/// Of two classes the log-odds of one, which are minus those of the other, and whether the document is of it.
+fn scores_of(positive: ClassId, outcomes: &[Outcome]) -> Vec<(f64, bool)> {
+    let of_positive =
+        |o: &Outcome| if o.score.about == positive { o.score.log_odds } else { -o.score.log_odds };
+    outcomes.iter().map(|o| (of_positive(o), o.truth == positive)).collect()
 }
 
 /// How far the probabilities of labels can be trusted.

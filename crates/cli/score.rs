@@ -118,6 +118,6 @@ fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch:
 fn status(filter: &Filter, score: &Score) -> u8 {
     match score.label {
         None => 2,
-        Some(class) => u8::from(filter.spam().is_some_and(|spam| spam != class)),
+        Some(class) => u8::from(filter.is_spam_filter() && filter.spam() != Some(class)),
     }
 }

@@ -9,7 +9,9 @@ use tamis_filter::{
     TrainOptions, Trainer, Weighted, positive_class,
 };
 
-use crate::args::{Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch};
+use crate::args::{
+    Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch, VerdictArgs,
+};
 use crate::shown::shown_path;
 
 /// How documents become terms.
@@ -67,20 +69,27 @@ pub(crate) fn train_options(
 
 impl ScoringArgs {
     fn asks_for_naive_bayes(&self) -> bool {
-        match self.likelihood {
-            Some(name) => name != LikelihoodName::Weighted,
-            None => self.has_naive_bayes_options(),
-        }
+        self.likelihood.is_some_and(|name| name != LikelihoodName::Weighted)
     }
 
-    fn has_naive_bayes_options(&self) -> bool {
-        self.occurrences
-            || self.class_prior.is_some()
-            || self.min_df.is_some()
-            || self.max_df.is_some()
-            || self.max_features.is_some()
-            || self.select.is_some()
-            || self.estimate.is_some()
+    /// Makes sure that no option of naive Bayes is given without asking for naive Bayes.
+    pub(crate) fn check(&self) -> Result<()> {
+        let options = [
+            ("--occurrences", self.occurrences),
+            ("--class-prior", self.class_prior.is_some()),
+            ("--min-df", self.min_df.is_some()),
+            ("--max-df", self.max_df.is_some()),
+            ("--max-features", self.max_features.is_some()),
+            ("--select", self.select.is_some()),
+            ("--estimate", self.estimate.is_some()),
+        ];
+        match options.iter().find(|(_, given)| *given) {
+            Some((option, _)) if !self.asks_for_naive_bayes() => bail!(
+                "{option}: expected naive Bayes, got weighted scoring, the default; add --likelihood multinomial (or \
+                 bernoulli, complement ...) to train naive Bayes, or leave {option} out"
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Whether alpha is to be found by leaving documents out.
@@ -90,6 +99,7 @@ impl ScoringArgs {
 
     /// The scoring asked for, now that the labels are known.
     pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
+        self.check()?;
         let alpha = match self.alpha {
             Some(Alpha::Auto) if self.asks_for_naive_bayes() => {
                 bail!("--alpha auto: expected weighted scoring")
@@ -98,9 +108,6 @@ impl ScoringArgs {
             Some(Alpha::Given(alpha)) => Some(self.smoothing(alpha).context("--alpha")?),
         };
         if !self.asks_for_naive_bayes() {
-            if self.has_naive_bayes_options() {
-                bail!("--likelihood weighted: expected no options of naive Bayes beside it");
-            }
             let mut settings = Weighted::for_classes(classes.len());
             settings.alpha = alpha.unwrap_or(settings.alpha);
             if self.correction == Some(Switch::Off) {
@@ -236,6 +243,21 @@ fn class_prior(argument: &str, classes: &Classes) -> Result<ClassPrior> {
     }
 }
 
+impl VerdictArgs {
+    /// Changes how an open filter decides.
+    pub(crate) fn apply(&self, filter: &mut Filter) -> Result<()> {
+        if let Some(label) = &self.spam_label {
+            filter.set_spam_label(label).context("--spam-label")?;
+        }
+        self.decision.apply(filter)
+    }
+
+    /// Whether nothing is asked that only a model can do.
+    pub(crate) fn is_for_held_out(&self) -> bool {
+        self.decision.is_empty()
+    }
+}
+
 impl DecisionArgs {
     fn is_empty(&self) -> bool {
         self.prior.is_none() && self.cost.is_none()
@@ -244,11 +266,13 @@ impl DecisionArgs {
     /// What is asked of decisions at training time.
     pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
         let cost = self.cost.map(|cost| cost.0);
-        Ok(DecisionOptions { max_fpr, cost, prior: self.positive_share(classes)? })
+        Ok(DecisionOptions { max_fpr, cost, prior: self.positive_share(classes)?, unsure: self.unsure })
     }
 
-    /// Changes how an open filter decides.
-    pub(crate) fn apply(&self, filter: &mut Filter) -> Result<()> {
+    fn apply(&self, filter: &mut Filter) -> Result<()> {
+        if let Some(probability) = self.unsure {
+            filter.set_unsure(probability)?;
+        }
         if self.is_empty() {
             return Ok(());
         }
@@ -265,7 +289,10 @@ impl DecisionArgs {
             decision = decision.expecting(share, positive as f64 / all as f64)?;
         }
         if let Some(cost) = self.cost {
-            decision = decision.costing(cost.0)?;
+            let is_mirrored =
+                filter.is_spam_filter() && filter.spam() != Some(positive_class(filter.classes()));
+            let seen_by_ham = |decision: Decision| if is_mirrored { decision.mirrored() } else { decision };
+            decision = seen_by_ham(seen_by_ham(decision).costing(cost.0)?);
         }
         filter.set_decision(decision);
         Ok(())

@@ -22,6 +22,9 @@ use crate::twins::{self, Names};
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     refuse_to_replace(&path, args.replace)?;
+    if args.target.is_none() && args.unlabelled.is_empty() {
+        args.scoring.check()?;
+    }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = match &args.target {
         Some(_) => Corpus::find_rows(&sources, Wanted::Labelled, &args.input, args.target.as_deref())?,
@@ -44,7 +47,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     setup::check_windows(trainer.recipe(), &scoring)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     if decision != Default::default() && !matches!(scoring, Scoring::Weighted(_)) {
-        bail!("--max-fpr, --cost and --prior: expected two labels and weighted scoring");
+        bail!(
+            "--max-fpr, --cost, --prior and --unsure: expected two labels and weighted scoring; --unsure is an option of \
+             score, label and evaluate for any model"
+        );
     }
     let model =
         trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| match error {
@@ -214,24 +220,30 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
         Kind::Table => "rows".to_owned(),
         kind => kind.to_string(),
     };
+    let labelled_right = |right: u64, documents: u64| {
+        let right = share(right, documents);
+        Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"))
+    };
     let (negatives, false_positives, positives, missed) = match information.expected {
         Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
             (negatives, false_positives, positives, missed)
         }
-        Some(Expected::Accuracy { documents, right }) => {
-            let right = share(right, documents);
-            return Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"));
-        }
+        Some(Expected::Accuracy { documents, right }) => return labelled_right(right, documents),
         None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
     };
-    let positive = positive_class(information.classes);
+    let Some(spam) = filter.spam() else {
+        let documents = negatives + positives;
+        return labelled_right(documents - false_positives - missed, documents);
+    };
+    let (mut ham_lost, mut spam_missed) = (share(false_positives, negatives), share(missed, positives));
+    if spam != positive_class(information.classes) {
+        std::mem::swap(&mut ham_lost, &mut spam_missed);
+    }
     let label = |class| shown(information.classes.label(class).unwrap_or_default());
-    let (ham, spam) = (label(1 - positive), label(positive));
-    let lost = if is_mail && filter.spam().is_some() { "lost".to_owned() } else { format!("called {spam}") };
+    let (ham, spam) = (label(1 - spam), label(spam));
+    let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
     Some(format!(
-        "expected on {kind} like this: {} of {ham} {lost}, {} of {spam} missed (95 % interval)",
-        share(false_positives, negatives),
-        share(missed, positives)
+        "expected on {kind} like this: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed (95 % interval)"
     ))
 }
 

@@ -8,13 +8,21 @@ use crate::error::Error;
 pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
     let labels = classes.iter().map(|(_, known)| (distance(label, known), known));
     // a label of another meaning is a few letters away too: ham is not what junk was meant to be
-    let is_near = |(distance, _): &(usize, &str)| *distance <= 2 && 2 * distance < label.chars().count();
+    let is_near = |(distance, known): &(usize, &str)| {
+        *distance <= 2 && (2 * distance < label.chars().count() || sorted(label) == sorted(known))
+    };
     let nearest = labels.min_by_key(|(distance, _)| *distance).filter(is_near);
     Error::UnknownLabel {
         got: label.to_owned(),
         known: classes.iter().map(|(_, known)| known.to_owned()).collect(),
         nearest: nearest.map(|(_, known)| known.to_owned()),
     }
+}
+
+fn sorted(word: &str) -> Vec<char> {
+    let mut letters: Vec<_> = word.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 /// How many characters to change, add or take away to make one of the other (Levenshtein).
