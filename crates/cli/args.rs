@@ -11,6 +11,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tamis_filter::{ColumnKind, Criterion, Kind, Language, Select, WordRule};
 
+use crate::sources::Holds;
+use crate::table::Shape;
 pub(crate) use exchange::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
 pub(crate) use learning::{ForgetArgs, LearnArgs, RetrainArgs};
 
@@ -104,6 +106,15 @@ pub(crate) struct InputArgs {
     /// Take standard input and files that are named for mboxes, whatever they begin with
     #[arg(long)]
     pub(crate) mbox: bool,
+    /// What files that are named hold, and standard input (-), instead of going by their names
+    #[arg(long, value_name = "csv|tsv|jsonl", conflicts_with = "mbox")]
+    pub(crate) input_format: Option<Format>,
+    /// What separates the cells of CSV, instead of recognising comma, semicolon, tab or bar
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<u8>,
+    /// The first row of CSV and TSV does not hold the names of the columns, which have numbers only
+    #[arg(long)]
+    pub(crate) no_header: bool,
     /// The column that holds the label in CSV, TSV and JSONL: a name, or a number from 1 [default: label]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label_column: Option<String>,
@@ -489,6 +500,23 @@ pub(crate) enum Format {
     Jsonl,
 }
 
+impl InputArgs {
+    /// Whether files that are named are mboxes, and what they are else, as far as the user says.
+    pub(crate) fn holds(&self) -> (bool, Option<Holds>) {
+        let holds = self.input_format.map(|format| match format {
+            Format::Csv => Holds::Csv,
+            Format::Tsv => Holds::Tsv,
+            Format::Jsonl => Holds::Jsonl,
+        });
+        (self.mbox, holds)
+    }
+
+    /// How rows are written, as far as the user says.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape { delimiter: self.delimiter, no_header: self.no_header }
+    }
+}
+
 /// How documents are filed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
@@ -621,6 +649,15 @@ fn share(s: &str) -> Result<f64, String> {
         }
         Some(n) => Ok(n / unit),
         None => Err(format!("expected a share such as 0.5% or 0.005, got {s:?}")),
+    }
+}
+
+/// A character between cells; `\t` is a tab.
+fn delimiter(s: &str) -> Result<u8, String> {
+    match s.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
+        _ => Err(format!("expected one ASCII character such as ; or \\t, got {s:?}")),
     }
 }
 

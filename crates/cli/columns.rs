@@ -26,6 +26,8 @@ struct Guess {
     numbers: u64,
     flags: u64,
     words: u64,
+    /// Numbers with leading zeros: codes, whose digits mean no quantity.
+    codes: u64,
     /// Hashes of the values, until one comes again or has a space in it.
     different: HashSet<u64>,
     common: bool,
@@ -41,6 +43,9 @@ impl Guess {
         // an infinite number is a number, which the row's reader refuses
         let is_number = cell.parse::<f64>().is_ok();
         self.numbers += u64::from(is_number);
+        let is_code =
+            cell.len() > 1 && cell.starts_with('0') && cell.bytes().all(|byte| byte.is_ascii_digit());
+        self.codes += u64::from(is_code);
         self.flags += u64::from(parse_flag(cell).is_some());
         let words = cell.split_whitespace().count() as u64;
         self.words += words;
@@ -61,7 +66,8 @@ impl Guess {
         match self {
             Guess { present: 0, .. } => None,
             Guess { present, flags, .. } if flags == present => Some(ColumnKind::Bernoulli),
-            Guess { present, numbers, .. } if numbers == present => Some(ColumnKind::Gaussian),
+            Guess { present, numbers, codes: 0, .. } if numbers == present => Some(ColumnKind::Gaussian),
+            Guess { present, numbers, .. } if numbers == present => Some(ColumnKind::Categorical),
             Guess { present, words, .. } if *words > 3 * present => Some(ColumnKind::Text),
             Guess { present, common: false, .. } if *present > FEW => None,
             _ => Some(ColumnKind::Categorical),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::mem;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use tamis_filter::{Document, Error, Kind, Limits, Recipe};
 
 use crate::args::InputArgs;
-use crate::output::{Loaded, counted, say};
+use crate::output::{Loaded, counted, grouped, say};
 use crate::records::Cells;
 use crate::shown::{plain, shown_path, told};
 use crate::sources::{
@@ -59,7 +60,7 @@ impl From<String> for Skipped {
     }
 }
 
-/// Files of other kinds that are named; the others are counted.
+/// Files of other kinds, and what cannot be read of a file, that are named; the others are counted.
 const NAMED: usize = 5;
 
 /// What is left when all documents were gone through.
@@ -81,6 +82,33 @@ const TOGETHER: usize = 8;
 const LEAST_KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
 
+/// What could not be read: of the rows or messages of a file five are named, the others counted.
+#[derive(Default)]
+struct Complaints {
+    path: PathBuf,
+    n: usize,
+}
+
+impl Complaints {
+    fn say(&mut self, item: &Item, error: &str) {
+        if item.path != self.path {
+            self.finish();
+            *self = Complaints { path: item.path.clone(), n: 0 };
+        }
+        self.n += 1;
+        if self.n <= NAMED {
+            say!("tamis: {}: {error}", shown_path(&item.name));
+        }
+    }
+
+    /// Says how many were not named of the file worked on last.
+    fn finish(&self) {
+        if self.n > NAMED {
+            say!("tamis: {}: ... and {} more such", shown_path(&self.path), grouped((self.n - NAMED) as u64));
+        }
+    }
+}
+
 impl<'a> Corpus<'a> {
     /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
     /// and what has it; a single document is taken for it.
@@ -95,7 +123,7 @@ impl<'a> Corpus<'a> {
         for argument in arguments {
             let source = Source::parse(argument);
             let Some(found) =
-                corpus.found(sources::find(&source, corpus.labelled, input.kind, input.mbox), wanted)?
+                corpus.found(sources::find(&source, corpus.labelled, input.kind, input.holds()), wanted)?
             else {
                 continue;
             };
@@ -198,7 +226,9 @@ impl<'a> Corpus<'a> {
             if source.label.is_some() {
                 bail!("{name}: expected a table, whose rows have their labels, got a label before it");
             }
-            let Some(found) = corpus.found(sources::find_tables(&source), wanted)? else { continue };
+            let Some(found) = corpus.found(sources::find_tables(&source, input.holds().1), wanted)? else {
+                continue;
+            };
             say!("{name}: table, {}", counted(found.places.len() as u64, "file"));
             corpus.add(argument, found);
         }
@@ -241,7 +271,7 @@ impl<'a> Corpus<'a> {
     /// The rows of all tables; those that cannot be read are left out.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<Cells>> {
         self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = Result<Cells>>> {
-            match sources::whole_rows(place, None) {
+            match sources::whole_rows(place, None, self.input.shape()) {
                 Ok(rows) => Box::new(rows.filter_map(|row| row.content.ok()).map(Ok)),
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }
@@ -287,6 +317,7 @@ impl<'a> Corpus<'a> {
             }
         }
         let (mut unreadable, mut foreign) = (self.unreadable, 0);
+        let mut complaints = Complaints::default();
         let bar = self.progress_bar();
         let mut settle = |(batch, results): (Vec<Item>, Vec<Result<Result<T, Skipped>>>)| -> Result<()> {
             for (item, result) in batch.iter().zip(results) {
@@ -295,7 +326,7 @@ impl<'a> Corpus<'a> {
                     Err(Skipped::Unreadable(error)) => {
                         unreadable += 1;
                         self.failed.fetch_add(usize::from(item.named), Ordering::Relaxed);
-                        bar.suspend(|| say!("tamis: {}: {error}", shown_path(&item.name)));
+                        bar.suspend(|| complaints.say(item, &error));
                     }
                     Err(Skipped::Foreign(what)) => {
                         foreign += 1;
@@ -324,6 +355,7 @@ impl<'a> Corpus<'a> {
         before.map_or(Ok(()), settle)?;
         outcome?;
         bar.finish_and_clear();
+        complaints.finish();
         if foreign > NAMED {
             say!("tamis: passed over {} that are neither mail nor text", counted(foreign as u64, "file"));
         }
@@ -377,12 +409,17 @@ impl<'a> Corpus<'a> {
     /// What is read of tables.
     fn layout(&self) -> Layout<'_> {
         match self.kind {
-            Kind::Table => Layout::Rows { target: self.target.as_deref(), labelled: self.labelled },
+            Kind::Table => Layout::Rows {
+                target: self.target.as_deref(),
+                labelled: self.labelled,
+                shape: self.input.shape(),
+            },
             Kind::Mail | Kind::Text => {
                 let InputArgs { label_column, text_column, .. } = self.input;
                 Layout::Text(Columns {
                     label: label_column.as_deref().unwrap_or("label"),
                     text: text_column.as_deref().unwrap_or("text"),
+                    shape: self.input.shape(),
                 })
             }
         }

@@ -15,6 +15,7 @@ use crate::paths;
 use crate::records::Record;
 use crate::shown::{json_line, shown, shown_path};
 use crate::sources::{self, Source, Stream, part};
+use crate::table::Shape;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let mut filter = args.fallback.open(&args.model)?;
@@ -40,8 +41,8 @@ fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Re
         bail!("standard input: expected a file (.csv, .tsv or .jsonl), since the model is of tables");
     };
     let source = Source { label: None, path: path.clone() };
-    for place in sources::find_tables(&source)?.places {
-        for Record { line, content } in sources::whole_rows(&place, None)? {
+    for place in sources::find_tables(&source, None)?.places {
+        for Record { line, content } in sources::whole_rows(&place, None, Shape::default())? {
             let name = part(path, line);
             let cells = content.map_err(anyhow::Error::msg).with_context(|| shown_path(&name))?;
             explain(out, args, filter, &name, Loaded::row(&cells).document())?;

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use super::sources::Holds;
-use super::table::{delimited, json_objects};
+use super::table::{Shape, delimited, json_objects, wrong_length};
 
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells = Vec<(Arc<str>, String)>;
@@ -19,12 +19,14 @@ pub(crate) struct Record {
     pub(crate) content: Result<Cells, String>,
 }
 
-/// The rows of a table, whose columns are named in its first row or, in JSON, in each row. `needed` is a column that
+/// The rows of a table, whose columns are named in its first row, or by their numbers if it has no such row, or, in JSON,
+/// in each row. `needed` is a column that
 /// the first row must name.
 pub(crate) fn records<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
     needed: Option<&str>,
+    shape: Shape,
 ) -> Result<Box<dyn Iterator<Item = Record> + 'a>> {
     if holds == Holds::Jsonl {
         let rows = json_objects(reader).map(|(line, object)| {
@@ -35,21 +37,26 @@ pub(crate) fn records<'a>(
         });
         return Ok(Box::new(rows));
     }
-    let mut records = delimited(reader, holds);
+    let mut records = delimited(reader, holds, shape)?;
     let Some(first) = records.next().transpose()? else { return Ok(Box::new(std::iter::empty())) };
-    let names = names(&first)?;
+    let names = if shape.no_header {
+        (1..=first.len()).map(|number| number.to_string().into()).collect()
+    } else {
+        names(&first)?
+    };
     if let Some(name) = needed.filter(|needed| !names.iter().any(|name| **name == **needed)) {
         bail!("expected a column {name:?}, got {}", listed(&names));
     }
-    let mut line = 1;
-    Ok(Box::new(records.map(move |record| {
+    let rest = shape.no_header.then_some(Ok(first));
+    let mut line = if shape.no_header { 0 } else { 1 };
+    Ok(Box::new(rest.into_iter().chain(records).map(move |record| {
         line = record.as_ref().ok().and_then(|r| r.position()).map_or(line + 1, csv::Position::line);
         let content = match record {
             Ok(record) if record.len() == names.len() => {
                 let text = |cell| tamis_mail::decode_text(cell, None).into_owned();
                 Ok(names.iter().cloned().zip(record.iter().map(text)).collect())
             }
-            Ok(record) => Err(format!("expected {} cells, got {}", names.len(), record.len())),
+            Ok(record) => Err(wrong_length(names.len(), record.len())),
             Err(error) => Err(error.to_string()),
         };
         Record { line, content }

@@ -195,7 +195,12 @@ pub(crate) struct Found {
 /// Lists the documents of a source in a stable order. `labelled` says whether each must have a label.
 ///
 /// `kind` is what they are if that is settled, and `mbox` whether a single file or standard input is an mbox.
-pub(crate) fn find(source: &Source, labelled: bool, kind: Option<Kind>, mbox: bool) -> Result<Found> {
+pub(crate) fn find(
+    source: &Source,
+    labelled: bool,
+    kind: Option<Kind>,
+    (mbox, format): (bool, Option<Holds>),
+) -> Result<Found> {
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
     let mut listing = Listing::default();
@@ -220,7 +225,7 @@ pub(crate) fn find(source: &Source, labelled: bool, kind: Option<Kind>, mbox: bo
                 Place::of_stream(path, stream, mbox)
             }
         };
-        listing.places.push(Place { label, ..place });
+        listing.places.push(Place { label, holds: format.unwrap_or(place.holds), ..place });
     }
     let without_label = |p: &&Place| p.label.is_none() && !p.holds.is_table();
     if let Some(place) = listing.places.iter().find(without_label).filter(|_| labelled) {
@@ -292,7 +297,7 @@ mod tests {
             std::fs::write(root.join(path), "words").unwrap();
         }
         let labels = |argument: String, labelled| {
-            let found = find(&Source::parse(argument.as_ref()), labelled, None, false)?;
+            let found = find(&Source::parse(argument.as_ref()), labelled, None, (false, None))?;
             let labels =
                 found.places.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();
             Ok::<_, anyhow::Error>((labels, found.left_out.describe().unwrap_or_default()))

@@ -1,10 +1,20 @@
 //! Labelled text in CSV, TSV and JSON lines.
 
-use std::io::{BufRead, ErrorKind};
+use std::io::{self, BufRead, ErrorKind};
 
 use anyhow::{Result, bail};
+use serde_json::error::Category;
 
 use super::sources::{Columns, Holds};
+
+/// How rows are written, where it is no matter of the file's name.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Shape {
+    /// What separates cells; recognised by default.
+    pub(crate) delimiter: Option<u8>,
+    /// Whether the first row is a row like all others.
+    pub(crate) no_header: bool,
+}
 
 /// A row: the line it begins at, and its label and text or what is wrong with it.
 pub(crate) struct Row {
@@ -12,40 +22,75 @@ pub(crate) struct Row {
     pub(crate) content: Result<(Option<String>, String), String>,
 }
 
-/// The rows of a table.
+/// The rows of a table, and what its first row was taken for where its words do not tell.
 ///
-/// Columns are named in the first row. Where the first row names neither column and there are just two, they are
-/// label and text, and there is no such row.
+/// The first row holds the names of the columns. Where the user names none, and the first row has neither the name of
+/// the label nor that of the text, a table of two columns has label and text, one of one column text, and there is no
+/// such row.
 pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
     columns: &'a Columns<'a>,
-) -> Result<Box<dyn Iterator<Item = Row> + 'a>> {
+) -> Result<(Box<dyn Iterator<Item = Row> + 'a>, Option<String>)> {
     if holds == Holds::Jsonl {
-        return Ok(Box::new(json_rows(reader, columns)));
+        return Ok((Box::new(json_rows(reader, columns)), None));
     }
-    let mut records = delimited(reader, holds);
-    let Some(first) = records.next().transpose()? else { return Ok(Box::new(std::iter::empty())) };
+    let mut records = delimited(reader, holds, columns.shape)?;
+    let Some(first) = records.next().transpose()? else { return Ok((Box::new(std::iter::empty()), None)) };
     let position = Position::find(&first, columns)?;
-    let rest = if position.named { None } else { Some(Ok(first)) };
+    let taken_for = position.describe(&first, columns);
+    let rest = if position.has_names { None } else { Some(Ok(first)) };
     let mut line = 0;
-    Ok(Box::new(rest.into_iter().chain(records).map(move |record| match record {
+    let rows = rest.into_iter().chain(records).map(move |record| match record {
         Ok(record) => {
             line = record.position().map_or(line + 1, csv::Position::line);
             Row { line, content: position.read(&record) }
         }
         Err(error) => Row { line: line + 1, content: Err(error.to_string()) },
-    })))
+    });
+    Ok((Box::new(rows), taken_for))
 }
 
 /// The rows of CSV or TSV as they are.
-pub(crate) fn delimited<R: BufRead>(reader: R, holds: Holds) -> csv::ByteRecordsIntoIter<R> {
+///
+/// # Errors
+/// If nothing can be read of it.
+pub(crate) fn delimited<'a>(
+    mut reader: impl BufRead + 'a,
+    holds: Holds,
+    shape: Shape,
+) -> Result<impl Iterator<Item = io::Result<csv::ByteRecord>> + 'a> {
+    let delimiter = match shape.delimiter {
+        Some(delimiter) => delimiter,
+        None if holds == Holds::Tsv => b'\t',
+        None => recognised(reader.fill_buf()?),
+    };
     let mut builder = csv::ReaderBuilder::new();
-    builder.has_headers(false).flexible(true);
-    if holds == Holds::Tsv {
-        builder.delimiter(b'\t').quoting(false);
+    builder.has_headers(false).flexible(true).delimiter(delimiter);
+    builder.quoting(holds != Holds::Tsv || delimiter != b'\t');
+    // of bytes in rows of any length nothing else can be wrong
+    let plain = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        _ => io::Error::new(ErrorKind::InvalidData, "expected rows of cells"),
+    };
+    Ok(builder.from_reader(reader).into_byte_records().map(move |record| record.map_err(plain)))
+}
+
+/// What separates the cells of CSV: of comma, semicolon, tab and bar the one that its first line has most of outside of
+/// quotes; the first of equals.
+fn recognised(start: &[u8]) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    let mut quoted = false;
+    for byte in start.iter().take_while(|byte| **byte != b'\n') {
+        quoted ^= *byte == b'"';
+        counts.iter_mut().filter(|(delimiter, _)| !quoted && delimiter == byte).for_each(|(_, n)| *n += 1);
     }
-    builder.from_reader(reader).into_byte_records()
+    counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
+}
+
+/// How many cells a row should have, and has.
+pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
+    format!("expected {expected} cells, as in the first row, got {got}")
 }
 
 #[derive(Clone, Copy)]
@@ -53,41 +98,65 @@ struct Position {
     label: Option<usize>,
     text: usize,
     /// Whether the first row is one of names.
-    named: bool,
+    has_names: bool,
+    /// Whether that was settled by no name in it.
+    is_guess: bool,
+    n_columns: usize,
 }
 
 impl Position {
     fn find(first: &csv::ByteRecord, columns: &Columns<'_>) -> Result<Self> {
-        let named = |name: &str| first.iter().position(|cell| cell.eq_ignore_ascii_case(name.as_bytes()));
+        let Columns { label, text, shape } = *columns;
+        let n_columns = first.len();
+        let named = |name: &str| {
+            let is_it = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+            first.iter().position(is_it).filter(|_| !shape.no_header)
+        };
         let numbered =
-            |name: &str| name.parse::<usize>().ok().filter(|n| (1..=first.len()).contains(n)).map(|n| n - 1);
+            |name: &str| name.parse::<usize>().ok().filter(|n| (1..=n_columns).contains(n)).map(|n| n - 1);
         let at = |name: &str| named(name).or_else(|| numbered(name));
-        match (at(columns.label), at(columns.text)) {
-            (label, Some(text)) => {
-                let has_names = named(columns.label).is_some() || named(columns.text).is_some();
-                Ok(Position { label, text, named: has_names })
-            }
-            (None, None) if first.len() == 2 => Ok(Position { label: Some(0), text: 1, named: false }),
-            (None, None) if first.len() == 1 => Ok(Position { label: None, text: 0, named: false }),
+        let is_guess = named(label).is_none() && named(text).is_none();
+        let position = |label, text, has_names| Position { label, text, has_names, is_guess, n_columns };
+        match (at(label), at(text)) {
+            (label, Some(text)) => Ok(position(label, text, !shape.no_header)),
+            (None, None) if n_columns == 2 => Ok(position(Some(0), 1, false)),
+            (None, None) if n_columns == 1 => Ok(position(None, 0, false)),
             _ => {
                 let got: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
                 bail!(
-                    "expected a column {:?} (see --text-column, and --target for tables of other columns), got {}",
-                    columns.text,
+                    "expected a column {text:?} (see --text-column, and --target for tables of other columns), got {}",
                     got.join(", ")
                 )
             }
         }
     }
 
+    /// What the first row was taken for, where its words do not tell.
+    fn describe(&self, first: &csv::ByteRecord, columns: &Columns<'_>) -> Option<String> {
+        if !self.is_guess || columns.shape.no_header {
+            return None;
+        }
+        let names: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
+        Some(match (self.has_names, self.label) {
+            (true, _) => format!(
+                "the first row holds the names of columns, {}; --no-header if it does not",
+                names.join(", ").chars().take(60).collect::<String>()
+            ),
+            (false, Some(_)) => {
+                "column 1 is the label, column 2 the text, from the first row on; --label-column and \
+                                 --text-column say otherwise"
+                    .to_owned()
+            }
+            (false, None) => "the only column is the text, from the first row on".to_owned(),
+        })
+    }
+
     fn read(&self, record: &csv::ByteRecord) -> Result<(Option<String>, String), String> {
-        let cell = |i: usize| {
-            let cell = record
-                .get(i)
-                .ok_or_else(|| format!("expected a column {}, got {} columns", i + 1, record.len()))?;
-            Ok::<_, String>(tamis_mail::decode_text(cell, None).into_owned())
-        };
-        Ok((self.label.map(cell).transpose()?, cell(self.text)?))
+        if record.len() != self.n_columns {
+            return Err(wrong_length(self.n_columns, record.len()));
+        }
+        let cell = |i: usize| tamis_mail::decode_text(&record[i], None).into_owned();
+        Ok((self.label.map(cell), cell(self.text)))
     }
 }
 
@@ -101,11 +170,15 @@ pub(crate) fn json_objects(
             ErrorKind::InvalidData => "expected a line of UTF-8, got other bytes".to_owned(),
             _ => e.to_string(),
         });
-        // never what stands there: it may be a word of somebody's text
-        let unlike = |e: serde_json::Error| {
-            format!("expected a JSON object, got something else at column {}", e.column())
-        };
-        (number, object.and_then(|line| serde_json::from_str(&line).map_err(unlike)))
+        (number, object.and_then(|line| json_object(line.strip_prefix('\u{feff}').unwrap_or(&line))))
+    })
+}
+
+fn json_object(line: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    // never what stands there: it may be a word of somebody's text
+    serde_json::from_str(line).map_err(|error| match error.classify() {
+        Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
+        _ => format!("expected a JSON object, got something else at column {}", error.column()),
     })
 }
 
@@ -133,19 +206,20 @@ mod tests {
     use super::*;
 
     fn read(table: &str, holds: Holds, columns: &Columns<'_>) -> Vec<(u64, Option<String>, String)> {
-        let rows = rows(table.as_bytes(), holds, columns).unwrap();
+        let (rows, _) = rows(table.as_bytes(), holds, columns).unwrap();
         rows.map(|row| row.content.map(|(label, text)| (row.line, label, text)).unwrap()).collect()
     }
 
-    const COLUMNS: Columns<'_> = Columns { label: "label", text: "text" };
+    const SHAPE: Shape = Shape { delimiter: None, no_header: false };
+    static COLUMNS: Columns<'_> = Columns { label: "label", text: "text", shape: SHAPE };
 
     #[test]
     fn what_is_no_object_is_told_without_its_words() {
         for line in
             ["\"a secret\"", "[\"secret\"]", "{\"text\": secret}", "{\"secret\" \"secret\"}", "secret"]
         {
-            let error =
-                rows(line.as_bytes(), Holds::Jsonl, &COLUMNS).unwrap().next().unwrap().content.unwrap_err();
+            let (mut rows, _) = rows(line.as_bytes(), Holds::Jsonl, &COLUMNS).unwrap();
+            let error = rows.next().unwrap().content.unwrap_err();
             assert!(error.contains("expected a JSON object") && !error.contains("secret"), "{error}");
         }
     }
@@ -159,8 +233,13 @@ mod tests {
             rows,
             [(1, Some("ham".into()), "say \"hi".into()), (2, Some("spam".into()), "buy".into())]
         );
-        let numbered = Columns { label: "3", text: "1" };
+        let numbered = Columns { label: "3", text: "1", shape: Shape { no_header: true, ..SHAPE } };
         assert_eq!(read("buy,x,spam\n", Holds::Csv, &numbered), [(1, Some("spam".into()), "buy".into())]);
+        let numbered = Columns { shape: SHAPE, ..numbered };
+        let rows = read("\u{feff}v3;v2;v1\nbuy;x;spam\n", Holds::Csv, &numbered);
+        assert_eq!(rows, [(2, Some("spam".into()), "buy".into())]);
+        let rows = read("\u{feff}text|label\nbuy|spam\n", Holds::Csv, &COLUMNS);
+        assert_eq!(rows, [(2, Some("spam".into()), "buy".into())]);
         let json = "{\"label\": \"ham\", \"text\": \"hi\"}\n\n{\"text\": \"x\", \"label\": 3}\n";
         assert_eq!(
             read(json, Holds::Jsonl, &COLUMNS),
@@ -172,9 +251,16 @@ mod tests {
     fn what_is_missing_is_named() {
         let error = rows("a,b,c\n1,2,3\n".as_bytes(), Holds::Csv, &COLUMNS).err().unwrap().to_string();
         assert!(error.contains("\"text\"") && error.contains("a, b, c"), "{error}");
-        let rows: Vec<_> =
-            rows("label,text\nham\nspam,buy\n".as_bytes(), Holds::Csv, &COLUMNS).unwrap().collect();
-        assert!(rows[0].content.as_ref().unwrap_err().contains("column 2"));
-        assert!(rows[1].content.is_ok());
+        let rows: Vec<_> = rows("label,text\nham\nspam,buy\nspam,a,b\n".as_bytes(), Holds::Csv, &COLUMNS)
+            .unwrap()
+            .0
+            .collect();
+        let errors: Vec<_> = rows.iter().map(|row| row.content.as_ref().err().map(String::as_str)).collect();
+        let of_length = |n| format!("expected 2 cells, as in the first row, got {n}");
+        assert_eq!(errors, [Some(&*of_length(1)), None, Some(&*of_length(3))]);
+        for line in ["{\"text\": ", "[1]", "{text}", "x"] {
+            let error = json_object(line).unwrap_err();
+            assert!(error.starts_with("expected a JSON object, got "), "{error}");
+        }
     }
 }

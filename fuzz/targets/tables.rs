@@ -13,6 +13,7 @@ mod cli {
         pub(crate) struct Columns<'a> {
             pub(crate) label: &'a str,
             pub(crate) text: &'a str,
+            pub(crate) shape: super::table::Shape,
         }
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub(crate) enum Holds {
@@ -25,17 +26,18 @@ mod cli {
 
 use cli::records::records;
 use cli::sources::{Columns, Holds};
-use cli::table::rows;
+use cli::table::{Shape, rows};
 
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl]);
-    let columns = Columns { label: "label", text: "text" };
+    let shape = Shape { delimiter: None, no_header: false };
+    let columns = Columns { label: "label", text: "text", shape };
     let table = choices.0;
-    if let Ok(rows) = rows(table, holds, &columns) {
+    if let Ok((rows, _)) = rows(table, holds, &columns) {
         rows.for_each(drop);
     }
-    if let Ok(records) = records(table, holds, None) {
+    if let Ok(records) = records(table, holds, None, shape) {
         records.for_each(drop);
     }
     let first: &[u8] = match holds {
@@ -46,13 +48,15 @@ pub fn run(data: &[u8]) {
     let named = [first, table].concat();
     let texts = rows(&named[..], holds, &columns)
         .expect("the columns are named")
+        .0
         .map(|row| row.content.map(|(_, text)| text));
-    let cells = records(&named[..], holds, Some("text")).expect("the columns are named").map(|record| {
-        let text = |cells: cli::records::Cells| {
-            cells.into_iter().find(|(name, _)| **name == *"text").map(|(_, text)| text)
-        };
-        record.content.map(text)
-    });
+    let cells =
+        records(&named[..], holds, Some("text"), shape).expect("the columns are named").map(|record| {
+            let text = |cells: cli::records::Cells| {
+                cells.into_iter().find(|(name, _)| **name == *"text").map(|(_, text)| text)
+            };
+            record.content.map(text)
+        });
     let (texts, cells) = (texts.collect::<Vec<_>>(), cells.collect::<Vec<_>>());
     assert_eq!(texts.len(), cells.len());
     for (text, cell) in texts.into_iter().zip(cells) {

@@ -9,8 +9,10 @@ use tamis_filter::{Kind, is_missing};
 use tamis_mail::mbox;
 
 use super::{Found, Holds, Place, Source, find};
+use crate::output::say;
 use crate::records::{Cells, Record, records};
-use crate::shown::{plain, shown_path};
+use crate::shown::{plain, shown, shown_path};
+use crate::table::Shape;
 
 /// A document that was found: its name for people, its label, its bytes or where to read them.
 pub(crate) struct Item {
@@ -40,6 +42,7 @@ pub(crate) enum Content {
 pub(crate) struct Columns<'a> {
     pub(crate) label: &'a str,
     pub(crate) text: &'a str,
+    pub(crate) shape: Shape,
 }
 
 /// What is read of a table.
@@ -47,7 +50,7 @@ pub(crate) enum Layout<'a> {
     /// A label and a text.
     Text(Columns<'a>),
     /// Every cell; the label is that of the target, which the rows must have if `labelled`.
-    Rows { target: Option<&'a str>, labelled: bool },
+    Rows { target: Option<&'a str>, labelled: bool, shape: Shape },
 }
 
 impl Layout<'_> {
@@ -59,18 +62,24 @@ impl Layout<'_> {
     }
 }
 
-/// Lists the tables of a source.
-pub(crate) fn find_tables(source: &Source) -> Result<Found> {
-    let found = find(source, false, Some(Kind::Table), false)?;
+/// Lists the tables of a source; what a file that is named holds may be given.
+pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Found> {
+    let found = find(source, false, Some(Kind::Table), (false, format))?;
     match found.places.iter().find(|place| !place.holds.is_table()) {
-        Some(place) => bail!("{}: expected a table, .csv, .tsv or .jsonl", shown_path(&place.path)),
+        Some(place) => {
+            bail!("{}: expected a table, .csv, .tsv or .jsonl, or --input-format", shown_path(&place.path))
+        }
         None => Ok(found),
     }
 }
 
 /// The rows of a table, whole. `needed` is a column that they must have.
-pub(crate) fn whole_rows(place: &Place, needed: Option<&str>) -> Result<Box<dyn Iterator<Item = Record>>> {
-    records(place.open()?, place.holds, needed).with_context(|| shown_path(&place.path))
+pub(crate) fn whole_rows(
+    place: &Place,
+    needed: Option<&str>,
+    shape: Shape,
+) -> Result<Box<dyn Iterator<Item = Record>>> {
+    records(place.open()?, place.holds, needed, shape).with_context(|| shown_path(&place.path))
 }
 
 /// A part of a file, by its number: `path:3`.
@@ -113,8 +122,8 @@ pub(crate) fn items<'a>(
                 }
             }))
         }
-        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Rows { target, labelled }) => {
-            let rows = whole_rows(place, target.filter(|_| *labelled))?;
+        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Rows { target, labelled, shape }) => {
+            let rows = whole_rows(place, target.filter(|_| *labelled), *shape)?;
             Box::new(rows.map(move |Record { line, content }| match content {
                 Ok(cells) => item(part(path, line), layout.label(&cells), Content::Row(cells)),
                 Err(error) => item(part(path, line), None, Content::Unreadable(error)),
@@ -122,7 +131,10 @@ pub(crate) fn items<'a>(
         }
         (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Text(columns)) => {
             let rows = crate::table::rows(place.open()?, place.holds, columns);
-            let rows = rows.with_context(|| shown_path(&path))?;
+            let (rows, taken_for) = rows.with_context(|| shown_path(&path))?;
+            if let Some(taken_for) = taken_for {
+                say!("{}: {}", shown_path(&path), shown(&taken_for));
+            }
             Box::new(rows.map(move |row| match row.content {
                 Ok((label, text)) => item(part(path, row.line), label.map(Arc::from), Content::Text(text)),
                 Err(error) => item(part(path, row.line), None, Content::Unreadable(error)),
