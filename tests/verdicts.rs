@@ -24,7 +24,10 @@ fn mail(world: &World, spam: &str, ham: &str) {
         let words: Vec<_> = words.split(' ').collect();
         for n in 0..8 {
             let (a, b) = (words[n % 4], words[(n / 2 + 1) % 4]);
-            let mail = format!("From: {a}@{b}.example\nSubject: {a} {n}\n\nthe {b} and {a}, as ever\n");
+            let mail = format!(
+                "From: {a}@{b}.example\nTo: eve@home.example\nDate: Mon, 2 Nov 2026 10:00:0{n} +0000\n\
+                 Message-ID: <{a}{n}@{b}.example>\nSubject: {a} {n}\n\nthe {b} and {a}, as ever\n"
+            );
             world.write(&format!("mail/{label}/{n}"), mail);
         }
     }
@@ -80,7 +83,7 @@ fn two_topics_get_the_likeliest_label_unless_asked_otherwise() {
     assert!(measured.contains("ROC AUC") && !measured.contains("FPR"), "{measured}");
     // asked for when it is trained, the model remembers it, also the width of the band of spam filters
     for unsure in ["0.6", "0.999999"] {
-        world.succeed(&["train", "mail", "--unsure", unsure]);
+        world.succeed(&["train", "mail", "--documents", "--unsure", unsure]);
         let remembered = labels(&[]);
         assert_eq!(remembered, labels(&["--unsure", unsure]));
         world.succeed(&["retrain"]);

@@ -90,7 +90,7 @@ fn recognised(start: &[u8]) -> u8 {
 
 /// How many cells a row should have, and has.
 pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
-    format!("expected {expected} cells, as in the first row, got {got}")
+    format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
 }
 
 #[derive(Clone, Copy)]
@@ -118,13 +118,19 @@ impl Position {
         let is_guess = named(label).is_none() && named(text).is_none();
         let position = |label, text, has_names| Position { label, text, has_names, is_guess, n_columns };
         match (at(label), at(text)) {
-            (label, Some(text)) => Ok(position(label, text, !shape.no_header)),
-            (None, None) if n_columns == 2 => Ok(position(Some(0), 1, false)),
-            (None, None) if n_columns == 1 => Ok(position(None, 0, false)),
-            _ => {
+            (label_at, Some(text)) if label_at.is_some() || label == "label" => {
+                Ok(position(label_at, text, !shape.no_header))
+            }
+            (None, None) if (label, text, n_columns) == ("label", "text", 2) => {
+                Ok(position(Some(0), 1, false))
+            }
+            (None, None) if (label, text, n_columns) == ("label", "text", 1) => Ok(position(None, 0, false)),
+            (_, text_at) => {
                 let got: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
+                let (missing, option) =
+                    if text_at.is_none() { (text, "--text-column") } else { (label, "--label-column") };
                 bail!(
-                    "expected a column {text:?} (see --text-column, and --target for tables of other columns), got {}",
+                    "expected a column {missing:?} (see {option}, and --target for tables of other columns), got {}",
                     got.join(", ")
                 )
             }
@@ -178,6 +184,7 @@ fn json_object(line: &str) -> Result<serde_json::Map<String, serde_json::Value>,
     // never what stands there: it may be a word of somebody's text
     serde_json::from_str(line).map_err(|error| match error.classify() {
         Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
+        Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
         _ => format!("expected a JSON object, got something else at column {}", error.column()),
     })
 }
@@ -249,6 +256,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
+        let missing = Columns { label: "class", ..COLUMNS };
+        let error = rows("kind,text\nham,x\n".as_bytes(), Holds::Csv, &missing).err().unwrap().to_string();
+        assert!(error.contains("\"class\"") && error.contains("--label-column"), "{error}");
         let error = rows("a,b,c\n1,2,3\n".as_bytes(), Holds::Csv, &COLUMNS).err().unwrap().to_string();
         assert!(error.contains("\"text\"") && error.contains("a, b, c"), "{error}");
         let rows: Vec<_> = rows("label,text\nham\nspam,buy\nspam,a,b\n".as_bytes(), Holds::Csv, &COLUMNS)
@@ -256,7 +266,7 @@ mod tests {
             .0
             .collect();
         let errors: Vec<_> = rows.iter().map(|row| row.content.as_ref().err().map(String::as_str)).collect();
-        let of_length = |n| format!("expected 2 cells, as in the first row, got {n}");
+        let of_length = |n| format!("expected 2 cells, got {n}");
         assert_eq!(errors, [Some(&*of_length(1)), None, Some(&*of_length(3))]);
         for line in ["{\"text\": ", "[1]", "{text}", "x"] {
             let error = json_object(line).unwrap_err();

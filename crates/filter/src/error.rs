@@ -306,8 +306,8 @@ impl fmt::Display for Error {
                 write!(f, "a model {got} does not learn one document at a time: train it anew")
             }
             Error::UnknownLabel { got, known, nearest } => {
-                write!(f, "label: expected one that the model knows ({}), got {got:?}", known.join(", "))?;
-                nearest.as_ref().map_or(Ok(()), |nearest| write!(f, "; did you mean {nearest:?}?"))
+                write!(f, "expected a label that the model knows ({}), got {got:?}", known.join(", "))?;
+                nearest.as_ref().map_or(Ok(()), |nearest| write!(f, " (did you mean {nearest:?}?)"))
             }
             Error::NotLearned { digest, known } => {
                 let digest = u128::from_be_bytes(*digest);
