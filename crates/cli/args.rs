@@ -329,7 +329,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    /// Messages or documents; - is standard input
+    /// Messages, mboxes or documents, also packed by gzip; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<OsString>,
     #[command(flatten)]
@@ -357,6 +357,9 @@ pub(crate) struct ScoreArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
+CSV has paths as they are. In JSON a path that is not UTF-8 is written as bash quotes it,
+$'...', which --files-from takes back. --sort-into adds nothing that is there already.
+
 Example:
   tamis label articles/ > labels.csv
   tamis label --sort-into sorted --by link \"$HOME/Maildir\"")]
