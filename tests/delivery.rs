@@ -127,7 +127,7 @@ fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdi
         let verdicts: Vec<String> =
             post.messages.iter().flat_map(|(_, passed)| passed).map(|passed| verdict(passed)).collect();
         let score = |n: usize| {
-            if n % 4 == 0 {
+            if n.is_multiple_of(4) {
                 // what is printed is that of a whole model as well
                 let output = feed(post.world.command(&PRINT), &post.messages[n / 4 % 10].0);
                 let (printed, is_error) = (stdout(&output), output.status.code() == Some(3));

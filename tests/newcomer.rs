@@ -86,7 +86,9 @@ fn run(world: &World, command: &str) -> String {
     let mut shell = Command::new("bash");
     shell.arg("-c").arg(format!("{{ {command}\n}} 2>&1")).current_dir(world.path("")).env("PATH", path);
     shell.env("HOME", world.path("")).env("COLUMNS", "80").env("RUST_BACKTRACE", "0");
-    ["XDG_DATA_HOME", "TAMIS_MODEL", "TAMIS_FALLBACK"].iter().for_each(|name| drop(shell.env_remove(name)));
+    for name in ["XDG_DATA_HOME", "TAMIS_MODEL", "TAMIS_FALLBACK"] {
+        shell.env_remove(name);
+    }
     let output = shell.stdin(std::process::Stdio::null()).output().unwrap();
     let home = world.path("").display().to_string();
     let seen = String::from_utf8_lossy(&output.stdout).replace(home.trim_end_matches('/'), "/home/you");

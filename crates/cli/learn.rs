@@ -14,6 +14,7 @@ use crate::corpus::{Corpus, Wanted};
 use crate::model::check_unchanged;
 use crate::output::{counted, grouped, say};
 use crate::shown::{named, shown, shown_path};
+use crate::sources::Item;
 use crate::{ERROR, open_model};
 
 /// What became of the documents.
@@ -39,7 +40,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         learner.add_label(&args.label)?;
     }
     let mut tally = Tally::default();
-    let unreadable = for_each(&corpus, &mut learner, |learner, document| {
+    let unreadable = for_each(&corpus, &mut learner, |learner, _, document| {
         if is_sure(args, learner, document)? {
             tally.right += 1;
             return Ok(());
@@ -171,11 +172,11 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     }
     let mut unreadable = 0;
     if let Some(corpus) = corpus {
-        unreadable = for_each(&corpus, &mut learner, |learner, document| {
+        unreadable = for_each(&corpus, &mut learner, |learner, item, document| {
             match learner.forget(label, document) {
                 Ok(()) => forgotten += 1,
                 Err(error @ Error::NotLearned { .. }) => {
-                    say!("tamis: {error}");
+                    say!("tamis: {}: {error}", shown_path(&item.name));
                     unknown += 1;
                 }
                 Err(error) => return Err(error.into()),
@@ -228,7 +229,7 @@ fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) 
 fn for_each(
     corpus: &Corpus<'_>,
     learner: &mut Learner,
-    mut work: impl FnMut(&mut Learner, Document<'_>) -> Result<()> + Send,
+    mut work: impl FnMut(&mut Learner, &Item, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
     // one after the other: what is learned depends on what was learned before
@@ -247,7 +248,7 @@ fn for_each(
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 let (learner, work) = &mut *state;
-                work(learner, document)
+                work(learner, item, document)
             },
             |_, ()| Ok(()),
         )
