@@ -14,13 +14,13 @@ use rayon::prelude::*;
 use tamis_filter::{Document, Error, Kind, Limits, Recipe};
 
 use crate::args::InputArgs;
+use crate::duplicates;
 use crate::output::{Loaded, counted, grouped, say};
 use crate::records::Cells;
 use crate::shown::{plain, shown_path, told};
 use crate::sources::{
     self, Columns, Content, Found, Holds, Item, Layout, Place, Source, foreign, foreign_in_folder,
 };
-use crate::twins;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -142,13 +142,17 @@ impl<'a> Corpus<'a> {
             }
             // of a file that is a document there is nothing to tell
             if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
-                let kind = found.kind.unwrap_or(Kind::Text);
-                say!("{name}: {kind}, {}", counted(found.places.len() as u64, "file"));
+                let files = counted(found.places.len() as u64, "file");
+                match found.kind {
+                    Some(kind) => say!("{name}: {kind}, {files}"),
+                    None if found.places.is_empty() => say!("{name}: no documents found"),
+                    None => say!("{name}: {files}"),
+                }
             }
             corpus.add(argument, found);
         }
         corpus.kind = kind.map_or_else(|| sources::recognise(&corpus.places), |(kind, _)| kind);
-        corpus.leave_out_twins(&[]);
+        corpus.leave_out_duplicates(&[]);
         Ok(corpus)
     }
 
@@ -232,16 +236,16 @@ impl<'a> Corpus<'a> {
             say!("{name}: table, {}", counted(found.places.len() as u64, "file"));
             corpus.add(argument, found);
         }
-        corpus.leave_out_twins(&[]);
+        corpus.leave_out_duplicates(&[]);
         Ok(corpus)
     }
 
     /// Leaves out files with labels that come before under the same label, and those that are `known`.
-    fn leave_out_twins(&mut self, known: &[Place]) {
+    fn leave_out_duplicates(&mut self, known: &[Place]) {
         if !self.labelled && known.is_empty() {
             return;
         }
-        let n = twins::leave_out(&mut self.places, known);
+        let n = duplicates::leave_out(&mut self.places, known);
         if n > 0 {
             let were = if n == 1 { "was" } else { "were" };
             say!("{} {were} given twice and counted once", counted(n, "file"));
@@ -250,7 +254,7 @@ impl<'a> Corpus<'a> {
 
     /// Leaves out the files of another corpus, and those that come twice.
     pub(crate) fn without(mut self, other: &Corpus<'_>) -> Self {
-        self.leave_out_twins(&other.places);
+        self.leave_out_duplicates(&other.places);
         self
     }
 

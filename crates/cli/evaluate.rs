@@ -15,12 +15,12 @@ use tamis_mail::Message;
 use crate::args::{EvaluateArgs, Order};
 use crate::columns::{self, Scorer};
 use crate::corpus::{Corpus, Wanted};
+use crate::duplicates;
 use crate::model::check_unchanged;
 use crate::report::Report;
 use crate::setup;
 use crate::shown::{json_line, shown_path};
 use crate::sources::Item;
-use crate::twins;
 
 /// A document, its true class and what was said of it.
 pub(crate) struct Outcome {
@@ -206,7 +206,7 @@ fn hold_out(
             trainer.add(&held.label, held.document()).with_context(|| shown_path(&held.name))?;
             counts.push(trainer.n_documents() > before);
         }
-        twins::say_equal(&trainer, false);
+        duplicates::say_equal(&trainer, false);
         let mut counts = counts.into_iter();
         documents.retain(|_| counts.next().unwrap_or(true));
         Ok(trainer.cross_validate(folds.into())?)

@@ -12,17 +12,17 @@ use tamis_filter::{
 };
 
 use crate::args::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
+use crate::duplicates;
 use crate::model::check_unchanged;
 use crate::output::{counted, grouped, say};
 use crate::shown::{named, shown, shown_path};
 use crate::train::expectation;
-use crate::twins;
 
 pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     // it may be one of those that are added up: nobody teaches it meanwhile
     let lock = lock(&args.model, args.replace)?;
     let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
-    let paths = twins::different(&args.models);
+    let paths = duplicates::different(&args.models);
     let models: Vec<Filter> = paths.into_iter().map(open).collect::<Result<_>>()?;
     let options = MergeOptions { retrain: args.retrain, strip: args.strip, repeat: args.repeat };
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {

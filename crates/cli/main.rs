@@ -7,6 +7,7 @@ mod args;
 mod columns;
 mod confusion;
 mod corpus;
+mod duplicates;
 mod evaluate;
 mod exchange;
 mod explain;
@@ -27,7 +28,6 @@ mod sources;
 mod suspects;
 mod table;
 mod train;
-mod twins;
 mod usage;
 
 use std::ffi::OsString;
@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, FromArgMatches, Parser};
+use clap::{Args, Parser};
 use tamis_filter::{Error, Filter};
 
 use args::{Cli, Command, FallbackArg, InputArgs, ModelArg, ScoreArgs};
@@ -68,17 +68,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the arguments ask for. To learn the options of all commands takes a fresh process a tenth of the time to score a
-/// message, so `score` is read by its own where nothing is wrong; what is wrong is told by all.
+/// What the arguments ask for. To learn the options of all commands takes a fresh process a fifth of the time to score a
+/// message, so those that are run for every message are read by their own where nothing is wrong; what is wrong is told
+/// by all.
 fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
-    if arguments.get(1).is_some_and(|name| name == "score") {
-        let score = ScoreArgs::augment_args(clap::Command::new("score"));
-        let parsed = score.try_get_matches_from(&arguments[1..]);
-        if let Ok(args) = parsed.and_then(|matches| ScoreArgs::from_arg_matches(&matches)) {
-            return Ok(Command::Score(args));
-        }
-    }
-    Ok(Cli::try_parse_from(arguments)?.command)
+    let alone = match arguments.get(1).and_then(|name| name.to_str()) {
+        Some("score") => read_alone(arguments).map(Command::Score),
+        Some("learn") => read_alone(arguments).map(Command::Learn),
+        Some("forget") => read_alone(arguments).map(Command::Forget),
+        _ => None,
+    };
+    alone.map_or_else(|| Ok(Cli::try_parse_from(arguments)?.command), Ok)
+}
+
+/// The arguments of a command, if they are right and ask for no help.
+fn read_alone<A: Args>(arguments: &[OsString]) -> Option<A> {
+    let command = A::augment_args(clap::Command::new("tamis"));
+    A::from_arg_matches(&command.try_get_matches_from(&arguments[1..]).ok()?).ok()
 }
 
 fn run(command: Command) -> Result<u8> {

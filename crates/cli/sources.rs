@@ -235,6 +235,7 @@ pub(crate) fn find(
         _ if kind.is_some() => kind,
         _ if is_maildir => Some(Kind::Mail),
         [Place { named: true, holds: Holds::One, .. }] => None,
+        [] => None,
         places => Some(recognise(places)),
     };
     if is_folder && kind == Some(Kind::Mail) {

@@ -13,11 +13,11 @@ use tamis_model::clopper_pearson;
 use crate::args::TrainArgs;
 use crate::columns;
 use crate::corpus::{Corpus, Wanted};
+use crate::duplicates::{self, Names};
 use crate::output::{counted, grouped, say};
 use crate::setup;
 use crate::shown::{shown, shown_path};
 use crate::sources::Item;
-use crate::twins::{self, Names};
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         );
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
-    twins::say_equal(&trainer, args.repeat);
-    twins::check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
+    duplicates::say_equal(&trainer, args.repeat);
+    duplicates::check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
     let scoring = scoring(args, &trainer)?;
     setup::check_windows(trainer.recipe(), &scoring)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;

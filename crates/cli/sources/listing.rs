@@ -8,9 +8,9 @@ use tamis_mail::maildir;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{Holds, Place};
+use crate::duplicates;
 use crate::output::{counted, grouped};
 use crate::shown::{plain, shown_path};
-use crate::twins;
 
 /// What is known so far of the files of a source.
 #[derive(Default)]
@@ -113,7 +113,7 @@ impl Listing {
                 }
             } else if kind.is_file() {
                 let holds = Holds::of_name(name);
-                let inode = twins::inode(&entry);
+                let inode = duplicates::inode(&entry);
                 self.places.push(Place { inode, ..Place::found(entry.into_path(), label.clone(), holds) });
             } else {
                 self.left_out.special.add(entry.into_path());

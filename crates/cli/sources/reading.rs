@@ -156,13 +156,14 @@ impl Stream {
         let mut document = mem::take(&mut self.start);
         let length = document.len() as u64;
         // what is shorter has ended
-        if length == START && length < most {
+        let has_ended = length < START;
+        if !has_ended && length < most {
             let held = most.min(self.bound.saturating_add(1));
             (&mut self.rest).take(held - length).read_to_end(&mut document)?;
             check_bound(document.len() as u64, self.bound)?;
         }
         document.truncate(usize::try_from(most).unwrap_or(usize::MAX));
-        if self.is_input {
+        if self.is_input && !has_ended {
             // whatever cannot be read does not matter any more
             let _ = io::copy(&mut self.rest.take(MOST_BYTES), &mut io::sink());
         }

@@ -28,6 +28,7 @@
 mod blocks;
 mod columns;
 mod documents;
+mod duplicates;
 mod error;
 mod explain;
 mod export;
@@ -58,11 +59,11 @@ mod shared;
 mod source;
 mod store;
 mod trainer;
-mod twins;
 mod union;
 mod validation;
 
 pub use columns::{Column, ColumnKind, is_missing, parse_flag};
+pub use duplicates::Contradiction;
 pub use error::{Error, Result};
 pub use explain::{Explanation, TermContribution};
 pub use export::Known;
@@ -79,7 +80,6 @@ pub use scorer::{positive_class, spam_class};
 pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring, Weighted};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
-pub use twins::Contradiction;
 pub use validation::HeldOut;
 
 pub use tamis_mail::{Limits, LimitsHit};

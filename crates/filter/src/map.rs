@@ -14,15 +14,15 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// Maps a file.
-    pub(crate) fn map(file: &File) -> io::Result<Self> {
+    /// Maps so many bytes of a file.
+    pub(crate) fn map(file: &File, length: usize) -> io::Result<Self> {
         // SAFETY: the map is read-only and private to this value, and its bytes are looked at as numbers and text
         // that are checked first. Model files are only ever replaced by renaming a new file over them, which leaves the
         // mapped one as it was, or appended to, beyond the mapped length. Where someone else changes the file in place,
         // its bytes change under whoever reads them: no index or length is taken from the map without a check, and
         // `Filter::check_unchanged` tells that scores are of no use. For files that others may write in place,
         // `Filter::read` reads without a map.
-        let map = unsafe { memmap2::Mmap::map(file) }?;
+        let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }?;
         // Terms are looked up all over the file: in huge pages of the file's cache, which this asks for where the file
         // is not in it yet, that takes a page fault for 2 MB. Without them it works as well, only slower.
         #[cfg(target_os = "linux")]

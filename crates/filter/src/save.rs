@@ -23,12 +23,14 @@ use crate::model::Model;
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.tamis");
-/// # let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
-/// # trainer.add("fruit", Document::Text("apples"))?;
-/// # trainer.add("metal", Document::Text("iron"))?;
-/// # let other = trainer.finish()?;
-/// # other.save(&path)?;
-/// # let other = other.into_filter()?;
+/// # let train = |fruit, metal| {
+/// #     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// #     trainer.add("fruit", Document::Text(fruit))?;
+/// #     trainer.add("metal", Document::Text(metal))?;
+/// #     trainer.finish()
+/// # };
+/// # train("apples", "iron")?.save(&path)?;
+/// # let other = train("pears", "tin")?.into_filter()?;
 /// let lock = Lock::wait(&path, Duration::from_secs(60))?;
 /// let own = Filter::open(&path)?; // as it stays until the lock is dropped
 /// lock.save(&merge(&[&own, &other], MergeOptions::default())?)?;

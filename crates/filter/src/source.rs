@@ -82,7 +82,7 @@ impl Source {
     pub(crate) fn map(&self) -> Result<Bytes> {
         match self.stamp.length {
             0 => Ok(Bytes::Owned(Vec::new())),
-            _ => Bytes::map(&self.file).map_err(Error::io(&self.path)),
+            length => Bytes::map(&self.file, length as usize).map_err(Error::io(&self.path)),
         }
     }
 
@@ -105,6 +105,10 @@ impl Source {
     /// that never changes may be touched.
     pub(crate) fn log(&self, offset: usize) -> Result<Vec<u8>> {
         let (mut file, mut bytes) = (&self.file, Vec::new());
+        if offset as u64 == self.stamp.length {
+            // there was none when it was opened
+            return Ok(bytes);
+        }
         file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(&self.path))?;
         let limit = log::LIMIT as u64;
         let got = file.take(limit + 1).read_to_end(&mut bytes).map_err(Error::io(&self.path))? as u64;

@@ -5,12 +5,12 @@ use tamis_model::{ClassId, Classes, Counts};
 use tamis_tokenizer::{TermId, fingerprint};
 
 use crate::documents::NO_DATE;
+use crate::duplicates;
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::recipe::{Document, Kind, Recipe, digest};
 use crate::rows::RowId;
 use crate::scoring::{DecisionOptions, Scoring};
-use crate::twins;
 use crate::union::Part;
 
 /// What a model remembers of the documents it learned.
@@ -324,7 +324,7 @@ impl Trainer {
                     std::mem::swap(known, &mut document);
                 }
                 self.n_equal += 1;
-                return twins::uncount(&mut self.parts, &document);
+                return duplicates::uncount(&mut self.parts, &document);
             }
             Some(known) => {
                 known.repeat(document)?;

@@ -62,7 +62,7 @@ pub(crate) fn leave_out(places: &mut Vec<Place>, known: &[Place]) -> u64 {
     let all = known.iter().chain(&*places);
     let mut inodes: Vec<_> = all.zip(0usize..).filter_map(|(place, at)| Some((inode(place)?, at))).collect();
     inodes.sort_unstable();
-    let mut twins = HashSet::new();
+    let mut duplicates = HashSet::new();
     // the system is only asked for the disks of those that have a number in common
     for equal in inodes.chunk_by(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
         let mut seen = HashSet::new();
@@ -74,15 +74,15 @@ pub(crate) fn leave_out(places: &mut Vec<Place>, known: &[Place]) -> u64 {
                 Some(place) => {
                     let is_known = seen.contains(&(identity, None));
                     if is_known || !seen.insert((identity, Some(&place.label))) {
-                        twins.insert(at - known.len());
+                        duplicates.insert(at - known.len());
                     }
                 }
             }
         }
     }
     let mut at = 0..places.len();
-    places.retain(|_| at.next().is_none_or(|at| !twins.contains(&at)));
-    twins.len() as u64
+    places.retain(|_| at.next().is_none_or(|at| !duplicates.contains(&at)));
+    duplicates.len() as u64
 }
 
 /// Tells how many documents equal others, and whether they count.

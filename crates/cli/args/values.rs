@@ -1,0 +1,194 @@
+//! What values of options can be, and how they are written.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use tamis_filter::{ColumnKind, Criterion, Select};
+
+/// The order in which documents come.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// As the sources are given
+    Given,
+    /// By the MD5 digest of the file's name, a random order that anyone can repeat
+    Md5,
+    /// By the date in the header
+    Date,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Csv,
+    Tsv,
+    Jsonl,
+}
+
+/// How documents are filed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    Copy,
+    Link,
+    Move,
+}
+
+/// What `--likelihood` can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LikelihoodName {
+    Weighted,
+    Multinomial,
+    Bernoulli,
+    Complement,
+    ComplementNormalized,
+}
+
+/// What `--estimate` can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Estimate {
+    Mean,
+    Map,
+    Ml,
+}
+
+/// A smoothing, or which one is to be found.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Alpha {
+    Auto,
+    Given(f64),
+}
+
+impl FromStr for Alpha {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "auto" => Ok(Alpha::Auto),
+            _ => s.parse().map(Alpha::Given).map_err(|_| format!("expected a number or auto, got {s:?}")),
+        }
+    }
+}
+
+/// What a column holds, `NAME=KIND`; none if it is to be skipped.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ColumnChoice {
+    pub(crate) name: String,
+    pub(crate) kind: Option<ColumnKind>,
+}
+
+impl FromStr for ColumnChoice {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let parsed = s.rsplit_once('=').and_then(|(name, kind)| {
+            let kind = if kind == "skip" { None } else { Some(kind.parse().ok()?) };
+            Some(ColumnChoice { name: name.to_owned(), kind })
+        });
+        parsed
+            .ok_or_else(|| format!("expected NAME=gaussian, categorical, bernoulli, text or skip, got {s:?}"))
+    }
+}
+
+/// A selection of features, `chi2=N` or `mi=N`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Selection(pub(crate) Select);
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let parsed = s.split_once('=').and_then(|(name, n)| {
+            let by = match name {
+                "chi2" => Criterion::ChiSquare,
+                "mi" => Criterion::MutualInformation,
+                _ => return None,
+            };
+            Some(Selection(Select { by, n: n.parse().ok().filter(|n| *n > 0)? }))
+        });
+        parsed.ok_or_else(|| format!("expected chi2=N or mi=N with a positive number, got {s:?}"))
+    }
+}
+
+/// What becomes of equal documents under different labels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Contradictions {
+    Refuse,
+    Keep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+/// The cost of a false positive, `fp=N`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Cost(pub(crate) f64);
+
+impl FromStr for Cost {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let number =
+            s.strip_prefix("fp=").and_then(|n| n.parse().ok()).filter(|n: &f64| *n > 0.0 && n.is_finite());
+        number.map(Cost).ok_or_else(|| format!("expected fp=N with a positive number, got {s:?}"))
+    }
+}
+
+/// Takes whole numbers that are not less.
+pub(super) fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Copy,
+{
+    move |s| {
+        let number = s.parse().ok().filter(|number| *number >= least);
+        number.ok_or_else(|| format!("expected a whole number, {least} or more, got {s:?}"))
+    }
+}
+
+/// A small share, `0.5%` or `0.005`. A bare number that is no small one was probably meant in percent.
+pub(super) fn share(s: &str) -> Result<f64, String> {
+    let (number, unit) = s.strip_suffix('%').map_or((s, 1.0), |number| (number.trim_end(), 100.0));
+    let number = number.parse::<f64>().ok().filter(|n| *n > 0.0 && *n < 100.0);
+    match number {
+        Some(n) if unit == 1.0 && n > 0.2 => {
+            Err(format!("did you mean {s}%? Expected a share such as 0.5% or 0.005"))
+        }
+        Some(n) => Ok(n / unit),
+        None => Err(format!("expected a share such as 0.5% or 0.005, got {s:?}")),
+    }
+}
+
+/// A character between cells; `\t` is a tab.
+pub(super) fn delimiter(s: &str) -> Result<u8, String> {
+    match s.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
+        _ => Err(format!("expected one ASCII character such as ; or \\t, got {s:?}")),
+    }
+}
+
+pub(super) fn probability(s: &str) -> Result<f64, String> {
+    let number = s.parse().ok().filter(|p| (0.0..1.0).contains(p));
+    number.ok_or_else(|| format!("expected a probability of at least 0 and below 1, got {s:?}"))
+}
+
+/// A range of lengths, `3` or `3-5`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
+    pub(crate) min: u8,
+    pub(crate) max: u8,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (min, max) = s.split_once('-').unwrap_or((s, s));
+        match (min.parse(), max.parse()) {
+            (Ok(min), Ok(max)) => Ok(Span { min, max }),
+            _ => Err(format!("expected a range such as 3-5, got {s:?}")),
+        }
+    }
+}
