@@ -138,7 +138,7 @@ pub(crate) struct InputArgs {
 SOURCE is one of
   DIR         a folder of folders, each a label: DIR/LABEL/files
   LABEL=PATH  a file, folder, mbox or Maildir; all its documents have that label
-  FILE.csv    (.tsv, .jsonl) columns of label and text; any columns with --target
+  FILE.csv    (.tsv, .jsonl) columns label and text; with --target any columns
 A folder that holds cur/ and new/ is a Maildir.
 
 With --target every other column of a table counts in its own way. What a column holds is guessed \
@@ -361,7 +361,7 @@ pub(crate) struct ScoreArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-CSV has paths as they are. In JSON a path that is not UTF-8 is written as bash quotes it,
+CSV has paths as they are. In JSON a path that is not UTF-8 is written as bash quotes it, \
 $'...', which --files-from takes back. --sort-into adds nothing that is there already.
 
 Example:

@@ -129,6 +129,12 @@ impl Position {
                 let got: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
                 let (missing, option) =
                     if text_at.is_none() { (text, "--text-column") } else { (label, "--label-column") };
+                if shape.no_header {
+                    bail!(
+                        "{option}: expected the number of a column, from 1 to {n_columns}, since --no-header leaves them \
+                         without names, got {missing:?}"
+                    )
+                }
                 bail!(
                     "expected a column {missing:?} (see {option}, and --target for tables of other columns), got {}",
                     got.join(", ")

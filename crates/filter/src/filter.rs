@@ -165,7 +165,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`Filter::open`]; [`Error::Changed`] if the file was changed while it was read.
+    /// As [`Filter::open`]; [`Error::Changed`](crate::Error::Changed) if the file was changed while it was read.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let source = Source::open(path.as_ref())?;
         let bytes = source.read()?;
@@ -245,7 +245,7 @@ impl Filter {
     /// changes.
     ///
     /// # Errors
-    /// [`Error::Changed`] if it was; what the filter says is then of no use, and it should be opened again.
+    /// [`Error::Changed`](crate::Error::Changed) if it was; what the filter says is then of no use, and it should be opened again.
     pub fn check_unchanged(&self) -> Result<()> {
         if let Some(source) = self.source.as_ref().filter(|_| self.store.is_mapped()) {
             source.check_unchanged(|| self.store.is_as_read())?;
