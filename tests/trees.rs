@@ -127,3 +127,20 @@ fn paths_of_json_lines_are_taken_back_whatever_their_names() {
     let output = world.run_with_input(&["forget", "--files-from", "-", "--null"], &list);
     assert_eq!(stdout(&output), "forgot 2 documents\n");
 }
+
+#[test]
+fn a_table_or_an_mbox_of_a_folder_that_cannot_be_read_is_told_and_the_others_are_learned() {
+    let world = World::new();
+    world.write("texts/fruit/1.txt", "apples and pears");
+    world.write("texts/metal/1.txt", "iron and tin");
+    world.write("texts/metal/2.csv", "kind,notes,more\n1,2,3\n");
+    world.write("texts/metal/3.mbox.gz", b"\x1f\x8b\x08 and no more");
+    let output = world.run(&["train", "-m", "m", "texts"]);
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(stdout(&output).starts_with("learned 2 documents (1 fruit, 1 metal)"), "{said}");
+    for name in ["2.csv", "3.mbox.gz"] {
+        assert!(said.contains(&format!("tamis: texts/metal/{name}")), "{said}");
+    }
+    assert!(said.contains("tamis: 2 documents could not be read"), "{said}");
+}

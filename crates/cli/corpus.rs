@@ -433,9 +433,14 @@ impl<'a> Corpus<'a> {
         let layout = self.layout();
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
-            for item in
-                sources::items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits))?
-            {
+            let items =
+                sources::items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits));
+            let items = match items {
+                // one that nobody named is told, and the others are gone through
+                Err(error) if !place.named => Box::new(std::iter::once(Item::unreadable(place, &error))),
+                items => items?,
+            };
+            for item in items {
                 bytes += match &item.content {
                     Content::Bytes(content) => content.len(),
                     Content::Text(content) => content.len(),

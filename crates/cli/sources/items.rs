@@ -11,7 +11,7 @@ use tamis_mail::mbox;
 use super::{Found, Holds, Place, Source, find};
 use crate::output::say;
 use crate::records::{Cells, Record, records};
-use crate::shown::{plain, shown, shown_path};
+use crate::shown::{plain, shown, shown_path, told};
 use crate::table::Shape;
 
 /// A document that was found: its name for people, its label, its bytes or where to read them.
@@ -22,6 +22,21 @@ pub(crate) struct Item {
     /// Whether the user named it as a document of its own.
     pub(crate) named: bool,
     pub(crate) content: Content,
+}
+
+impl Item {
+    /// What stands for the documents of a place that cannot be opened.
+    pub(crate) fn unreadable(place: &Place, error: &anyhow::Error) -> Self {
+        let (told, path) = (told(error), format!("{}: ", shown_path(&place.path)));
+        let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
+        Item {
+            name: place.path.clone().into_os_string(),
+            path: place.path.clone(),
+            label: place.label.clone(),
+            named: false,
+            content: Content::Unreadable(why),
+        }
+    }
 }
 
 /// The content of a document.
