@@ -208,6 +208,23 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
+    /// Takes single documents that were found for whatever model for what this one is of.
+    ///
+    /// # Errors
+    /// If they are others.
+    pub(crate) fn suit(&mut self, recipe: &Recipe) -> Result<()> {
+        let is_single = |place: &Place| place.named && place.holds == Holds::One;
+        let is_open = self.input.kind.is_none() && self.places.iter().all(is_single);
+        match recipe.kind {
+            kind if kind == self.kind => Ok(()),
+            kind @ (Kind::Mail | Kind::Text) if is_open => {
+                self.kind = kind;
+                Ok(())
+            }
+            kind => bail!("expected {kind}, as the model is of, got {}", self.kind),
+        }
+    }
+
     /// Lists tables whose rows are documents of many columns, labelled by the target.
     pub(crate) fn find_rows(
         arguments: &[OsString],

@@ -30,8 +30,14 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
-    let corpus = corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?;
+    // what comes by standard input is read before the model is opened, which then need not be done twice
+    let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
+    let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
+        true => corpus(&[], &args.input, None)?,
+        false => corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
+    };
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
+    corpus.suit(learner.filter().information().recipe)?;
     let has_fallback = shared.is_some();
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
