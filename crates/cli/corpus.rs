@@ -279,8 +279,7 @@ impl<'a> Corpus<'a> {
     pub(crate) fn for_each_item(&self, limits: &Limits, mut visit: impl FnMut(&Item) -> bool) -> Result<()> {
         let layout = self.layout();
         for place in self.places.iter().filter(|place| place.once.is_none()) {
-            let (most, of_one) = (limits.bytes.saturating_add(1), self.most_of_one(limits));
-            for item in sources::items(place, &layout, most, of_one)? {
+            for item in self.items(place, &layout, limits)? {
                 if !visit(&item) {
                     return Ok(());
                 }
@@ -446,13 +445,21 @@ impl<'a> Corpus<'a> {
         }
     }
 
+    /// The documents of a place, as far as they are read.
+    fn items<'p>(
+        &self,
+        place: &'p Place,
+        layout: &'p Layout<'p>,
+        limits: &Limits,
+    ) -> Result<Box<dyn Iterator<Item = Item> + 'p>> {
+        sources::items(place, layout, limits.bytes.saturating_add(1), self.most_of_one(limits))
+    }
+
     fn for_each_batch(&self, limits: &Limits, run: &mut impl FnMut(Vec<Item>) -> Result<()>) -> Result<()> {
         let layout = self.layout();
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for place in &self.places {
-            let items =
-                sources::items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits));
-            let items = match items {
+            let items = match self.items(place, &layout, limits) {
                 // one that nobody named is told, and the others are gone through
                 Err(error) if !place.named => Box::new(std::iter::once(Item::unreadable(place, &error))),
                 items => items?,

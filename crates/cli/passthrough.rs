@@ -12,8 +12,7 @@ use tamis_mail::passthrough::{Head, SpamStatus, Verdict, has_whole_header, head}
 use crate::args::ScoreArgs;
 use crate::model::Model;
 use crate::output::{say, say_limits};
-use crate::shown::shown;
-use crate::shown::{shown_path, told};
+use crate::shown::{shown, shown_path, told};
 use crate::{ERROR, rescue};
 
 /// Copies the message with the verdict added; if anything fails, without.

@@ -129,11 +129,11 @@ impl Section {
     /// Checks the blocks once more that were found right before.
     pub(crate) fn check_again(&self, file: &[u8]) -> Result<()> {
         let words = self.checked.iter().enumerate();
-        let blocks = words.flat_map(|(at, word)| {
+        let mut blocks = words.flat_map(|(at, word)| {
             let bits = word.load(Ordering::Relaxed);
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 64 * at + bit)
         });
-        blocks.into_iter().try_for_each(|block| self.check_anew(file, block))
+        blocks.try_for_each(|block| self.check_anew(file, block))
     }
 
     #[inline]

@@ -217,17 +217,13 @@ impl Filter {
         if source.is_at_its_path()? {
             return Ok(false);
         }
-        *self = self.reopened()?;
+        *self = self.reopened(source.path())?;
         Ok(true)
     }
 
-    /// What is in the file now, with the decision, the label of spam and the fallback of this filter.
-    pub(crate) fn reopened(&self) -> Result<Filter> {
-        let mut filter = match &self.source {
-            None => Filter::from_bytes(self.store.as_bytes().to_vec())?,
-            Some(source) if self.store.is_mapped() => Filter::open(source.path())?,
-            Some(source) => Filter::read(source.path())?,
-        };
+    /// What is in a file now, mapped or read as this one was, with the decision, the label of spam and the fallback of this filter.
+    pub(crate) fn reopened(&self, path: &Path) -> Result<Filter> {
+        let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
         (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
         let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
         filter.spam = spam.or(filter.spam);

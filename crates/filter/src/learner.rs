@@ -363,7 +363,7 @@ impl Learner {
         self.must_fold = true;
         self.lock.save(&model)?;
         self.pending.clear();
-        self.filter = self.filter.reopened()?;
+        self.filter = self.filter.reopened(&self.lock.path)?;
         self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(())
     }

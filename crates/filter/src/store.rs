@@ -144,6 +144,7 @@ impl Store {
     }
 
     /// The file as it was when it was opened.
+    #[cfg(test)]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
