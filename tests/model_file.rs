@@ -1,14 +1,11 @@
 //! The model file against damage, and against time.
 
-use std::path::Path;
-
 use tamis_filter::{
     Column, ColumnKind, Document, Error, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learned,
     Learner, Likelihood, Model, Parameters, Score, Scoring, Scratch, TrainOptions, Trainer, Weighted,
 };
 
 use crate::attacks::Random;
-use crate::support::root;
 
 const TEXTS: [(&str, &str); 4] = [
     ("fruit", "apples and pears, apples and plums"),
@@ -245,71 +242,4 @@ fn saving_replaces_whole_files_and_readers_keep_theirs() {
     assert_eq!(filter.classes().index("two"), Some(1));
     let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "model.tamis" || name == "model.tamis.lock"), "{left:?}");
-}
-
-#[test]
-fn models_of_every_format_written_so_far_still_answer() {
-    let formats = root().join("tests/data/formats");
-    let mut seen = 0;
-    for version in 1..=tamis_filter::FORMAT_VERSION {
-        let folder = formats.join(format!("v{version}"));
-        let answers = std::fs::read_to_string(folder.join("answers.json")).unwrap();
-        let answers: serde_json::Value = serde_json::from_str(&answers).unwrap();
-        for (model, answer) in answers.as_object().unwrap() {
-            check_answer(&folder.join(model), answer);
-            seen += 1;
-        }
-    }
-    assert!(seen >= 2);
-}
-
-fn check_answer(model: &Path, answer: &serde_json::Value) {
-    let filter = Filter::open(model).unwrap();
-    filter.verify().unwrap();
-    let question = answer["question"].as_str().unwrap();
-    let mut scratch = Scratch::default();
-    let score = match filter.information().recipe.kind {
-        Kind::Mail => filter.score_mail(question.as_bytes(), &mut scratch),
-        Kind::Text => filter.score_text(question, &mut scratch),
-        Kind::Table => filter.score_fields(&ROW, &mut scratch),
-    };
-    let score = score.unwrap();
-    assert_eq!(filter.label_of(&score), answer["label"].as_str().unwrap(), "{}", model.display());
-    assert!((score.log_odds - answer["log_odds"].as_f64().unwrap()).abs() < 1e-9, "{}", model.display());
-}
-
-/// Writes the models of a new format, once: `cargo test --test tests -- --ignored write_models`.
-#[test]
-#[ignore = "writes into the repository"]
-fn write_models_of_this_format() {
-    let folder = root().join(format!("tests/data/formats/v{}", tamis_filter::FORMAT_VERSION));
-    std::fs::create_dir(&folder).unwrap();
-    let mut answers = serde_json::Map::new();
-    let mail = {
-        let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-        for (label, text) in TEXTS {
-            trainer.add(label, Document::Mail(format!("Subject: {label}\n\n{text}\n").as_bytes())).unwrap();
-        }
-        trainer.finish().unwrap()
-    };
-    let letter = Document::Mail(b"Subject: hello\n\nis tin softer than lead\n");
-    for (name, model, question) in models().into_iter().chain([("mail", mail, letter)]) {
-        let name = format!("{name}.tamis");
-        std::fs::write(folder.join(&name), model.as_bytes()).unwrap();
-        let filter = model.into_filter().unwrap();
-        let score = filter.score(question, &mut Scratch::default()).unwrap();
-        let question = match question {
-            Document::Mail(raw) => std::str::from_utf8(raw).unwrap(),
-            Document::Text(text) => text,
-            // the row above
-            _ => "",
-        };
-        let label = filter.label_of(&score);
-        answers.insert(
-            name,
-            serde_json::json!({"question": question, "label": label, "log_odds": score.log_odds}),
-        );
-    }
-    let answers = serde_json::to_string_pretty(&answers).unwrap();
-    std::fs::write(folder.join("answers.json"), answers + "\n").unwrap();
 }

@@ -70,58 +70,58 @@ fn ask(file: &[u8]) -> Option<usize> {
 }
 
 /// Writes the checksums that a file should have, if the file goes so far: of the header, whose last numbers are the
-/// lengths of the sections, and of every block of them.
+/// lengths of the sections, and of every block of them. That of all sections nobody reads.
 fn repair_checksums(file: &mut [u8]) {
-    const PREFACE: usize = 20;
+    const PREFACE: usize = 24;
+    const BLOCK: usize = 256;
     let number = |file: &[u8], at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
-    let Some((version, length)) = number(file, 8).zip(number(file, 12)) else { return };
-    let block = if version < 5 { 1024 } else { 256 };
+    let Some(length) = number(file, 12) else { return };
     let start = PREFACE.saturating_add(length);
     let Some(header) = file.get(PREFACE..start) else { return };
-    let lengths = 8 * if version < 3 { 6 } else { 5 };
-    let lengths = header[header.len().saturating_sub(lengths)..].to_vec();
-    let versioned = [&file[8..12], header].concat();
-    let checksum = crc32(if version < 5 { header } else { &versioned });
-    file[16..20].copy_from_slice(&checksum.to_le_bytes());
+    let lengths = header[header.len().saturating_sub(5 * 8)..].to_vec();
+    let seed = crc32(crc32(0, &file[8..20]), header);
+    file[20..24].copy_from_slice(&seed.to_le_bytes());
     let mut at = start;
     for length in lengths.as_chunks().0 {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         let Some(section) = at.checked_add(length).and_then(|end| file.get(at..end)) else { return };
-        let checksums: Vec<u8> = section.chunks(block).flat_map(|block| crc32(block).to_le_bytes()).collect();
+        let checksums: Vec<u8> =
+            section.chunks(BLOCK).flat_map(|block| crc32(seed, block).to_le_bytes()).collect();
         at += length;
         let Some(written) = file.get_mut(at..at + checksums.len()) else { return };
         written.copy_from_slice(&checksums);
         at += checksums.len();
     }
-    repair_log(file, at);
+    repair_log(file, seed, at);
 }
 
-/// Writes the checksums of the records from a place on: of the length, and of the entries, which are inverted.
-fn repair_log(file: &mut [u8], mut at: usize) {
+/// Writes the checksums of the records from a place on: of kind and length, and of the entries, which are inverted.
+fn repair_log(file: &mut [u8], seed: u32, mut at: usize) {
     const SECTOR: usize = 512;
-    const HEAD: usize = 8;
+    const HEAD: usize = 12;
     loop {
         let left = SECTOR - at % SECTOR;
         let head = if left < HEAD { at + left } else { at };
-        let Some(length) = file.get(head..).and_then(|rest| rest.first_chunk::<4>()) else { return };
-        let (checksum, length) = (crc32(length), u32::from_le_bytes(*length) as usize);
+        let Some(kind) = file.get(head..).and_then(|rest| rest.first_chunk::<8>()) else { return };
+        let length = kind.iter().skip(4).rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
+        let checksum = crc32(seed, kind);
         let Some(end) = head.checked_add(HEAD).and_then(|start| start.checked_add(length)) else { return };
         if file.len() < end.saturating_add(5) {
             return;
         }
         file[at..head].fill(0xFF);
-        file[head + 4..head + HEAD].copy_from_slice(&checksum.to_le_bytes());
+        file[head + 8..head + HEAD].copy_from_slice(&checksum.to_le_bytes());
         let entries: Vec<u8> = file[head + HEAD..end].iter().map(|byte| !byte).collect();
-        file[end..end + 4].copy_from_slice(&crc32(&entries).to_le_bytes());
+        file[end..end + 4].copy_from_slice(&crc32(seed, &entries).to_le_bytes());
         file[end + 4] = 0xFF;
         at = end + 5;
     }
 }
 
-/// CRC-32 (IEEE 802.3), bit by bit.
-fn crc32(bytes: &[u8]) -> u32 {
+/// CRC-32 (IEEE 802.3) that goes on from another one, bit by bit.
+fn crc32(seed: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
-    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
+    !bytes.iter().fold(!seed, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }
 
 /// A small model of every scoring, one of mail with windows, and those that have learned since.

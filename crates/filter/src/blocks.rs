@@ -2,7 +2,8 @@
 //!
 //! Opening a model must cost the same whatever its size, and a flipped bit must never give a wrong
 //! answer. So every section is followed by one CRC-32 a block of some bytes, and a block is
-//! checked the first time something is read from it.
+//! checked the first time something is read from it. These go on from the checksum of the file's header, so that a block of
+//! one model is damage in any other.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,35 +15,39 @@ use crate::error::{Error, Result};
 /// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks, and all of each comes from
 /// memory.
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
-pub(crate) const BLOCK_BITS: u32 = 8;
+const BLOCK_BITS: u32 = 8;
 
-/// As many bits had the offset within a block up to format 4.
-pub(crate) const OLD_BLOCK_BITS: u32 = 10;
+/// The CRC-32 of bytes that goes on from another one.
+pub(crate) fn checksum(seed: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(seed);
+    hasher.update(bytes);
+    hasher.finalize()
+}
 
-/// The checksums of a section, one a block, little-endian.
-pub(crate) fn checksums(section: &[u8]) -> Vec<u8> {
-    section.chunks(BLOCK).flat_map(|block| crc32fast::hash(block).to_le_bytes()).collect()
+/// The checksums of a section in a file whose header has the checksum `seed`, one a block, little-endian.
+pub(crate) fn checksums(seed: u32, section: &[u8]) -> Vec<u8> {
+    section.chunks(BLOCK).flat_map(|block| checksum(seed, block).to_le_bytes()).collect()
 }
 
 /// One section of a model file: where it lies and which of its blocks have been checked.
 pub(crate) struct Section {
     name: &'static str,
     content: Range<usize>,
-    /// A checksum covers two to the power of this, in bytes.
-    block_bits: u32,
+    /// What the checksums go on from.
+    seed: u32,
     /// One bit a block, set once the block's checksum was found right.
     checked: Vec<AtomicU64>,
 }
 
 impl Section {
-    /// A section of `length` bytes at `offset`, behind it its checksums, each of 2^`block_bits` bytes. The caller has made
-    /// sure that both lie in the file.
-    pub(crate) fn new(name: &'static str, offset: usize, length: usize, block_bits: u32) -> Result<Self> {
-        let words = length.div_ceil(1 << block_bits).div_ceil(64);
+    /// A section of `length` bytes at `offset`, behind it its checksums, which go on from `seed`. The caller has made sure
+    /// that both lie in the file.
+    pub(crate) fn new(name: &'static str, offset: usize, length: usize, seed: u32) -> Result<Self> {
+        let words = length.div_ceil(BLOCK).div_ceil(64);
         let limit = || Error::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
         // memory that the system gives as zeros: what is never touched costs nothing
         let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
-        Ok(Section { name, content: offset..offset + length, block_bits, checked })
+        Ok(Section { name, content: offset..offset + length, seed, checked })
     }
 
     /// Where its checksums end.
@@ -59,13 +64,13 @@ impl Section {
     }
 
     fn n_blocks(&self) -> usize {
-        self.len().div_ceil(1 << self.block_bits)
+        self.len().div_ceil(BLOCK)
     }
 
     /// The bytes `range` of the section, checked.
     #[inline]
     pub(crate) fn get<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8]> {
-        let (first, last) = (range.start >> self.block_bits, range.end.wrapping_sub(1) >> self.block_bits);
+        let (first, last) = (range.start >> BLOCK_BITS, range.end.wrapping_sub(1) >> BLOCK_BITS);
         // nearly always it is one block or two, and both are known
         let is_known = last.wrapping_sub(first) < 2 && self.is_checked(first) && self.is_checked(last);
         match self.unchecked(file, range.clone()) {
@@ -83,10 +88,8 @@ impl Section {
     /// Reads a byte of every cache line of the block around `offset`, and of its checksum.
     #[inline]
     pub(crate) fn touch(&self, file: &[u8], offset: usize) {
-        let block = offset >> self.block_bits;
-        let lines = (0..1 << self.block_bits)
-            .step_by(64)
-            .map(|at| self.content.start + (block << self.block_bits) + at);
+        let block = offset >> BLOCK_BITS;
+        let lines = (0..BLOCK).step_by(64).map(|at| self.content.start + (block << BLOCK_BITS) + at);
         for at in lines.chain([self.content.end + 4 * block]) {
             std::hint::black_box(file.get(at));
         }
@@ -102,7 +105,7 @@ impl Section {
     ) -> Result<&'a [u8]> {
         let Some(bytes) = content else { return Err(self.outside(range)) };
         if !bytes.is_empty() {
-            let blocks = range.start >> self.block_bits..=(range.end - 1) >> self.block_bits;
+            let blocks = range.start >> BLOCK_BITS..=(range.end - 1) >> BLOCK_BITS;
             for block in blocks.filter(|block| !self.is_checked(*block)) {
                 self.check_anew(file, block)?;
                 // Relaxed: the bit guards no other memory, the file itself never changes.
@@ -144,9 +147,9 @@ impl Section {
 
     #[inline(never)]
     fn check_anew(&self, file: &[u8], block: usize) -> Result<()> {
-        let start = block << self.block_bits;
-        let end = (start + (1 << self.block_bits)).min(self.len());
-        let got = crc32fast::hash(&file[self.content.start + start..self.content.start + end]);
+        let start = block << BLOCK_BITS;
+        let end = (start + BLOCK).min(self.len());
+        let got = checksum(self.seed, &file[self.content.start + start..self.content.start + end]);
         let at = self.content.end + block * 4;
         let mut written = [0; 4];
         written.copy_from_slice(&file[at..at + 4]);
@@ -164,26 +167,24 @@ mod tests {
 
     #[test]
     fn a_damaged_block_is_an_error_and_the_others_are_not() {
-        for block_bits in [BLOCK_BITS, OLD_BLOCK_BITS] {
-            let block = 1 << block_bits;
-            let content: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
-            let checksums = content.chunks(block).flat_map(|block| crc32fast::hash(block).to_le_bytes());
-            let mut file = vec![0xAA; 16];
-            file.extend(&content);
-            file.extend(checksums);
-            file[16 + 2 * block + 7] ^= 1;
-            let section = Section::new("test", 16, content.len(), block_bits).unwrap();
-            assert_eq!(section.end(), file.len());
-            let (start, end) = (2 * block - 40, 2 * block + 40);
-            assert_eq!(section.get(&file, 10..start).unwrap(), &content[10..start]);
-            let expected = 2 * block as u64;
-            assert!(
-                matches!(section.get(&file, start..end), Err(Error::Checksum { offset, .. }) if offset == expected)
-            );
-            assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
-            assert!(section.verify(&file).is_err());
-            assert!(section.get(&file, 4999..5001).is_err());
-            assert!(section.get(&file, 0..0).unwrap().is_empty());
-        }
+        let content: Vec<u8> = (0..5000u32).map(|i| i as u8).collect();
+        let mut file = vec![0xAA; 16];
+        file.extend(&content);
+        file.extend(checksums(7, &content));
+        file[16 + 2 * BLOCK + 7] ^= 1;
+        let section = Section::new("test", 16, content.len(), 7).unwrap();
+        assert_eq!(section.end(), file.len());
+        let (start, end) = (2 * BLOCK - 40, 2 * BLOCK + 40);
+        assert_eq!(section.get(&file, 10..start).unwrap(), &content[10..start]);
+        let expected = 2 * BLOCK as u64;
+        assert!(
+            matches!(section.get(&file, start..end), Err(Error::Checksum { offset, .. }) if offset == expected)
+        );
+        assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
+        assert!(section.verify(&file).is_err());
+        assert!(section.get(&file, 4999..5001).is_err());
+        assert!(section.get(&file, 0..0).unwrap().is_empty());
+        let of_another = Section::new("test", 16, content.len(), 8).unwrap();
+        assert!((0..content.len()).all(|at| of_another.get(&file, at..at + 1).is_err()));
     }
 }

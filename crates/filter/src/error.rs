@@ -43,7 +43,12 @@ pub enum Error {
         /// The format of the file.
         got: u32,
     },
-    /// The file is shorter, or longer, than it says of itself.
+    /// A later version of the program appended something to the file that this one does not know.
+    Segment {
+        /// Its kind, four bytes.
+        got: Vec<u8>,
+    },
+    /// The file is shorter than it says of itself.
     Length {
         /// Bytes the file should have.
         expected: u64,
@@ -251,14 +256,17 @@ impl fmt::Display for Error {
                     "model format {got} is not known here: expected format {expected}; train it anew or use the version of tamis that wrote it"
                 )
             }
-            Error::Length { expected, got } if got < expected => {
+            Error::Segment { got } => write!(
+                f,
+                "the model has a segment of the kind \"{}\", which is not known here: expected records of a log; use the version \
+                 of tamis that wrote it, or train it anew",
+                got.escape_ascii()
+            ),
+            Error::Length { expected, got } => {
                 write!(
                     f,
                     "the model is cut short: expected {expected} bytes, got {got}; take a whole copy, or train it anew"
                 )
-            }
-            Error::Length { expected, got } => {
-                write!(f, "the model has bytes after its end: expected {expected} bytes, got {got}")
             }
             Error::Checksum { part, offset, expected, got } => write!(
                 f,

@@ -349,8 +349,10 @@ impl Filter {
     /// From score to verdict, where there are two classes. Unless it was told otherwise, a model of two topics leaves
     /// nothing unsure that it knows a term of, a spam filter what is between its thresholds.
     pub fn decision(&self) -> Decision {
-        let of_model = || self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
-        self.decision.unwrap_or_else(|| of_model().adapted(self.classes(), self.is_spam_filter()))
+        self.decision.unwrap_or_else(|| {
+            let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
+            if self.is_spam_filter() { of_model.of_spam_filter(self.classes()) } else { of_model }
+        })
     }
 
     /// Leaves a document unsure unless its likeliest label has this probability, in a model of any kind; 0 leaves none

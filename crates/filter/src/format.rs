@@ -2,21 +2,20 @@
 //!
 //! ```text
 //! "TAMIS\r\n\x1a"                    8 bytes
-//! format version                     u32, little-endian like every number here
-//! header length, CRC-32 of version
-//! and header                         u32, u32
+//! format version, header length      u32, u32, little-endian like every number here
+//! CRC-32 of the sections             u32
+//! CRC-32 of these three and header   u32
 //! header                             bincode, fixed-width integers
 //! sections                           each its content, then a CRC-32 a block of 256 bytes
-//! log                                what was learned since the rest was written, see [`log`](crate::log)
+//! segments                           what was learned since the rest was written, see [`log`](crate::log)
 //! ```
+//!
+//! All checksums after the header's go on from it. That of the sections makes headers differ where all else of two models
+//! is alike; nothing else reads it.
 
 #[cfg(test)]
 mod tests;
-mod v1;
-mod v2;
-mod v3;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, Temperature};
 
@@ -31,15 +30,10 @@ use crate::trainer::Keep;
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
 
-/// The model format that this version writes; it reads this and all before it.
-pub const FORMAT_VERSION: u32 = 5;
+/// The model format that this version reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
 
-/// The first format with a log.
-const FIRST_WITH_LOG: u32 = 4;
-/// The first format whose checksums are of [`blocks::BLOCK`] bytes.
-const FIRST_OF_SMALL_BLOCKS: u32 = 5;
-
-const PREFACE: usize = 20;
+const PREFACE: usize = 24;
 
 /// The most bytes a header may have. It grows with the classes, not with the terms.
 const HEADER_LIMIT: usize = 64 << 20;
@@ -56,7 +50,7 @@ pub(crate) struct Header {
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
-    /// What was asked of decisions; not known of models of format 3 and before.
+    /// What was asked of decisions, where there are any.
     pub(crate) asked: Option<DecisionOptions>,
     /// Documents that were learned or forgotten one by one since the model was trained.
     pub(crate) changes: u64,
@@ -136,14 +130,16 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Ve
     let mut file = Vec::with_capacity(
         PREFACE + encoded.len() + sections.iter().map(|s| s.len() + s.len() / 60 + 8).sum::<usize>(),
     );
+    let of_sections = sections.iter().fold(0, |seed, section| blocks::checksum(seed, section));
+    let numbers = [FORMAT_VERSION, encoded.len() as u32, of_sections].map(u32::to_le_bytes);
+    let checksum = header_checksum(numbers.as_flattened(), &encoded);
     file.extend_from_slice(MAGIC);
-    for number in [FORMAT_VERSION, encoded.len() as u32, header_checksum(FORMAT_VERSION, &encoded)] {
-        file.extend_from_slice(&number.to_le_bytes());
-    }
+    file.extend_from_slice(numbers.as_flattened());
+    file.extend_from_slice(&checksum.to_le_bytes());
     file.extend_from_slice(&encoded);
     for section in sections {
         file.extend_from_slice(section);
-        file.extend_from_slice(&blocks::checksums(section));
+        file.extend_from_slice(&blocks::checksums(checksum, section));
     }
     Ok(file)
 }
@@ -152,77 +148,48 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Ve
 pub(crate) struct Opened {
     pub(crate) bytes: Bytes,
     pub(crate) header: Header,
+    /// Of the header, from which all others go on.
+    pub(crate) checksum: u32,
     pub(crate) sections: [Section; N_SECTIONS],
-    /// Bytes of the file before its log.
-    pub(crate) length: usize,
-    /// The log, perhaps with a record at its end that is not whole.
-    pub(crate) log_bytes: Vec<u8>,
-    /// Whether its format has one.
-    pub(crate) takes_a_log: bool,
+    /// Where the log begins.
+    pub(crate) end: usize,
 }
 
-/// Makes a file ready to use, at a cost that does not grow with its sections. One of formats 1 and 2 is first written
-/// anew, in memory: that takes time with its size. `read_log` gives what is in the file from an offset on.
-pub(crate) fn open(bytes: Bytes, read_log: impl FnOnce(&Bytes, usize) -> Result<Vec<u8>>) -> Result<Opened> {
-    let (version, encoded) = preface(&bytes)?;
-    let start = PREFACE + encoded.len();
-    let length = bytes.len();
-    let upgraded = match version {
-        1 => Some(v2::upgrade(decode::<v1::Header>(encoded)?.into(), &bytes, start)?),
-        2 => Some(v2::upgrade(decode(encoded)?, &bytes, start)?),
-        _ => None,
-    };
-    let (takes_a_log, bytes) = (version >= FIRST_WITH_LOG, upgraded.map_or(bytes, Bytes::Owned));
-    let (version, encoded) = preface(&bytes)?;
-    let header: Header = match version {
-        3 => decode::<v3::Header>(encoded)?.into(),
-        _ => decode(encoded)?,
-    };
-    let is_old = version < FIRST_OF_SMALL_BLOCKS;
-    let block_bits = if is_old { blocks::OLD_BLOCK_BITS } else { blocks::BLOCK_BITS };
-    let start = PREFACE + encoded.len();
-    let (sections, end) = layout(SECTIONS, header.lengths, start, bytes.len(), block_bits)?;
-    if !takes_a_log {
-        whole(end, bytes.len())?;
-        return Ok(Opened { bytes, header, sections, length, log_bytes: Vec::new(), takes_a_log });
-    }
-    let log_bytes = read_log(&bytes, end)?;
-    Ok(Opened { bytes, header, sections, length: end, log_bytes, takes_a_log })
+/// Makes a file ready to use, at a cost that does not grow with its sections.
+pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
+    let (checksum, encoded) = preface(&bytes)?;
+    let header: Header = decode(encoded)?;
+    let (sections, end) = layout(header.lengths, PREFACE + encoded.len(), bytes.len(), checksum)?;
+    Ok(Opened { bytes, header, checksum, sections, end })
 }
 
-/// The version of a file and its header.
+/// The header of a file and its checksum, which is right.
 fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
     let start = file.get(..MAGIC.len()).unwrap_or(file);
     if start != MAGIC {
         return Err(Error::NotAModel { got: start.to_vec() });
     }
-    let version = number(file, 8)?;
-    if !(1..=FORMAT_VERSION).contains(&version) {
+    let cut_short = |expected: usize| Error::Length { expected: expected as u64, got: file.len() as u64 };
+    let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else { return Err(cut_short(PREFACE)) };
+    let [version, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
+    if version != FORMAT_VERSION {
         return Err(Error::Version { expected: FORMAT_VERSION, got: version });
     }
-    let (length, checksum) = (number(file, 12)? as usize, number(file, 16)?);
-    let encoded = file
-        .get(PREFACE..)
-        .and_then(|rest| rest.get(..length))
-        .ok_or(Error::Length { expected: (PREFACE + length) as u64, got: file.len() as u64 })?;
-    let got = header_checksum(version, encoded);
+    let length = length as usize;
+    let encoded = rest.get(..length).ok_or_else(|| cut_short(PREFACE + length))?;
+    let got = header_checksum(&preface[MAGIC.len()..PREFACE - 4], encoded);
     if got != checksum {
         return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
     }
-    Ok((version, encoded))
+    Ok((checksum, encoded))
 }
 
-/// The checksum of a header, and since format 5 of the version before it: as another version the file must not be read.
-fn header_checksum(version: u32, encoded: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    if version >= FIRST_OF_SMALL_BLOCKS {
-        hasher.update(&version.to_le_bytes());
-    }
-    hasher.update(encoded);
-    hasher.finalize()
+/// The checksum of the numbers before it and the header: as another version, say, the file must not be read.
+fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
+    blocks::checksum(crc32fast::hash(numbers), encoded)
 }
 
-fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
+fn decode(encoded: &[u8]) -> Result<Header> {
     let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
     if consumed != encoded.len() {
@@ -233,40 +200,23 @@ fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
 
 /// The checksum of the header, if it is whole.
 pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
-    preface(file).and_then(|_| written_checksum(file))
+    preface(file).map(|(checksum, _)| checksum)
 }
 
-/// The header's checksum as it stands in the file.
-pub(crate) fn written_checksum(file: &[u8]) -> Result<u32> {
-    number(file, 16)
-}
-
-fn number(file: &[u8], at: usize) -> Result<u32> {
-    match file.get(at..at + 4) {
-        Some(bytes) => Ok(bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))),
-        None => Err(Error::Length { expected: PREFACE as u64, got: file.len() as u64 }),
-    }
-}
-
-/// Checks that a file has as many bytes as it should.
-fn whole(expected: usize, got: usize) -> Result<()> {
-    match expected == got {
-        true => Ok(()),
-        false => Err(Error::Length { expected: expected as u64, got: got as u64 }),
-    }
+fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
+    preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
 /// Where sections of so many bytes lie, which begin at `start` and have a checksum a block, and where the last one ends.
-fn layout<const N: usize>(
-    names: [&'static str; N],
-    lengths: [u64; N],
+fn layout(
+    lengths: [u64; N_SECTIONS],
     start: usize,
     file_length: usize,
-    block_bits: u32,
-) -> Result<([Section; N], usize)> {
+    seed: u32,
+) -> Result<([Section; N_SECTIONS], usize)> {
     // In u128, where the lengths of a hostile header cannot overflow.
     let end = lengths.iter().fold(start as u128, |end, length| {
-        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(1 << block_bits)
+        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)
     });
     if end > file_length as u128 {
         return Err(Error::Length {
@@ -276,12 +226,13 @@ fn layout<const N: usize>(
     }
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;
-    let sections = names.iter().zip(lengths).map(|(name, length)| {
-        let section = Section::new(name, at, length as usize, block_bits)?;
+    let sections = SECTIONS.iter().zip(lengths).map(|(name, length)| {
+        let section = Section::new(name, at, length as usize, seed)?;
         at = section.end();
         Ok(section)
     });
     let sections = sections.collect::<Result<Vec<_>>>()?;
-    let sections = sections.try_into().map_err(|_| Error::inconsistent("header", N, "other sections"))?;
+    let sections =
+        sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
     Ok((sections, at))
 }

@@ -100,7 +100,7 @@ pub struct Learner {
     filter: Filter,
     /// Records that are not in the file yet.
     pending: Vec<u8>,
-    /// Whether the file has to be written anew, because it is of an older format or its scoring knows no log.
+    /// Whether the file has to be written anew, because its scoring knows no log.
     must_fold: bool,
     counted: Counted,
     vocabulary: Vocabulary,
@@ -160,7 +160,7 @@ impl Learner {
         }
         let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(Learner {
-            must_fold: is_bayes || !filter.store.takes_a_log(),
+            must_fold: is_bayes,
             lock,
             options,
             filter,
@@ -507,8 +507,8 @@ impl Learner {
     /// Makes a record of the entries; if something went wrong, nothing of them stays.
     fn settle(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
         let (start, log) = &self.filter.store.log;
-        let at = *start as usize + log.len() + self.pending.len();
-        let outcome = outcome.and_then(|()| log::write(&done, at, &mut self.pending));
+        let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store.checksum);
+        let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
         if outcome.is_err() {
             self.filter.store.reread(&self.pending)?;
             self.filter.settle()?;

@@ -1,12 +1,16 @@
 //! What a model has learned and forgotten since its file was written: records after the file's sections.
 //!
 //! ```text
-//! 0xFF, up to seven times                 so that the next two lie in one sector
-//! length, CRC-32 of these four bytes      u32, u32
+//! 0xFF, up to eleven times                so that the next three lie in one sector
+//! kind, length                            "log\n", u32
+//! CRC-32 of these eight bytes             u32
 //! entries, `length` bytes, each inverted  what happened to a document, at least one
 //! CRC-32 of the entries                   u32
 //! 0xFF
 //! ```
+//!
+//! Another kind is a segment of another sort, which a later version appended and this one refuses. Checksums go on from
+//! the header's.
 //!
 //! A record is there whole or not at all. One that was being written when the machine stopped ends before its length
 //! says, or has sectors that were never written, which are zeros; it was not acknowledged, and nothing follows it.
@@ -18,6 +22,7 @@ use tamis_model::ClassWeight;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
+use crate::blocks::checksum;
 use crate::documents::{
     DocumentRecord, Remembered, decode_coefficients, decode_vector, encode_coefficients, encode_vector,
     put_varint, take_varint,
@@ -42,18 +47,20 @@ pub(crate) struct Entry {
 pub(crate) const LIMIT: usize = 128 << 20;
 
 const NAME: &str = "log";
-/// Bytes of a length and its checksum.
-const HEAD: usize = 8;
+/// The kind of a segment that is a record of the log.
+const KIND: [u8; 4] = *b"log\n";
+/// Bytes of a kind, a length and their checksum.
+const HEAD: usize = 12;
 /// Between the heads of records, and at their ends.
 const END: u8 = 0xFF;
 /// What a disk writes whole.
 const SECTOR: usize = 512;
 
-/// Appends a record of entries, to be written at an offset in the file.
+/// Appends a record of entries, to be written at an offset in the file, with checksums that go on from `seed`.
 ///
 /// # Errors
 /// If they are too large for one.
-pub(crate) fn write(entries: &[Entry], at: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
     let got = bytes.len() as u64;
@@ -62,12 +69,12 @@ pub(crate) fn write(entries: &[Entry], at: usize, out: &mut Vec<u8>) -> Result<(
         limit: u32::MAX.into(),
         got,
     })?;
-    let length = length.to_le_bytes();
+    let head = [KIND, length.to_le_bytes()];
     out.resize(out.len() + gap(at), END);
-    out.extend(length);
-    out.extend(crc32fast::hash(&length).to_le_bytes());
+    out.extend(head.as_flattened());
+    out.extend(checksum(seed, head.as_flattened()).to_le_bytes());
     out.extend(bytes.iter().map(|byte| !byte));
-    out.extend(crc32fast::hash(&bytes).to_le_bytes());
+    out.extend(checksum(seed, &bytes).to_le_bytes());
     out.push(END);
     Ok(())
 }
@@ -82,15 +89,16 @@ fn gap(at: usize) -> usize {
 /// terms before it. Returns how many bytes of it are whole records.
 ///
 /// # Errors
-/// If it is damaged, or `visit` fails.
+/// If it is damaged, [`Error::Segment`] if there is something else than records of a log, or if `visit` fails.
 pub(crate) fn read(
     log: &[u8],
     offset: usize,
+    seed: u32,
     mut n_terms: usize,
     mut visit: impl FnMut(Entry) -> Result<()>,
 ) -> Result<usize> {
     let mut at = 0;
-    while let Some((entries, end)) = record(log, offset, at)? {
+    while let Some((entries, end)) = record(log, offset, seed, at)? {
         at = end;
         let mut entries = &entries[..];
         while !entries.is_empty() {
@@ -103,7 +111,7 @@ pub(crate) fn read(
 }
 
 /// The entries of the record at a place in the log, and where it ends; none if it was not written to its end.
-fn record(log: &[u8], offset: usize, at: usize) -> Result<Option<(Vec<u8>, usize)>> {
+fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Option<(Vec<u8>, usize)>> {
     let damaged = |expected, got| Error::Checksum { part: NAME, offset: at as u64, expected, got };
     let Some((gap, rest)) = log[at..].split_at_checked(gap(offset + at)) else { return Ok(None) };
     let Some((head, rest)) = rest.split_at_checked(HEAD) else { return Ok(None) };
@@ -111,16 +119,18 @@ fn record(log: &[u8], offset: usize, at: usize) -> Result<Option<(Vec<u8>, usize
     if is_zeros(gap) || is_zeros(head) {
         return Ok(None);
     }
-    let (length, checksum) = (number(&head[..4]), number(&head[4..]));
-    let got = crc32fast::hash(&head[..4]);
-    if got != checksum || gap.iter().any(|byte| *byte != END) {
-        return Err(damaged(checksum, got));
+    let (length, expected, got) = (number(&head[4..8]), number(&head[8..]), checksum(seed, &head[..8]));
+    if got != expected || gap.iter().any(|byte| *byte != END) {
+        return Err(damaged(expected, got));
+    }
+    if head[..4] != KIND {
+        return Err(Error::Segment { got: head[..4].to_vec() });
     }
     let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return Ok(None) };
-    let Some((checksum, rest)) = rest.split_at_checked(4) else { return Ok(None) };
+    let Some((written, rest)) = rest.split_at_checked(4) else { return Ok(None) };
     let Some((end, rest)) = rest.split_first() else { return Ok(None) };
     let entries: Vec<u8> = entries.iter().map(|byte| !byte).collect();
-    let (got, expected) = (crc32fast::hash(&entries), number(checksum));
+    let (got, expected) = (checksum(seed, &entries), number(written));
     if got == expected && *end == END {
         return Ok(Some((entries, log.len() - rest.len())));
     }
@@ -202,6 +212,8 @@ mod tests {
     use proptest::prelude::*;
     use tamis_tokenizer::CountVector;
 
+    const SEED: u32 = 3;
+
     fn entry() -> impl Strategy<Value = Entry> {
         let row = proptest::collection::btree_map(0u32..2_000, 1u32..9, 0..9);
         let new = proptest::collection::vec((any::<u64>(), ".{0,9}"), 0..4);
@@ -235,7 +247,7 @@ mod tests {
 
     fn entries(log: &[u8], offset: usize) -> Result<(Vec<Entry>, usize)> {
         let mut entries = Vec::new();
-        let whole = read(log, offset, 2_000, |entry| {
+        let whole = read(log, offset, SEED, 2_000, |entry| {
             entries.push(entry);
             Ok(())
         })?;
@@ -247,7 +259,7 @@ mod tests {
         let (mut log, mut ends) = (Vec::new(), vec![0]);
         for record in records {
             let at = offset + log.len();
-            write(record, at, &mut log).unwrap();
+            write(record, at, SEED, &mut log).unwrap();
             ends.push(log.len());
         }
         (log, ends)
@@ -297,6 +309,19 @@ mod tests {
             let at = at.index(log.len());
             log[at] ^= 1 << bit;
             prop_assert!(entries(&log, offset).is_err());
+        }
+
+        #[test]
+        fn a_record_of_another_file_is_damage_and_one_of_another_kind_is_named(entry in entry(), offset in 0usize..1024) {
+            let (mut log, _) = log_of(&[vec![entry]], offset);
+            let of_another = read(&log, offset, SEED + 1, 2_000, |_| Ok(()));
+            prop_assert!(matches!(of_another, Err(Error::Checksum { .. })), "{of_another:?}");
+            let head = gap(offset);
+            log[head..head + 4].copy_from_slice(b"more");
+            let sum = checksum(SEED, &log[head..head + 8]);
+            log[head + 8..head + HEAD].copy_from_slice(&sum.to_le_bytes());
+            let got = entries(&log, offset).unwrap_err().to_string();
+            prop_assert!(got.contains("kind \"more\""), "{got}");
         }
     }
 }

@@ -239,14 +239,11 @@ impl Decision {
         }
     }
 
-    /// The thresholds that a model has for these classes where `is_spam_filter` was settled by hand or by their labels: those
-    /// by default follow it. Files of two topics once had the band of spam filters.
-    pub(crate) fn adapted(self, classes: &Classes, is_spam_filter: bool) -> Decision {
-        let has_thresholds_of = |other: &Decision| (self.lower, self.upper) == (other.lower, other.upper);
-        let default = if is_spam_filter { Decision::BANDED } else { Decision::PLAIN };
-        let before = if is_spam_filter { Decision::for_classes(classes) } else { Decision::BANDED };
-        match has_thresholds_of(&before) {
-            true => Decision { lower: default.lower, upper: default.upper, ..self },
+    /// The thresholds of a spam filter of these classes, whatever they are called: where it has those by default, the band.
+    pub(crate) fn of_spam_filter(self, classes: &Classes) -> Decision {
+        let default = Decision::for_classes(classes);
+        match (self.lower, self.upper) == (default.lower, default.upper) {
+            true => Decision { lower: Decision::BANDED.lower, upper: Decision::BANDED.upper, ..self },
             false => self,
         }
     }
@@ -263,8 +260,6 @@ impl Decision {
         }
         let probability = probability.max(0.5);
         let upper = (probability / (1.0 - probability)).ln();
-        // to be told from the band by default, see `adapted`
-        let upper = if upper == Decision::BAND { upper.next_up() } else { upper };
         Ok(Decision { upper, lower: -upper, ..self })
     }
 

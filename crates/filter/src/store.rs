@@ -70,13 +70,13 @@ pub struct Information<'a> {
 
 pub(crate) struct Store {
     bytes: Bytes,
-    /// Of the header, as it was when it was read.
-    checksum: u32,
+    /// Of the header, as it was when it was read; those of all else go on from it.
+    pub(crate) checksum: u32,
     pub(crate) header: Header,
     /// Documents and counts of each class, the log's among them.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
-    /// Where the log begins in the file, and its whole records.
+    /// Where the log begins in the file, whose part before it never changes, and its whole records.
     pub(crate) log: (u64, Vec<u8>),
     directory: Section,
     terms: Section,
@@ -85,18 +85,13 @@ pub(crate) struct Store {
     vectors: Section,
     /// Terms before the log.
     n_terms: usize,
-    /// Whether the file is of a format that has a log.
-    takes_a_log: bool,
-    /// Bytes of the file without its log, in whatever format it is.
-    length: usize,
 }
 
 impl Store {
     /// Reads preface, header and log; of the sections only where they lie. `read_log` gives what is in the file from
     /// an offset on.
     pub(crate) fn new(bytes: Bytes, read_log: impl FnOnce(&Bytes, usize) -> Result<Vec<u8>>) -> Result<Self> {
-        let format::Opened { bytes, header, sections, length, mut log_bytes, takes_a_log } =
-            format::open(bytes, read_log)?;
+        let format::Opened { bytes, header, checksum, sections, end } = format::open(bytes)?;
         let [directory, terms, texts, documents, vectors] = sections;
         entries::<DocumentRecord>(&documents)?;
         let n_terms = limited("terms", header.n_terms())? as usize;
@@ -104,12 +99,13 @@ impl Store {
         if n_groups != n_terms.div_ceil(GROUP) {
             return Err(Error::inconsistent("directory", format!("groups of {n_terms} terms"), n_groups));
         }
-        let (totals, overlay, whole) = lay_over(&header, length, &log_bytes)?;
+        let mut log_bytes = read_log(&bytes, end)?;
+        let (totals, overlay, whole) = lay_over(&header, checksum, end, &log_bytes)?;
         log_bytes.truncate(whole);
-        let log = (length as u64, log_bytes);
-        let mut store = Store {
-            checksum: format::written_checksum(&bytes)?,
+        let log = (end as u64, log_bytes);
+        Ok(Store {
             bytes,
+            checksum,
             header,
             totals,
             overlay,
@@ -120,27 +116,21 @@ impl Store {
             documents,
             vectors,
             n_terms,
-            takes_a_log,
-            length,
-        };
-        if let (Scoring::NaiveBayes(parameters), None) = (&store.header.scoring, &store.header.summary) {
-            // Format 1 wrote another one.
-            store.header.summary = Some(parameters.summarize(&store)?);
-        }
-        Ok(store)
+        })
     }
 
     /// Goes through the log again, and then through further records: nothing else that was laid over the file stays.
     pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
         let (start, log) = &self.log;
-        let (totals, overlay, _) = lay_over(&self.header, *start as usize, &[log, more].concat())?;
+        let (totals, overlay, _) =
+            lay_over(&self.header, self.checksum, *start as usize, &[log, more].concat())?;
         (self.totals, self.overlay) = (totals, overlay);
         Ok(())
     }
 
     /// The part of the file before its log, which never changes.
     pub(crate) fn base(&self) -> &[u8] {
-        if self.takes_a_log { &self.bytes[..self.length] } else { &self.bytes }
+        &self.bytes[..self.log.0 as usize]
     }
 
     /// The file as it was when it was opened.
@@ -160,11 +150,6 @@ impl Store {
         let is_there = |section: &Section| section.check_again(bytes).is_ok();
         format::checksum(bytes).is_ok_and(|checksum| checksum == self.checksum)
             && [directory, terms, texts, documents, vectors].into_iter().all(is_there)
-    }
-
-    /// Whether what is learned can be appended to the file.
-    pub(crate) fn takes_a_log(&self) -> bool {
-        self.takes_a_log
     }
 
     /// Documents learned or forgotten since correction, calibration and thresholds were fitted to all.
@@ -223,7 +208,7 @@ impl Store {
             documents: self.n_documents(),
             keep: *keep,
             changes: self.changes(),
-            bytes: self.length + self.log.1.len(),
+            bytes: self.base().len() + self.log.1.len(),
             log_bytes: self.log.1.len(),
         }
     }
@@ -360,12 +345,17 @@ impl Store {
     }
 }
 
-/// What a log that begins at an offset in the file makes of the totals, what it adds to the rest, and how many bytes of it
+/// What a log that begins at an offset in the file, with checksums that go on from `seed`, makes of the totals, what it adds to the rest, and how many bytes of it
 /// are whole records.
-fn lay_over(header: &Header, offset: usize, log: &[u8]) -> Result<(Vec<ClassTotals>, Overlay, usize)> {
+fn lay_over(
+    header: &Header,
+    seed: u32,
+    offset: usize,
+    log: &[u8],
+) -> Result<(Vec<ClassTotals>, Overlay, usize)> {
     let n_terms = header.n_terms() as usize;
     let (mut totals, mut overlay) = (header.totals.clone(), Overlay::default());
-    let whole = log::read(log, offset, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
+    let whole = log::read(log, offset, seed, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
     Ok((totals, overlay, whole))
 }
 

@@ -19,8 +19,13 @@ const TEXTS: [(&str, &str); 6] = [
 const ROW: [(&str, &str); 3] = [("miles", "2"), ("wet", "yes"), ("sky", "blue")];
 
 fn read(model: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
-    let opened = open(Bytes::Owned(model.to_vec()), |file, offset| Ok(file[offset..].to_vec()))?;
+    let opened = open(Bytes::Owned(model.to_vec()))?;
     Ok((opened.header, opened.sections))
+}
+
+/// What is in the sections of a model.
+fn contents(model: &[u8]) -> [Vec<u8>; N_SECTIONS] {
+    read(model).unwrap().1.map(|section| section.get(model, 0..section.len()).unwrap().to_vec())
 }
 
 /// The bytes of a model of so many labels.
@@ -79,12 +84,9 @@ fn models() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The same file with another header, checksum and all.
+/// The same file with another header, checksums and all.
 fn with_header(file: &[u8], header: &Header) -> Vec<u8> {
-    let length = number(file, 12).unwrap() as usize;
-    let encoded = bincode::serde::encode_to_vec(header, config()).unwrap();
-    let numbers = [FORMAT_VERSION, encoded.len() as u32, header_checksum(FORMAT_VERSION, &encoded)];
-    [MAGIC, numbers.map(u32::to_le_bytes).as_flattened(), &encoded, &file[PREFACE + length..]].concat()
+    write(header, contents(file).each_ref().map(Vec::as_slice)).unwrap()
 }
 
 /// Asks a model for everything: what it answers, if it does, is a number.
@@ -149,8 +151,7 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
             if other.expected_model.is_some() != header.expected_model.is_some() {
                 refused("an expected model".into(), &|h| h.expected_model = other.expected_model.clone());
             }
-            // one that is needed and missing is made anew from the counts
-            if header.summary.is_none() && other.summary.is_some() {
+            if other.summary.is_some() != header.summary.is_some() {
                 refused("a summary".into(), &|h| h.summary = other.summary.clone());
             }
         }
@@ -196,8 +197,8 @@ fn parts_of_two_models_are_refused_or_answer_with_numbers() {
 #[test]
 fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifying() {
     for (m, model) in models().iter().enumerate() {
-        let (header, sections) = read(model).unwrap();
-        let contents = sections.map(|section| section.get(model, 0..section.len()).unwrap().to_vec());
+        let (header, _) = read(model).unwrap();
+        let contents = contents(model);
         // the first three are those of terms
         for section in 0..3 {
             for (at, flip) in (0..contents[section].len()).flat_map(|at| [0x01, 0x80, 0xFF].map(|f| (at, f)))
@@ -228,4 +229,35 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
             }
         }
     }
+}
+
+/// Two models of one layout, whose headers are the same but for the checksum of the sections.
+#[test]
+fn a_part_of_another_model_is_damage() {
+    let model = |fruit: &str| {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        trainer.add("fruit", Document::Text(fruit)).unwrap();
+        trainer.add("metal", Document::Text("iron and tin")).unwrap();
+        trainer.finish().unwrap().as_bytes().to_vec()
+    };
+    let (own, other) = (model("apples and pears"), model("apples and plums"));
+    let (header, sections) = read(&own).unwrap();
+    assert_eq!((header, own.len()), (read(&other).unwrap().0, other.len()));
+    let start = PREFACE + number(own.first_chunk().unwrap(), 12) as usize;
+    let mut at = start;
+    for section in sections {
+        for block in (0..section.len()).step_by(blocks::BLOCK) {
+            let content = at + block..at + section.len().min(block + blocks::BLOCK);
+            let sum = at + section.len() + 4 * (block / blocks::BLOCK);
+            let mut mixed = own.clone();
+            mixed[content.clone()].copy_from_slice(&other[content]);
+            mixed[sum..sum + 4].copy_from_slice(&other[sum..sum + 4]);
+            let got = section.get(&mixed, block..block + 1);
+            assert!(matches!(got, Err(Error::Checksum { offset, .. }) if offset == block as u64));
+            assert!(Filter::from_bytes(mixed).unwrap().verify().is_err());
+        }
+        at = section.end();
+    }
+    let mixed = [&other[..start], &own[start..]].concat();
+    assert!(Filter::from_bytes(mixed).unwrap().verify().is_err(), "nor is its header the own one");
 }

@@ -369,7 +369,7 @@ proptest! {
         let mut file = MODELS.with(|models| models[pick.index(models.len())].clone());
         for record in &records {
             let at = file.len();
-            log::write(record, at, &mut file).unwrap();
+            log::write(record, at, crate::format::checksum(&file).unwrap(), &mut file).unwrap();
         }
         if let Ok(filter) = Filter::from_bytes(file.clone()) {
             let (document, mut scratch) = (Document::Text("boiled ham w1 w2"), Scratch::default());
