@@ -15,11 +15,11 @@
 //! ([`Smoothing`]), the features chosen by what they say about the class ([`Select`]). A model draws documents
 //! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision that costs least.
 //!
-//! Two classes have a second, better way ([`WeightedLogOdds`]): the same counts, with rare terms weighing more
-//! and long documents no more than short ones when they are scored. A [`Correction`] learns on top of it what
-//! counting cannot see, [`Platt`] turns scores into probabilities, and [`threshold_for_fpr`] finds thresholds
-//! that hold. All three are fitted to scores of documents that did not take part: [`leave_one_out`] and
-//! [`cross_fit`] get them out of the counts by subtraction.
+//! Mail and text have a second, better way ([`WeightedLogOdds`]), one for any number of classes: the same counts, with rare terms
+//! weighing more and long documents no more than short ones when they are scored. A [`Correction`] learns on top of it what
+//! counting cannot see. [`Fit`] finds all numbers there are to choose by what predicts left-out documents best: smoothing and idf
+//! by exact leave-one-out, the weights of counts and correction by held-out scores, which are calibrated by that;
+//! [`threshold_for_fpr`] finds thresholds that hold.
 //!
 //! What is truly real-valued is learned apart from the counts: [`GaussianNaiveBayes`] from [`Moments`],
 //! [`LinearDiscriminant`] from [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts again, and
@@ -57,62 +57,59 @@
 
 #![forbid(unsafe_code)]
 
+mod ascent;
 mod bayes;
 mod binomial;
-mod calibration;
 mod categorical;
 mod cells;
+mod choices;
 mod cholesky;
-mod class_correction;
-mod class_rows;
 mod classes;
+mod coefficients;
+mod columns;
+mod competitors;
 mod complement;
-mod correction;
 mod counts;
-mod crossfit;
 mod decision;
 mod discriminant;
 mod em;
 mod estimate;
 mod expected;
+mod fit;
+mod folds;
 mod gaussian;
-mod lessons;
+mod leave_one_out;
 mod linear;
 mod logs;
 pub mod metrics;
 mod mixed;
 mod moments;
 mod observation;
-mod one_against_rest;
 mod outcomes;
 mod parameters;
 mod random;
-mod ranks;
 mod rows;
 mod rule;
 mod sample;
 mod select;
+mod smoothing_choice;
+mod stacking;
 mod statistics;
 mod summary;
-mod temperature;
+mod teach;
+mod term_frequency;
 mod transform;
 mod twofold;
 mod weighted;
 
 pub use bayes::NaiveBayes;
 pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
-pub use calibration::Platt;
 pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
-pub use class_correction::{ClassCorrection, ClassWeight, class_correction_step, fit_class_correction};
+pub use choices::{Choices, WeightedOptions};
 pub use classes::{Classes, ClassesError};
-pub use correction::{
-    COEFFICIENT_ONE, Coefficient, Correction, CorrectionOptions, corrected, fit_correction,
-};
+pub use coefficients::{COEFFICIENT_ONE, ClassWeight, ClassWeights, Coefficient, Correction};
+pub use columns::Columns;
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
-pub use crossfit::{
-    HeldOutScores, Labelled, cross_fit, cross_fit_bayes, cross_fit_classes, fit_and_cross_fit_classes,
-    leave_one_out,
-};
 pub use decision::{CostError, CostMatrix};
 pub use discriminant::{
     DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,
@@ -120,21 +117,22 @@ pub use discriminant::{
 pub use em::{Em, EmError, EmOptions, Stopped};
 pub use estimate::{Beta, Dirichlet, EstimateError};
 pub use expected::{ExpectedError, ExpectedNaiveBayes, ExpectedStatistics};
+pub use fit::{Fit, Fitted, HeldOut};
+pub use folds::{Labelled, deal, hold_back};
 pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
 pub use linear::LinearForm;
 pub use logs::{log_normalize, log_sum_exp, softmax};
 pub use mixed::{Feature, MixedNaiveBayes, MixedParameters, MixedStatistics, Part, Value};
 pub use moments::Moments;
 pub use observation::ObservationError;
-pub use one_against_rest::{ClassWeights, OneAgainstRest};
 pub use parameters::{
     ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
 };
 pub use rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
 pub use sample::{Generator, SampleError};
 pub use select::{Criterion, Select, chi_square, mutual_information};
+pub use smoothing_choice::{SmoothingChoice, enough_to_choose};
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
-pub use temperature::Temperature;
 pub use transform::Transform;
-pub use weighted::{TermWeight, WeightedLogOdds};
+pub use weighted::{Readings, TermWeight, WeightedLogOdds};

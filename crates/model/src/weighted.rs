@@ -1,473 +1,480 @@
-use std::convert::Infallible;
-
-use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
+use crate::choices::COUNTS_ALONE;
+use crate::coefficients::COEFFICIENT_ONE;
+use crate::columns::Columns;
 use crate::logs::log_smoothed;
-use crate::transform::{idf, log_documents, log_tf};
-use crate::{ClassId, ClassTotals, Counts, Labelled, ParametersError, Smoothing, Statistics};
+use crate::term_frequency::log_tf_units;
+use crate::transform::{idf, log_documents};
+use crate::{Choices, ClassId, ClassTotals, ClassWeights, Counts, ParametersError};
 
-/// The score of mail: two-class log-odds in which rare terms weigh more and long documents no more than
-/// short ones. Weighting happens only when scoring, so training stays counting.
+/// The score of mail and text: log-odds in which rare terms weigh more and long documents no more than short ones, with a
+/// correction that was learned on top of them. Weighting happens only when scoring, so training stays counting.
 ///
-/// With `s` and `h` the document frequencies of a term in the positive and in the other class, `S` and `H`
-/// their sums over all terms, `V` the number of terms with counts, `N` the documents, `tf` how often the
-/// document to score contains the term, and `a` the smoothing:
+/// There is one column of numbers a class, the class against all others together; of two classes one column in all, that of
+/// the positive class. With `n` the document frequency of a term in the class, `N` the sum of the class's document
+/// frequencies, `r` and `R` the same of all other classes together, `V` the number of terms with counts, `M` the documents,
+/// `tf` how often the document to score contains the term, `u` and `b` weight and bias of the correction, and the
+/// numbers `a, g, k, q` of its [`Choices`]:
 ///
 /// ```text
-/// w = ln((s + a) / (S + aV)) - ln((h + a) / (H + aV))      the log-odds of the term, nats
-/// v = ln(1 + tf) ln((N + 1) / (s + h))                     its weight in the document
-/// score = sum(v w) / sqrt(sum(v v))
+/// w = ln((n + a) / (N + aV)) - ln((r + a) / (R + aV))      the log-odds of the term for the class, nats
+/// i = ln((M + 1) / (n + r)),  v = ln(1 + tf) i^g           its weight in the document
+/// s = sum(v w) / sqrt(sum(v v))                            what the counts say
+/// B = k0 s + k1 p                                          p: 1 for two classes, else ln of the class's share
+/// x = ln(1 + tf) i / sqrt(sum((ln(1 + tf) i)^2))           the document as a vector of length 1 (shorter if the root is below 1)
+/// d = b + sum(x i u)                                       what the correction says
+/// z = q0 B + q1 d + q2                                     the log-odds; of more than two classes their softmax
 /// ```
 ///
-/// Terms without counts are in neither sum. There is no prior: that belongs to calibration
-/// ([`Platt`](crate::Platt)). Greater than 0 speaks for the positive class.
+/// Terms without counts are in no sum. A class without documents is never the likeliest. `ln(1 + tf)` is rounded to a 369th
+/// nat, so that the weights `u` are exact sums ([`ClassWeight`](crate::ClassWeight)).
 ///
-/// Source: term weights of Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes
-/// Text Classifiers" (2003), here on the document to score instead of the training data.
+/// A class without a term shares `ln a - ln(n + r + a)` with all classes that lack it, so the work for a document grows
+/// with the cells of its terms, plus a few numbers a class. Making it takes hardly any time. The counts passed to a method must be
+/// those the totals are of; with others the result is finite and means nothing.
 ///
-/// It is a few numbers and takes no time to make. The counts passed to a method must be those the totals
-/// are of; with others the result is finite and means nothing.
+/// Source: Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers" (2003):
+/// one-versus-all-but-one weights and their document transforms, here on the document to score instead of the training data.
 ///
 /// ```
-/// use tamis_model::{Counts, Smoothing, Statistics, WeightedLogOdds};
+/// use tamis_model::{Choices, Correction, Counts, Readings, Statistics, WeightedLogOdds};
 /// use tamis_tokenizer::CountVector;
 ///
-/// let (ham, spam) = (0, 1);
-/// let (meeting, offer) = (CountVector::from_pairs([(0, 1)])?, CountVector::from_pairs([(1, 2)])?);
-/// let mut statistics = Statistics::new(2);
-/// statistics.observe(ham, meeting.row())?;
-/// statistics.observe(spam, offer.row())?;
-///
-/// let alpha = Smoothing::try_from(0.1)?;
-/// let scorer = WeightedLogOdds::new(alpha, statistics.totals(), statistics.n_features() as u64, spam)?;
-/// let Ok(score) = scorer.log_odds(&statistics, offer.row());
-/// assert!((score.unwrap_or(0.0) - 11f64.ln()).abs() < 1e-12); // (1 + 0.1) / (0 + 0.1)
-///
-/// // Had the offer never been learned, nothing would be known about it.
-/// assert_eq!(scorer.log_odds_left_out(&statistics, offer.row(), spam), Ok(None));
+/// let rows = [[(0, 1), (3, 1)], [(1, 2), (3, 1)], [(2, 1), (3, 2)]].map(CountVector::from_pairs);
+/// let mut statistics = Statistics::new(3);
+/// for (class, row) in (0..).zip(rows) {
+///     statistics.observe(class, row?.row())?;
+/// }
+/// let (choices, none) = (Choices::for_classes(3), Correction::default());
+/// let scorer = WeightedLogOdds::new(&choices, &[], statistics.totals(), statistics.n_features() as u64, 0)?;
+/// let (mut readings, mut z) = (Readings::default(), Vec::new());
+/// let document = CountVector::from_pairs([(1, 1), (9, 1)])?;
+/// let Ok(()) = scorer.read(&statistics, Some(&none), document.row(), &mut readings);
+/// scorer.log_odds(&readings, &mut z);
+/// assert_eq!(readings.known_terms, 1);
+/// assert!(z[1] > z[0] && z[1] > z[2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WeightedLogOdds {
-    alpha: f64,
-    positive: ClassId,
+    choices: Choices,
+    columns: Columns,
     documents: u64,
-    n_features: u64,
-    /// Sums of the document frequencies of the other and the positive class: H and S.
-    df: [u64; 2],
+    /// ln(R + aV) - ln(N + aV), one a column.
+    log_totals: Vec<f64>,
+    /// k1 p, one a column.
+    prior: Vec<f64>,
+    /// b, one a column.
+    bias: Vec<f64>,
+    /// Whether the class has documents, one a class.
+    is_learned: Vec<bool>,
+    logs: Logs,
 }
 
-/// What scoring needs of a term with counts, see [`WeightedLogOdds::term`]; the default adds nothing to a score.
+/// What counts and correction say of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Readings {
+    /// What the counts say: s, one a column.
+    pub counts: Vec<f64>,
+    /// What the correction says, less its bias: d - b, one a column.
+    pub correction: Vec<f64>,
+    /// How many distinct terms of the document have counts; with none of them there is no evidence at all.
+    pub known_terms: usize,
+}
+
+/// What scoring by two classes needs of a term with counts, see [`WeightedLogOdds::term`]; the default adds nothing to a score.
 #[derive(Clone, Copy, Default, Debug, PartialEq)]
 pub struct TermWeight {
-    /// ln(s + a) - ln(h + a), nats.
+    /// ln(n + a) - ln(r + a), nats.
     log_ratio: f64,
-    /// ln((N + 1) / (s + h)), not negative.
     idf: f64,
+    /// idf to the power of g.
+    weight: f64,
+    /// idf idf u
+    correction: f64,
+}
+
+/// ln(n + a), for the first n kept ready.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Logs {
+    alpha: f64,
+    ready: Box<[f64]>,
+}
+
+impl Logs {
+    pub(crate) fn new(alpha: f64, ready: usize) -> Logs {
+        Logs { alpha, ready: (0..ready).map(|n| (n as f64 + alpha).ln()).collect() }
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, n: u64) -> f64 {
+        let ready = usize::try_from(n).ok().and_then(|n| self.ready.get(n));
+        ready.copied().unwrap_or_else(|| (n as f64 + self.alpha).ln())
+    }
+}
+
+/// How many logarithms are worth keeping where there are many documents or classes.
+pub(crate) const LOGS: usize = 1024;
+
+/// idf to the power of g.
+#[inline]
+pub(crate) fn powered(idf: f64, power: f64) -> f64 {
+    match power {
+        1.0 => idf,
+        0.0 => 1.0,
+        0.5 => idf.sqrt(),
+        _ => idf.powf(power),
+    }
+}
+
+/// What a sum of weighted log-odds is divided by; 1 if all weights are 0, as only impossible counts have it.
+pub(crate) fn norm(square: f64) -> f64 {
+    if square > 0.0 { square.sqrt() } else { 1.0 }
+}
+
+/// What the vector of a document is divided by: its length, at least 1, so that nothing is made longer.
+pub(crate) fn at_least_one(square: f64) -> f64 {
+    square.sqrt().max(1.0)
+}
+
+/// ln of the share of a class, smoothed, in nats.
+pub(crate) fn log_share(documents: u64, all: u64, n_classes: usize) -> f64 {
+    ((documents as f64 + 0.5) / (all as f64 + 0.5 * n_classes as f64)).ln()
 }
 
 /// Sums over the known terms of a document.
 #[derive(Default)]
 struct Sums {
-    /// v (ln(s + a) - ln(h + a))
-    dot: f64,
+    /// v (ln a - ln(n + r + a)); of two classes all of v (ln(n + a) - ln(r + a))
+    absent: f64,
     /// v
     weight: f64,
     /// v v
     square: f64,
-    /// Whether there are any.
-    known: bool,
-    /// Terms that only the document left out has.
-    own: u64,
+    /// The same for g = 1.
+    full_square: f64,
+    known: usize,
 }
 
-/// A term to score.
-#[derive(Clone, Copy)]
-enum Term {
-    /// No document has it.
-    Unknown,
-    /// Only the document left out has it.
-    LeftOut,
-    /// Others have it.
-    Known(TermWeight),
+/// The parts of a term with counts that do not depend on the class.
+struct Part {
+    /// v
+    v: f64,
+    /// ln(1 + tf) i i
+    read: f64,
+    /// ln a - ln(n + r + a)
+    absent: f64,
+    df: u64,
 }
 
 impl Sums {
     #[inline]
-    fn add(&mut self, term: TermWeight, tf: u32) {
-        let v = log_tf(tf) * term.idf;
-        self.dot += v * term.log_ratio;
+    fn add(&mut self, v: f64, full: f64, absent: f64) {
+        self.absent += v * absent;
         self.weight += v;
         self.square += v * v;
-        self.known = true;
-    }
-
-    fn score(&self, log_totals: f64) -> Option<f64> {
-        self.known.then(|| (self.dot + log_totals * self.weight) / norm(self.square))
+        self.full_square += full * full;
+        self.known += 1;
     }
 }
 
 impl WeightedLogOdds {
-    /// Takes what scoring needs from the totals of the two classes and `n_features`, the number of terms with
-    /// counts ([`Statistics::n_features`](crate::Statistics::n_features)).
+    /// Takes what scoring needs from the choices, the bias of the correction (fixed point, one a column; none if all are 0),
+    /// the totals of the classes and `n_features`, the number of terms with counts
+    /// ([`Statistics::n_features`](crate::Statistics::n_features)). `positive` is the class of the one column where there are
+    /// two classes, and else of no importance.
     ///
     /// # Errors
-    /// Not exactly two classes, or a positive one that is neither; no smoothing at all.
+    /// No classes; choices out of their ranges; of two classes a positive one that is neither.
     pub fn new(
-        alpha: Smoothing,
+        choices: &Choices,
+        bias: &[i64],
         totals: &[ClassTotals],
         n_features: u64,
         positive: ClassId,
     ) -> Result<Self, ParametersError> {
-        let (&[first, second], 0..=1) = (totals, positive) else {
-            return Err(ParametersError::TwoClasses { expected: 2, got: totals.len(), positive });
+        choices.check()?;
+        let columns = Columns::new(totals.len(), positive)?;
+        let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
+        let (documents, all_df) = (sum(|t| t.documents), sum(|t| t.df));
+        let alpha = choices.alpha.alpha();
+        // without features nothing is scored: any number of them will do
+        let n_features = n_features.max(1) as f64;
+        let log_total = |class: ClassId| {
+            let df = totals[usize::from(class)].df;
+            log_smoothed(all_df.saturating_sub(df), alpha, n_features) - log_smoothed(df, alpha, n_features)
         };
-        if alpha == Smoothing::maximum_likelihood() {
-            return Err(ParametersError::Smoothing { got: alpha.alpha() });
-        }
-        let (negative, own) = if positive == 1 { (first, second) } else { (second, first) };
-        let documents = first.documents.saturating_add(second.documents);
+        let prior = |class: ClassId| match columns.is_one() {
+            true => 1.0,
+            false => log_share(totals[usize::from(class)].documents, documents, totals.len()),
+        };
+        let units = |column: usize| bias.get(column).copied().unwrap_or(0) as f64;
         Ok(WeightedLogOdds {
-            alpha: alpha.alpha(),
-            positive,
+            choices: *choices,
+            columns,
             documents,
-            n_features,
-            df: [negative.df, own.df],
+            log_totals: columns.classes().map(log_total).collect(),
+            prior: columns.classes().map(|class| choices.bayes[1] * prior(class)).collect(),
+            bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
+            is_learned: totals.iter().map(|totals| totals.documents > 0).collect(),
+            logs: Logs::new(alpha, if columns.is_one() { 0 } else { LOGS }),
         })
     }
 
-    /// The class that scores greater than 0 speak for.
-    pub fn positive(&self) -> ClassId {
-        self.positive
+    /// The numbers it scores by.
+    pub fn choices(&self) -> &Choices {
+        &self.choices
     }
 
-    /// The score of a document in nats, never NaN or infinite; `None` when no term of it has counts, which
-    /// is no evidence at all.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn log_odds<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<Option<f64>, C::Error> {
-        self.score(counts, row, [0, 0])
+    /// Where the numbers of the classes stand.
+    pub fn columns(&self) -> Columns {
+        self.columns
     }
 
-    /// What scoring needs of a term, for those who meet it more than once; `None` if it has no counts.
+    /// The bias of a column, in nats.
+    pub(crate) fn bias(&self, column: usize) -> f64 {
+        self.bias.get(column).copied().unwrap_or(0.0)
+    }
+
+    /// M
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Writes what counts and correction say of a document to `out`, never NaN or infinite.
     ///
     /// # Errors
-    /// Reading the counts fails.
-    pub fn term<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<TermWeight>, C::Error> {
-        let df = self.document_frequencies(counts, term)?;
-        Ok(match self.term_of(df, [0, 0], self.log_documents([0, 0])) {
-            Term::Known(weight) => Some(weight),
-            Term::LeftOut | Term::Unknown => None,
+    /// Reading the counts or the weights fails; `out` then holds nothing of use.
+    pub fn read<C: Counts, W: ClassWeights<Error = C::Error>>(
+        &self,
+        counts: &C,
+        weights: Option<&W>,
+        row: CountRow<'_>,
+        out: &mut Readings,
+    ) -> Result<(), C::Error> {
+        let Readings { counts: scores, correction, known_terms } = out;
+        for numbers in [&mut *scores, &mut *correction] {
+            numbers.clear();
+            numbers.resize(self.columns.len(), 0.0);
+        }
+        let (mut sums, log_documents) = (Sums::default(), log_documents(self.documents));
+        for (term, tf) in row.iter() {
+            let Some(part) = self.part(counts, term, tf, log_documents, &mut sums)? else { continue };
+            self.for_each_score(counts, term, &part, |column, share| {
+                if let Some(score) = scores.get_mut(column) {
+                    *score += share;
+                }
+            })?;
+            if let Some(weights) = weights {
+                weights.for_each_weight(term, |column, weight| {
+                    if let Some(sum) = correction.get_mut(usize::from(column)) {
+                        *sum += part.read * weight;
+                    }
+                })?;
+            }
+        }
+        let (norm, length) = (norm(sums.square), at_least_one(sums.full_square));
+        for (score, log_totals) in scores.iter_mut().zip(&self.log_totals) {
+            *score = (*score + (sums.absent + sums.weight * log_totals)) / norm;
+        }
+        correction.iter_mut().for_each(|sum| *sum /= length);
+        *known_terms = sums.known;
+        Ok(())
+    }
+
+    /// What does not depend on the class of a term that some document has; it is added to the sums.
+    #[inline]
+    fn part<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        tf: u32,
+        log_documents: f64,
+        sums: &mut Sums,
+    ) -> Result<Option<Part>, C::Error> {
+        let df = counts.document_frequency(term)?;
+        if df == 0 {
+            return Ok(None);
+        }
+        let (log_tf, idf) = (log_tf_units(tf), idf(df, log_documents));
+        let v = log_tf * powered(idf, self.choices.idf_power);
+        let absent = self.logs.of(0) - self.logs.of(df);
+        sums.add(v, log_tf * idf, absent);
+        Ok(Some(Part { v, read: log_tf * idf * idf, absent, df }))
+    }
+
+    /// Visits what a term adds to the scores of the counts besides the part of the absent, before these are divided by the norm.
+    #[inline]
+    fn for_each_score<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        part: &Part,
+        mut visit: impl FnMut(usize, f64),
+    ) -> Result<(), C::Error> {
+        counts.for_each_cell(term, |cell| {
+            let Some(column) = self.columns.of(cell.class) else { return };
+            let n = u64::from(cell.df);
+            let log_ratio = self.logs.of(n) - self.logs.of(part.df.saturating_sub(n));
+            visit(column, part.v * (log_ratio - part.absent));
         })
     }
 
-    /// [`log_odds`](Self::log_odds) of a document given as its known terms, in any order, with their occurrences.
+    /// Writes the counts' log-odds B to `out`, one a column, in nats.
+    pub fn bayes(&self, readings: &Readings, out: &mut Vec<f64>) {
+        out.clear();
+        out.extend(readings.counts.iter().zip(&self.prior).map(|(s, prior)| self.choices.bayes[0] * s + prior));
+    }
+
+    /// Writes the log-odds z of a document to `out`, one a column, in nats: of two classes those of the positive one, of more
+    /// numbers of which the softmax is the probability of each.
+    pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
+        self.bayes(readings, out);
+        let [q0, q1, q2] = self.choices.stack;
+        for ((z, sum), bias) in out.iter_mut().zip(&readings.correction).zip(&self.bias) {
+            *z = q0 * *z + q1 * (sum + bias) + q2;
+        }
+        self.rule_out(out);
+    }
+
+    /// Makes classes without documents the least likely ones.
+    fn rule_out(&self, z: &mut [f64]) {
+        if self.is_learned.iter().all(|is_learned| *is_learned) {
+            return;
+        }
+        if self.columns.is_one() {
+            let order = self.columns.order(&self.is_learned);
+            z.iter_mut().for_each(|z| match order {
+                [true, false] => *z = z.min(0.0),
+                [false, true] => *z = z.max(f64::MIN_POSITIVE),
+                _ => (),
+            });
+            return;
+        }
+        let learned = z.iter().zip(&self.is_learned).filter(|(_, is_learned)| **is_learned);
+        let least = learned.map(|(z, _)| *z).fold(f64::INFINITY, f64::min);
+        let least = if least.is_finite() { least - UNLIKELY } else { 0.0 };
+        z.iter_mut().zip(&self.is_learned).filter(|(_, is_learned)| !**is_learned).for_each(|(z, _)| *z = least);
+    }
+
+    /// What scoring by two classes needs of a term, for those who meet it more than once; `None` if it has no counts, or if there
+    /// are more classes.
+    ///
+    /// # Errors
+    /// Reading the counts or the weights fails.
+    pub fn term<C: Counts, W: ClassWeights<Error = C::Error>>(
+        &self,
+        counts: &C,
+        weights: Option<&W>,
+        term: TermId,
+    ) -> Result<Option<TermWeight>, C::Error> {
+        let (mut all, mut own) = (0, 0);
+        counts.for_each_cell(term, |cell| {
+            all += u64::from(cell.df);
+            own += if self.columns.of(cell.class).is_some() { u64::from(cell.df) } else { 0 };
+        })?;
+        if all == 0 || !self.columns.is_one() {
+            return Ok(None);
+        }
+        let idf = idf(all, log_documents(self.documents));
+        let (mut correction, square) = (0.0, idf * idf);
+        if let Some(weights) = weights {
+            weights.for_each_weight(term, |_, weight| correction += square * weight)?;
+        }
+        let log_ratio = self.logs.of(own) - self.logs.of(all - own);
+        Ok(Some(TermWeight { log_ratio, idf, weight: powered(idf, self.choices.idf_power), correction }))
+    }
+
+    /// [`log_odds`](Self::log_odds) between two classes of a document given as its known terms, in any order, with their
+    /// occurrences; terms that are [`TermWeight::default`] are in no sum.
     ///
     /// ```
-    /// # use tamis_model::{Counts, Smoothing, Statistics, WeightedLogOdds};
+    /// # use tamis_model::{Choices, Correction, Counts, Readings, Statistics, WeightedLogOdds};
     /// # use tamis_tokenizer::CountVector;
     /// # let documents = [[(0, 1), (1, 2)], [(1, 1), (2, 5)]];
     /// # let mut statistics = Statistics::new(2);
     /// # for (class, document) in (0..).zip(documents) {
     /// #     statistics.observe(class, CountVector::from_pairs(document)?.row())?;
     /// # }
-    /// let scorer = WeightedLogOdds::new(Smoothing::LAPLACE, statistics.totals(), 3, 1)?;
+    /// let none = Correction::default();
+    /// let scorer = WeightedLogOdds::new(&Choices::for_classes(2), &[], statistics.totals(), 3, 1)?;
     /// let document = CountVector::from_pairs([(1, 3), (2, 1)])?;
     /// let mut known = Vec::new();
     /// for (term, count) in document.row().iter() {
-    ///     let Ok(weight) = scorer.term(&statistics, term);
+    ///     let Ok(weight) = scorer.term(&statistics, Some(&none), term);
     ///     known.extend(weight.map(|weight| (weight, count)));
     /// }
-    /// assert_eq!(Ok(scorer.log_odds_of(known.into_iter())), scorer.log_odds(&statistics, document.row()));
+    /// let (mut readings, mut z) = (Readings::default(), Vec::new());
+    /// let Ok(()) = scorer.read(&statistics, Some(&none), document.row(), &mut readings);
+    /// scorer.log_odds(&readings, &mut z);
+    /// assert!((scorer.log_odds_of(known.into_iter()) - z[0]).abs() < 1e-12);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn log_odds_of(&self, terms: impl Iterator<Item = (TermWeight, u32)>) -> Option<f64> {
-        let mut sums = Sums::default();
-        terms.for_each(|(term, tf)| sums.add(term, tf));
-        sums.score(self.log_totals(self.df, self.n_features))
+    pub fn log_odds_of(&self, terms: impl Iterator<Item = (TermWeight, u32)>) -> f64 {
+        let (mut sums, mut correction) = (Sums::default(), 0.0);
+        for (term, tf) in terms {
+            let log_tf = log_tf_units(tf);
+            sums.add(log_tf * term.weight, log_tf * term.idf, term.log_ratio);
+            correction += log_tf * term.correction;
+        }
+        let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
+        let s = (sums.absent + sums.weight * first(&self.log_totals)) / norm(sums.square);
+        let d = correction / at_least_one(sums.full_square) + first(&self.bias);
+        let [q0, q1, q2] = self.choices.stack;
+        let mut z = [q0 * (self.choices.bayes[0] * s + first(&self.prior)) + q1 * d + q2];
+        self.rule_out(&mut z);
+        z[0]
     }
 
-    /// The score that a learned document of the class `own` would get had it (one copy of it) never been
-    /// learned: exactly that of a model trained without it. Such scores are what calibration and correction
-    /// need, and this way they cost no second model.
+    /// Writes to `out` each known term of the document, in its order, with what it adds to the log-odds of the class `of` against
+    /// the class `against`; returns what is said before any term. Together they are the [log-odds](Self::log_odds) of two classes, or
+    /// their difference.
     ///
     /// # Errors
-    /// Reading the counts fails.
-    pub fn log_odds_left_out<C: Counts>(
+    /// Reading the counts or the weights fails; `out` then holds nothing of use.
+    pub fn contributions<C: Counts, W: ClassWeights<Error = C::Error>>(
         &self,
         counts: &C,
+        weights: Option<&W>,
         row: CountRow<'_>,
-        own: ClassId,
-    ) -> Result<Option<f64>, C::Error> {
-        self.score(counts, row, if own == self.positive { [0, 1] } else { [1, 0] })
-    }
-
-    /// [`log_odds_left_out`](Self::log_odds_left_out) of many documents, in parallel in the current rayon pool: what
-    /// depends on a term alone is settled once for all documents of a class.
-    pub(crate) fn all_left_out(&self, counts: &Statistics, documents: &[Labelled<'_>]) -> Vec<Option<f64>> {
-        let settled = [[1, 0], [0, 1]].map(|taken| {
-            let log_documents = self.log_documents(taken);
-            let settle = |term| {
-                let Ok(df) = self.document_frequencies(counts, term);
-                self.term_of(df, taken, log_documents)
-            };
-            let ids = 0..counts.n_terms() as TermId;
-            (taken, ids.into_par_iter().map(settle).collect::<Vec<_>>())
-        });
-        let score = |document: &Labelled<'_>| {
-            let (taken, terms) = &settled[usize::from(document.class == self.positive)];
-            let term = |(id, tf): (TermId, u32)| {
-                let term = terms.get(id as usize).copied().unwrap_or(Term::Unknown);
-                Ok((term, tf))
-            };
-            let row = document.row;
-            let Ok::<_, Infallible>(score) = self.score_terms(row.iter().map(term), row.len() as u64, *taken);
-            score
-        };
-        documents.par_iter().map(score).collect()
-    }
-
-    /// Writes each known term of the document with what it adds to the score to `out`, in the order of the
-    /// row; together they are [`log_odds`](Self::log_odds).
-    ///
-    /// # Errors
-    /// Reading the counts fails; `out` then holds nothing of use.
-    pub fn contributions<C: Counts>(
-        &self,
-        counts: &C,
-        row: CountRow<'_>,
+        [of, against]: [ClassId; 2],
         out: &mut Vec<(TermId, f64)>,
-    ) -> Result<(), C::Error> {
+    ) -> Result<f64, C::Error> {
         out.clear();
-        let log_documents = log_documents(self.documents);
-        let log_totals = self.log_totals(self.df, self.n_features);
-        let mut square = 0.0;
+        let sign = |column: usize| {
+            f64::from(u8::from(self.columns.of(of) == Some(column)))
+                - f64::from(u8::from(self.columns.of(against) == Some(column)))
+        };
+        let difference =
+            |numbers: &[f64]| numbers.iter().enumerate().map(|(column, n)| sign(column) * n).sum::<f64>();
+        let (log_totals, signs) = (difference(&self.log_totals), (0..self.columns.len()).map(sign).sum::<f64>());
+        let [q0, q1, q2] = self.choices.stack;
+        let (mut sums, log_documents) = (Sums::default(), log_documents(self.documents));
+        let mut shares = Vec::new();
         for (term, tf) in row.iter() {
-            let df = self.document_frequencies(counts, term)?;
-            if df != [0, 0] {
-                let v = weight(tf, df, log_documents);
-                square += v * v;
-                out.push((term, v * (self.log_ratio(df) + log_totals)));
+            let Some(part) = self.part(counts, term, tf, log_documents, &mut sums)? else { continue };
+            let mut share = part.v * (signs * part.absent + log_totals);
+            self.for_each_score(counts, term, &part, |column, own| share += sign(column) * own)?;
+            let mut correction = 0.0;
+            if let Some(weights) = weights {
+                weights.for_each_weight(term, |column, weight| {
+                    correction += sign(usize::from(column)) * part.read * weight;
+                })?;
             }
+            shares.push((term, share, correction));
         }
-        let norm = norm(square);
-        out.iter_mut().for_each(|(_, share)| *share /= norm);
-        Ok(())
+        let (norm, length) = (norm(sums.square), at_least_one(sums.full_square));
+        let bayes = q0 * self.choices.bayes[0] / norm;
+        out.extend(shares.into_iter().map(|(term, s, d)| (term, bayes * s + q1 / length * d)));
+        Ok(q0 * difference(&self.prior) + q1 * difference(&self.bias) + signs * q2)
     }
 
-    /// The score with a document left out that counts once in each class where `taken` is 1.
-    fn score<C: Counts>(
-        &self,
-        counts: &C,
-        row: CountRow<'_>,
-        taken: [u64; 2],
-    ) -> Result<Option<f64>, C::Error> {
-        let log_documents = self.log_documents(taken);
-        let term = |(term, tf): (TermId, u32)| {
-            let df = self.document_frequencies(counts, term)?;
-            Ok((self.term_of(df, taken, log_documents), tf))
-        };
-        self.score_terms(row.iter().map(term), row.len() as u64, taken)
-    }
-
-    /// The score of a document of so many terms, given each with its occurrences.
-    fn score_terms<E>(
-        &self,
-        terms: impl Iterator<Item = Result<(Term, u32), E>>,
-        n_terms: u64,
-        taken: [u64; 2],
-    ) -> Result<Option<f64>, E> {
-        let mut sums = Sums::default();
-        for term in terms {
-            let (term, tf) = term?;
-            match term {
-                Term::Known(term) => sums.add(term, tf),
-                Term::LeftOut => sums.own += 1,
-                Term::Unknown => (),
-            }
-        }
-        let df = [0, 1].map(|c| self.df[c].saturating_sub(taken[c] * n_terms));
-        let log_totals = self.log_totals(df, self.n_features.saturating_sub(sums.own));
-        Ok(sums.score(log_totals))
-    }
-
-    /// A term of these document frequencies, with a document left out.
-    fn term_of(&self, df: [u64; 2], taken: [u64; 2], log_documents: f64) -> Term {
-        let left = [0, 1].map(|c| df[c].saturating_sub(taken[c]));
-        if left != [0, 0] {
-            let idf = idf(left[0] + left[1], log_documents);
-            Term::Known(TermWeight { log_ratio: self.log_ratio(left), idf })
-        } else if df != [0, 0] {
-            Term::LeftOut
-        } else {
-            Term::Unknown
-        }
-    }
-
-    /// ln(N + 1) with a document left out.
-    fn log_documents(&self, taken: [u64; 2]) -> f64 {
-        log_documents(self.documents.saturating_sub(taken[0] + taken[1]))
-    }
-
-    /// ln(H + aV) - ln(S + aV)
-    fn log_totals(&self, df: [u64; 2], n_features: u64) -> f64 {
-        // without features nothing is scored: any number of them will do
-        let [other, positive] = df.map(|df| log_smoothed(df, self.alpha, n_features.max(1) as f64));
-        other - positive
-    }
-
-    /// ln(s + a) - ln(h + a)
-    fn log_ratio(&self, df: [u64; 2]) -> f64 {
-        (df[1] as f64 + self.alpha).ln() - (df[0] as f64 + self.alpha).ln()
-    }
-
-    /// The document frequencies of a term in the other and the positive class.
-    fn document_frequencies<C: Counts>(&self, counts: &C, term: TermId) -> Result<[u64; 2], C::Error> {
-        let mut df = [0; 2];
-        counts
-            .for_each_cell(term, |cell| df[usize::from(cell.class == self.positive)] += u64::from(cell.df))?;
-        Ok(df)
+    /// Whether there is a correction to read.
+    pub fn is_corrected(&self) -> bool {
+        self.choices.stack != COUNTS_ALONE
     }
 }
 
-/// ln(1 + tf) ln((N + 1) / df): not negative whatever a file says.
-fn weight(tf: u32, df: [u64; 2], log_documents: f64) -> f64 {
-    log_tf(tf) * idf(df[0] + df[1], log_documents)
-}
-
-/// What the sum of weighted log-odds is divided by; 1 if all weights are 0, as only impossible counts have it.
-pub(crate) fn norm(square: f64) -> f64 {
-    if square > 0.0 { square.sqrt() } else { 1.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-
-    use tamis_tokenizer::CountVector;
-
-    use super::*;
-    use crate::{Cell, Statistics};
-
-    fn row(pairs: &[(TermId, u32)]) -> CountVector {
-        CountVector::from_pairs(pairs.iter().copied()).unwrap()
-    }
-
-    /// Ham, ham, spam, spam.
-    fn statistics() -> Statistics {
-        let documents = [
-            (0, row(&[(0, 1), (1, 4)])),
-            (0, row(&[(1, 1)])),
-            (1, row(&[(1, 1), (2, 2)])),
-            (1, row(&[(2, 1)])),
-        ];
-        let mut statistics = Statistics::new(2);
-        documents.iter().for_each(|(class, row)| statistics.observe(*class, row.row()).unwrap());
-        statistics
-    }
-
-    fn scorer(alpha: f64, statistics: &Statistics, positive: ClassId) -> WeightedLogOdds {
-        let alpha = Smoothing::try_from(alpha).unwrap();
-        WeightedLogOdds::new(alpha, statistics.totals(), statistics.n_features() as u64, positive).unwrap()
-    }
-
-    #[test]
-    fn by_hand() {
-        let (statistics, document) = (statistics(), row(&[(1, 3), (2, 1), (9, 5)]));
-        let Ok(score) = scorer(0.5, &statistics, 1).log_odds(&statistics, document.row());
-        // V = 3, N = 4, sums of df 3 and 3; term 1: h = 2, s = 1; term 2: h = 0, s = 2
-        let w = [(1.5_f64 / 2.5).ln(), (2.5_f64 / 0.5).ln()];
-        let v = [4f64.ln() * (5.0_f64 / 3.0).ln(), 2f64.ln() * (5.0_f64 / 2.0).ln()];
-        let expected = (v[0] * w[0] + v[1] * w[1]) / (v[0] * v[0] + v[1] * v[1]).sqrt();
-        assert!((score.unwrap() - expected).abs() < 1e-12);
-        let Ok(other) = scorer(0.5, &statistics, 0).log_odds(&statistics, document.row());
-        assert!((other.unwrap() + expected).abs() < 1e-12);
-    }
-
-    #[test]
-    fn nothing_known_is_no_evidence() {
-        let statistics = statistics();
-        let scorer = scorer(0.1, &statistics, 1);
-        for document in [row(&[]), row(&[(7, 1)])] {
-            assert_eq!(scorer.log_odds(&statistics, document.row()), Ok(None));
-            let mut out = vec![(1, 1.0)];
-            let Ok(()) = scorer.contributions(&statistics, document.row(), &mut out);
-            assert_eq!(out, []);
-        }
-        // term 0 is the document's own
-        assert_eq!(scorer.log_odds_left_out(&statistics, row(&[(0, 1)]).row(), 0), Ok(None));
-    }
-
-    #[test]
-    fn many_left_out_as_one_by_one() {
-        let statistics = statistics();
-        // the last two were never learned
-        let rows = [&[(0, 1), (1, 4)][..], &[(2, 1)], &[], &[(0, 70), (2, 64), (9, 1)], &[(0, 63)]];
-        let rows = rows.map(row);
-        for positive in [0, 1] {
-            let scorer = scorer(0.1, &statistics, positive);
-            for class in [0, 1] {
-                let documents: Vec<_> = rows
-                    .iter()
-                    .map(|row| Labelled { row: row.row(), class, multiplicity: 1, group: 0 })
-                    .collect();
-                let one = |d: &Labelled<'_>| scorer.log_odds_left_out(&statistics, d.row, class);
-                let expected: Result<Vec<_>, _> = documents.iter().map(one).collect();
-                assert_eq!(Ok(scorer.all_left_out(&statistics, &documents)), expected);
-            }
-        }
-    }
-
-    #[test]
-    fn classes_are_checked() {
-        let new = |n, positive| {
-            WeightedLogOdds::new(Smoothing::LAPLACE, &vec![ClassTotals::default(); n], 0, positive)
-        };
-        assert!(new(2, 0).is_ok() && new(2, 1).is_ok());
-        for (n, positive) in [(0, 0), (1, 0), (3, 1), (2, 2)] {
-            let error = Err(ParametersError::TwoClasses { expected: 2, got: n, positive });
-            assert_eq!(new(n, positive), error);
-        }
-    }
-
-    /// Counts that no documents have.
-    struct Impossible;
-
-    impl Counts for Impossible {
-        type Error = Infallible;
-
-        fn totals(&self) -> &[ClassTotals] {
-            &[ClassTotals { documents: 1, df: 0, tf: 0 }; 2]
-        }
-
-        fn n_terms(&self) -> usize {
-            2
-        }
-
-        fn for_each_cell(&self, _: TermId, mut visit: impl FnMut(Cell)) -> Result<(), Infallible> {
-            (0..3).for_each(|class| visit(Cell { class, df: u32::MAX, tf: u32::MAX }));
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn never_nan() {
-        let document = row(&[(0, 1), (1, u32::MAX)]);
-        for alpha in [f64::MIN_POSITIVE, 1e-300, 1.0, f64::MAX] {
-            for n_features in [0, 1, u64::MAX] {
-                let alpha = Smoothing::try_from(alpha).unwrap();
-                let scorer = WeightedLogOdds::new(alpha, Impossible.totals(), n_features, 1).unwrap();
-                let Ok(score) = scorer.log_odds(&Impossible, document.row());
-                let Ok(left_out) = scorer.log_odds_left_out(&Impossible, document.row(), 0);
-                assert!(score.unwrap().is_finite() && left_out.unwrap().is_finite());
-            }
-        }
-        let statistics = statistics();
-        for alpha in [5e-324, f64::MAX] {
-            let Ok(score) = scorer(alpha, &statistics, 1).log_odds(&statistics, document.row());
-            assert!(score.unwrap().is_finite());
-        }
-    }
-}
+/// How much less likely than any other a class without documents is, in nats.
+const UNLIKELY: f64 = 20.0;

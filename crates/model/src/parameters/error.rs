@@ -84,7 +84,7 @@ pub enum ParametersError {
         positive: ClassId,
     },
     /// An option of a correction out of its range.
-    Correction {
+    Weighted {
         /// The range.
         expected: &'static str,
         /// The value.
@@ -149,7 +149,7 @@ impl fmt::Display for ParametersError {
             TwoClasses { expected, got, positive } => {
                 write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
             }
-            Correction { expected, got } => write!(f, "correction: expected {expected}, got {got}"),
+            Weighted { expected, got } => write!(f, "correction: expected {expected}, got {got}"),
             OutOfRange { name, expected, got } => write!(f, "{name}: expected {expected}, got {got}"),
             Singular { class, feature, expected, got } => {
                 write!(f, "feature {feature}")?;

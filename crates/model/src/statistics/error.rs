@@ -29,6 +29,11 @@ pub enum StatisticsError {
         /// Labels.
         got: usize,
     },
+    /// A sum of coefficients that does not fit.
+    Coefficients {
+        /// The largest sum there can be.
+        expected: i64,
+    },
     /// A map that does not cover the terms of the other statistics.
     Map {
         /// Terms of the other statistics.
@@ -115,6 +120,7 @@ impl fmt::Display for StatisticsError {
                 write!(f, "the statistics differ: expected {expected} classes, got {got}")
             }
             Labels { expected, got } => write!(f, "expected {expected} labels, one a document, got {got}"),
+            Coefficients { expected } => write!(f, "the correction overflows: expected sums of at most {expected}"),
             Map { expected, got } => write!(f, "the map is too short: expected {expected} terms, got {got}"),
             Overflow { term, class, expected, got } => {
                 write!(

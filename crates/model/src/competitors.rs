@@ -1,0 +1,153 @@
+//! Which columns learn from a document, and what the counts alone say of it there.
+
+use rayon::prelude::*;
+
+use crate::columns::Columns;
+use crate::fit::Fit;
+use crate::folds::Labelled;
+use crate::leave_one_out::LeaveOneOut;
+use crate::logs::softmax_and_sum;
+use crate::smoothing_choice::priors;
+use crate::{Choices, ClassId, ClassTotals, Counts, Statistics};
+
+/// The columns that learn from each document: all that have documents, or, of many classes, its own and as many rivals as score
+/// highest.
+pub(crate) struct Competitors {
+    n_columns: usize,
+    /// Whether the class of the column has documents.
+    is_learned: Vec<bool>,
+    /// Of each document its columns, increasing, where these are not all.
+    lists: Option<Vec<[ClassId; RIVALS + 1]>>,
+}
+
+/// So many columns besides its own learn from a document.
+pub(crate) const RIVALS: usize = 32;
+
+/// The largest offset that many classes take from the counts, in nats.
+const MOST: f64 = 15.0;
+
+impl Competitors {
+    pub(crate) fn new(fit: &Fit<'_>, choices: &Choices) -> Competitors {
+        let (columns, totals) = (fit.columns, fit.counts.totals());
+        let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
+        let is_learned = match columns.is_one() {
+            true => vec![totals.iter().all(|totals| totals.documents > 0)],
+            false => columns.classes().map(has_documents).collect(),
+        };
+        let lists = (columns.len() > RIVALS + 1).then(|| {
+            let bayes = LeftOut::new(fit, choices, fit.counts);
+            let list = |document: &Labelled<'_>| {
+                let mut scores = Vec::new();
+                bayes.of(document, &mut scores);
+                let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores).collect();
+                keep_rivals(&mut ranked, document.class);
+                std::array::from_fn(|at| ranked[at].0)
+            };
+            fit.documents.par_iter().with_min_len(64).map(list).collect()
+        });
+        Competitors { n_columns: columns.len(), is_learned, lists }
+    }
+
+    /// The columns of a document.
+    fn of(&self, document: usize) -> impl Iterator<Item = ClassId> {
+        let list = self.lists.as_ref().map(|lists| lists[document]);
+        let all = (0..=ClassId::MAX).take(if list.is_none() { self.n_columns } else { 0 });
+        list.into_iter().flatten().chain(all)
+    }
+
+    /// Numbers kept of each document.
+    fn width(&self) -> usize {
+        if self.lists.is_some() { RIVALS + 1 } else { self.n_columns }
+    }
+
+    /// Where the number of a document and a column is kept, if the column learns from it.
+    pub(crate) fn place(&self, document: usize, column: ClassId) -> Option<usize> {
+        let at = match &self.lists {
+            Some(lists) => lists[document].binary_search(&column).ok()?,
+            None => usize::from(column),
+        };
+        self.is_learned[usize::from(column)].then_some(document * self.width() + at)
+    }
+}
+
+/// Keeps the own class, whatever its score, and the [`RIVALS`] that score highest, in the order of classes.
+pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
+    if ranked.len() > RIVALS + 1 {
+        let is_own = |class| class == own;
+        ranked.select_nth_unstable_by(RIVALS, |a, b| {
+            is_own(b.0).cmp(&is_own(a.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
+        });
+        ranked.truncate(RIVALS + 1);
+        ranked.sort_unstable_by_key(|(class, _)| *class);
+    }
+}
+
+/// B of documents that are left out.
+struct LeftOut<'a> {
+    scores: LeaveOneOut<'a>,
+    choices: &'a Choices,
+    prior: Vec<f64>,
+}
+
+impl<'a> LeftOut<'a> {
+    fn new(fit: &Fit<'_>, choices: &'a Choices, counts: &'a Statistics) -> Self {
+        let scores = LeaveOneOut::new(choices.alpha, counts, fit.columns);
+        LeftOut { scores, choices, prior: priors(counts.totals(), fit.columns) }
+    }
+
+    fn of(&self, document: &Labelled<'_>, out: &mut Vec<f64>) {
+        let powers = [self.choices.idf_power];
+        self.scores.scores(document.row, document.class, &powers, std::slice::from_mut(out));
+        let [k0, k1] = self.choices.bayes;
+        out.iter_mut().zip(&self.prior).for_each(|(score, prior)| *score = k0 * *score + k1 * prior);
+    }
+}
+
+/// From B, one a column, to the log-odds of each column against all others: the offsets of the correction.
+///
+/// A class that has no document but this one has an offset of 0: without it nothing is known of the class.
+pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, own: Option<ClassId>) {
+    let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);
+    if columns.is_one() {
+        if own.is_some_and(is_only) {
+            b.fill(0.0);
+        }
+        return;
+    }
+    for (b, totals) in b.iter_mut().zip(totals) {
+        *b = if totals.documents == 0 { f64::NEG_INFINITY } else { *b };
+    }
+    softmax_and_sum(b);
+    for p in b.iter_mut() {
+        *p = (p.ln() - (1.0 - *p).max(1e-7).ln()).clamp(-MOST, MOST);
+    }
+    if let Some(own) = own.filter(|own| is_only(*own)) {
+        b[usize::from(own)] = 0.0;
+    }
+}
+
+/// The offsets of all documents but those of a fold, at the places of their competitors.
+pub(crate) fn odds(
+    choices: &Choices,
+    fit: &Fit<'_>,
+    counts: &Statistics,
+    competitors: &Competitors,
+    fold: &[usize],
+) -> Vec<f32> {
+    let left_out = LeftOut::new(fit, choices, counts);
+    let width = competitors.width();
+    let mut odds = vec![0.0; fit.documents.len() * width];
+    let score = |(document, out): (usize, &mut [f32])| {
+        if fold.binary_search(&document).is_ok() {
+            return;
+        }
+        let (labelled, mut b) = (&fit.documents[document], Vec::new());
+        left_out.of(labelled, &mut b);
+        offsets(&mut b, left_out.scores.totals(), fit.columns, Some(labelled.class));
+        for (out, column) in out.iter_mut().zip(competitors.of(document)) {
+            *out = b[usize::from(column)] as f32;
+        }
+    };
+    odds.par_chunks_mut(width).with_min_len(64).enumerate().for_each(|(at, out)| score((at, out)));
+    odds
+}

@@ -1,0 +1,178 @@
+use rayon::prelude::*;
+
+use crate::columns::Columns;
+use crate::folds::{Groups, Labelled};
+use crate::leave_one_out::LeaveOneOut;
+use crate::stacking::Parts;
+use crate::weighted::log_share;
+use crate::{Choices, ClassTotals, Counts, Smoothing, Statistics, WeightedOptions};
+
+/// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), as leaving out each document by itself finds them
+/// best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SmoothingChoice {
+    /// The smoothing.
+    pub alpha: Smoothing,
+    /// The power of idf.
+    pub idf_power: f64,
+    /// k0 and k1, see [`Choices::bayes`].
+    pub bayes: [f64; 2],
+    /// The mean log loss, in nats a document, of every smoothing and power that was tried; none where there were too few documents to
+    /// choose by.
+    pub tried: Vec<(Smoothing, f64, f64)>,
+    /// By the best of them, the log loss of the documents asked, in nats, and how many each stands for.
+    pub losses: Vec<(f64, f64)>,
+}
+
+/// The smoothings to choose from.
+const ALPHAS: [f64; 5] = [0.03, 0.1, 0.3, 1.0, 3.0];
+/// The powers of idf to choose from.
+const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
+
+/// The most documents that are asked.
+const SAMPLE: usize = 3_000;
+/// As many documents of rare classes, all together, are asked at least.
+const LEAST: usize = 1_500;
+/// The most scores that are held at a time.
+const SCORES: usize = 1 << 22;
+/// The ridge of k0 and k1.
+const RIDGE: f64 = 1e-3;
+
+/// As many of the documents as a fit should ask, at most `most`: fewer where there are very many classes.
+pub(crate) fn sample_size(most: usize, columns: Columns) -> usize {
+    most.min(SCORES / columns.len()).max(100)
+}
+
+/// How many documents of a class a sample has at least.
+pub(crate) fn least_of_class(columns: Columns) -> usize {
+    LEAST / columns.n_classes()
+}
+
+/// Whether there are documents enough to choose anything by: of two classes 50 different ones of each, of more 200 in all, and 10 a
+/// class on average.
+pub fn enough_to_choose(documents: &[Labelled<'_>], n_classes: usize) -> bool {
+    let of = |class: usize| documents.iter().filter(|d| usize::from(d.class) == class).count();
+    match n_classes {
+        2 => (0..2).all(|class| of(class) >= 50),
+        _ => documents.len() >= 200 && documents.len() >= 10 * n_classes,
+    }
+}
+
+impl SmoothingChoice {
+    /// Chooses by exact leave-one-out, among five smoothings and three powers unless the options fix them. Of so many documents at
+    /// most 3,000 are asked, more of rare classes than is their share, each counting for those it stands for. `counts` must be of these
+    /// documents at least. The same for any number of threads.
+    pub fn new(
+        counts: &Statistics,
+        documents: &[Labelled<'_>],
+        columns: Columns,
+        options: &WeightedOptions,
+    ) -> SmoothingChoice {
+        let default = Choices::for_classes(columns.n_classes()).fixed_by(options);
+        let Choices { alpha, idf_power, bayes, .. } = default;
+        let mut choice = SmoothingChoice { alpha, idf_power, bayes, tried: Vec::new(), losses: Vec::new() };
+        if !enough_to_choose(documents, columns.n_classes()) {
+            return choice;
+        }
+        // 0.03 to 3 are in range
+        let alphas: Vec<Smoothing> = match options.alpha {
+            Some(alpha) => vec![alpha],
+            None => ALPHAS.into_iter().filter_map(|alpha| Smoothing::try_from(alpha).ok()).collect(),
+        };
+        let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
+        let sample = Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
+        let fit = Fit { counts, documents, columns, default: default.bayes };
+        let tried: Vec<_> =
+            alphas.par_iter().map(|alpha| (*alpha, fit.of(*alpha, &powers, &sample))).collect();
+        let mut best = f64::INFINITY;
+        for (alpha, of_powers) in tried {
+            for (power, (bayes, losses, loss)) in powers.iter().zip(of_powers) {
+                choice.tried.push((alpha, *power, loss));
+                if loss < best {
+                    best = loss;
+                    (choice.alpha, choice.idf_power, choice.bayes, choice.losses) = (alpha, *power, bayes, losses);
+                }
+            }
+        }
+        if documents.len() * columns.len() <= SCORES && documents.len() > sample.len() {
+            let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
+            if let Some((bayes, ..)) = fit.of(choice.alpha, &[choice.idf_power], &all).pop() {
+                choice.bayes = bayes;
+            }
+        }
+        choice
+    }
+
+    /// The mean log loss of what was chosen, in nats a document; none where there was too little to choose by.
+    pub fn loss(&self) -> Option<f64> {
+        let chosen = |(alpha, power, _): &&(Smoothing, f64, f64)| *alpha == self.alpha && *power == self.idf_power;
+        self.tried.iter().find(chosen).map(|(.., loss)| *loss)
+    }
+}
+
+/// k, the losses of the documents with their weights, and the mean of these.
+type Fitted = ([f64; 2], Vec<(f64, f64)>, f64);
+
+struct Fit<'a> {
+    counts: &'a Statistics,
+    documents: &'a [Labelled<'a>],
+    columns: Columns,
+    default: [f64; 2],
+}
+
+/// Documents that one thread scores at a time.
+const TOGETHER: usize = 64;
+
+impl Fit<'_> {
+    /// For each power k and its losses, by the leave-one-out scores of some documents.
+    fn of(&self, alpha: Smoothing, powers: &[f64], sample: &[(usize, f64)]) -> Vec<Fitted> {
+        let left_out = LeaveOneOut::new(alpha, self.counts, self.columns);
+        let prior = priors(self.counts.totals(), self.columns);
+        let score = |of: &[(usize, f64)]| {
+            let mut scores = vec![Vec::new(); powers.len()];
+            let score = |(i, _): &(usize, f64)| {
+                let document = &self.documents[*i];
+                left_out.scores(document.row, document.class, powers, &mut scores);
+                scores.clone()
+            };
+            of.iter().map(score).collect::<Vec<_>>()
+        };
+        let scores: Vec<Vec<Vec<f64>>> =
+            sample.par_chunks(TOGETHER).map(score).collect::<Vec<_>>().into_iter().flatten().collect();
+        let fit = |at: usize| {
+            let mut parts = Parts::new(self.columns.len(), 2);
+            let mut weights = Vec::new();
+            for ((i, stands_for), scores) in sample.iter().zip(&scores) {
+                let document = &self.documents[*i];
+                let weight = stands_for * document.weight() * self.is_judged(document);
+                parts.push(
+                    scores[at].iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]),
+                    self.columns.of(document.class),
+                    weight,
+                );
+                weights.extend((weight > 0.0).then_some(weight));
+            }
+            let fitted = parts.fit(&self.default, RIDGE, 0);
+            let bayes = if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default };
+            let losses = parts.losses(&bayes);
+            let mean = parts.mean(&losses);
+            (bayes, losses.into_iter().zip(weights).collect(), mean)
+        };
+        (0..powers.len()).into_par_iter().map(fit).collect()
+    }
+
+    /// 1, or 0 of a document that is all its class has: without it nothing is known of the class.
+    fn is_judged(&self, document: &Labelled<'_>) -> f64 {
+        let of_class = self.counts.totals().get(usize::from(document.class));
+        f64::from(u8::from(of_class.is_some_and(|totals| totals.documents > 1)))
+    }
+}
+
+/// p of each column, see [`WeightedLogOdds`](crate::WeightedLogOdds).
+pub(crate) fn priors(totals: &[ClassTotals], columns: Columns) -> Vec<f64> {
+    if columns.is_one() {
+        return vec![1.0];
+    }
+    let all = totals.iter().map(|totals| totals.documents).sum();
+    totals.iter().map(|of_class| log_share(of_class.documents, all, totals.len())).collect()
+}

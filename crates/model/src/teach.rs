@@ -1,0 +1,74 @@
+use tamis_tokenizer::CountRow;
+
+use crate::ascent::Ascent;
+use crate::competitors::{keep_rivals, offsets};
+use crate::term_frequency::log_tf_units;
+use crate::transform::{idf, log_documents};
+use crate::weighted::at_least_one;
+use crate::{ClassId, ClassWeights, Coefficient, Counts, Readings, WeightedLogOdds, WeightedOptions};
+
+impl WeightedLogOdds {
+    /// The coefficients of one more document of the class `own`, in increasing order of columns, given what is known without it:
+    /// one step of [`Fit::fit`](crate::Fit::fit), for weights that are kept elsewhere. The document must not have been counted. None
+    /// of a document without terms, nor where there is no class yet to tell it from.
+    ///
+    /// # Errors
+    /// Reading counts or weights fails.
+    pub fn teach<C: Counts, W: ClassWeights<Error = C::Error>>(
+        &self,
+        counts: &C,
+        weights: &W,
+        options: &WeightedOptions,
+        (row, own, copies): (CountRow<'_>, ClassId, u32),
+    ) -> Result<Vec<Coefficient>, C::Error> {
+        let (columns, totals) = (self.columns(), counts.totals());
+        let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
+        let others = (0..=ClassId::MAX).zip(totals).filter(|(class, _)| *class != own);
+        if row.is_empty() || !others.into_iter().any(|(_, totals)| totals.documents > 0) {
+            return Ok(Vec::new());
+        }
+        if columns.is_one() && !has_documents(own) {
+            return Ok(Vec::new());
+        }
+        let (mut readings, mut b) = (Readings::default(), Vec::new());
+        self.read(counts, None::<&W>, row, &mut readings)?;
+        self.bayes(&readings, &mut b);
+        let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(b.iter().copied()).collect();
+        if columns.is_one() {
+            offsets(&mut b, totals, columns, None);
+        } else {
+            keep_rivals(&mut ranked, own);
+            offsets(&mut b, totals, columns, None);
+            if !has_documents(own) {
+                b[usize::from(own)] = 0.0;
+            }
+        }
+        let copies = u64::from(copies);
+        let log_documents = log_documents(self.documents().saturating_add(copies));
+        let (mut square, mut sums) = (0.0, vec![0.0; columns.len()]);
+        for (term, tf) in row.iter() {
+            let df = counts.document_frequency(term)?.saturating_add(copies);
+            let (tf, idf) = (log_tf_units(tf), idf(df, log_documents));
+            square += (tf * idf) * (tf * idf);
+            weights.for_each_weight(term, |column, weight| {
+                if let Some(sum) = sums.get_mut(usize::from(column)) {
+                    *sum += tf * idf * idf * weight;
+                }
+            })?;
+        }
+        let length = at_least_one(square);
+        let gain = 1.0 + square / (length * length);
+        let c = options.regularisation * copies.min(1_000) as f64;
+        let ascent = Ascent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
+        let own_column = columns.of(own);
+        let step = |(column, _): (ClassId, f64)| {
+            let at = usize::from(column);
+            let is_own = own_column == Some(at);
+            let is_learned = columns.is_one() || is_own || has_documents(column);
+            let z = self.choices().tau * b[at] + self.bias(at) + sums[at] / length;
+            let c = ascent.coefficient(z, is_own, gain, c, 0.5 * c);
+            Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)
+        };
+        Ok(ranked.into_iter().filter_map(step).collect())
+    }
+}
