@@ -1,6 +1,6 @@
 //! What a model remembers of each document: a digest, its label, and perhaps its terms.
 
-use tamis_model::{ClassId, ClassWeight, Coefficient};
+use tamis_model::{ClassId, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 use zerocopy::little_endian::{F32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -20,10 +20,11 @@ pub(crate) struct DocumentRecord {
     pub(crate) date: I64,
     /// A hash of its body: documents of one group must not be split between training and testing.
     pub(crate) group: U64,
-    /// Its part of the correction: what fitting added to the weight of each of its terms, fixed point.
-    pub(crate) coefficient: I64,
-    /// Its raw score by a model that had not seen it; not a number if there is none.
-    pub(crate) held_out: F32,
+    /// What a model that had not seen it said of it, where there are two classes: the counts' log-odds, and what the correction said.
+    /// Not numbers if there is none.
+    pub(crate) held_out: [F32; 2],
+    /// Its place among those that were learned one by one since all were fitted together; 0 if it was among these.
+    pub(crate) learned: U32,
     /// Where its terms end in the `vectors` section; they begin where the entry before ends.
     pub(crate) vector_end: U64,
 }
@@ -39,24 +40,25 @@ pub(crate) struct Remembered {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
-    pub(crate) coefficient: Coefficient,
-    /// The same for many classes.
-    pub(crate) coefficients: Vec<ClassWeight>,
-    pub(crate) held_out: Option<f64>,
+    /// Its part of the correction, in increasing order of columns.
+    pub(crate) coefficients: Vec<Coefficient>,
+    pub(crate) held_out: Option<[f64; 2]>,
+    pub(crate) learned: u32,
     pub(crate) vector: CountVector,
 }
 
 impl Remembered {
-    pub(crate) fn new(record: &DocumentRecord, coefficients: Vec<ClassWeight>, vector: CountVector) -> Self {
+    pub(crate) fn new(record: &DocumentRecord, coefficients: Vec<Coefficient>, vector: CountVector) -> Self {
+        let held_out = record.held_out.map(|number| f64::from(number.get()));
         Remembered {
             digest: record.digest,
             class: record.class.get(),
             multiplicity: record.multiplicity.get(),
             date: record.date.get(),
             group: record.group.get(),
-            coefficient: record.coefficient.get(),
             coefficients,
-            held_out: Some(f64::from(record.held_out.get())).filter(|score| !score.is_nan()),
+            held_out: Some(held_out).filter(|numbers| numbers.iter().all(|number| number.is_finite())),
+            learned: record.learned.get(),
             vector,
         }
     }
@@ -69,8 +71,8 @@ impl Remembered {
             multiplicity: self.multiplicity.into(),
             date: self.date.into(),
             group: self.group.into(),
-            coefficient: self.coefficient.into(),
-            held_out: self.held_out.map_or(f32::NAN, |score| score as f32).into(),
+            held_out: self.held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
+            learned: self.learned.into(),
             vector_end: vector_end.into(),
         }
     }
@@ -121,36 +123,42 @@ pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVec
     CountVector::new(ids, counts).map_err(|_| broken())
 }
 
-/// Appends a document's part of the correction for many classes: how many, then of each the class and its units, in
-/// zigzag code. Stands before its vector.
-pub(crate) fn encode_coefficients(coefficients: &[ClassWeight], out: &mut Vec<u8>) {
+/// Two numbers as a file keeps them.
+pub(crate) fn as_kept(numbers: [f64; 2]) -> [f32; 2] {
+    numbers.map(|number| number as f32)
+}
+
+/// Appends a document's part of the correction: how many coefficients, then of each the column, what it adds to the bias and to the
+/// weights of its terms, the latter two in zigzag code. Stands before its vector.
+pub(crate) fn encode_coefficients(coefficients: &[Coefficient], out: &mut Vec<u8>) {
     put_varint(coefficients.len() as u64, out);
-    for ClassWeight { class, units } in coefficients {
+    for Coefficient { class, bias, units } in coefficients {
         put_varint(u64::from(*class), out);
-        put_varint(zigzag(*units).into(), out);
+        put_varint(zigzag(*bias), out);
+        put_varint(zigzag(*units), out);
     }
 }
 
 /// Takes the coefficients from before a vector.
-pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<ClassWeight>> {
+pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<Coefficient>> {
     let broken = || Error::inconsistent("vectors", "coefficients of classes", "other bytes");
     let n = take_varint(bytes).ok_or_else(broken)?;
     let mut coefficients = Vec::new();
     for _ in 0..n {
         let class = take_varint(bytes).and_then(|class| ClassId::try_from(class).ok()).ok_or_else(broken)?;
-        let code = take_varint(bytes).and_then(|code| u32::try_from(code).ok()).ok_or_else(broken)?;
-        coefficients.push(ClassWeight { class, units: unzigzag(code) });
+        let mut number = || take_varint(bytes).map(unzigzag).ok_or_else(broken);
+        coefficients.push(Coefficient { class, bias: number()?, units: number()? });
     }
     Ok(coefficients)
 }
 
 /// Small for what is near zero.
-pub(crate) fn zigzag(value: i32) -> u32 {
-    ((value << 1) ^ (value >> 31)) as u32
+pub(crate) fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
 }
 
-pub(crate) fn unzigzag(code: u32) -> i32 {
-    (code >> 1) as i32 ^ -((code & 1) as i32)
+pub(crate) fn unzigzag(code: u64) -> i64 {
+    (code >> 1) as i64 ^ -((code & 1) as i64)
 }
 
 /// Appends a number, seven bits a byte, the lowest first; all bytes but the last have their highest bit set.
@@ -221,9 +229,9 @@ mod tests {
         }
 
         #[test]
-        fn coefficients_come_back(pairs in proptest::collection::vec((any::<u16>(), any::<i32>()), 0..9), rest: Vec<u8>) {
+        fn coefficients_come_back(pairs in proptest::collection::vec((any::<u16>(), any::<i64>(), any::<i64>()), 0..9), rest: Vec<u8>) {
             let coefficients: Vec<_> =
-                pairs.into_iter().map(|(class, units)| ClassWeight { class, units }).collect();
+                pairs.into_iter().map(|(class, bias, units)| Coefficient { class, bias, units }).collect();
             let mut bytes = Vec::new();
             encode_coefficients(&coefficients, &mut bytes);
             bytes.extend(&rest);

@@ -112,12 +112,18 @@ impl Filter {
     fn reasons<'a>(&self, counted: &'a Counted, class: ClassId, against: ClassId) -> Result<Reasons<'a>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => {
-                let row = scorer.best(self.layers(), counted)?.map_or(counted.whole(), |(_, row)| row);
-                let decision = self.decision();
+                let (mut row, [mut slope, mut offset]) = (counted.whole(), [1.0, 0.0]);
+                if counted.has_windows() && scorer.is_of_two() {
+                    row = scorer.best(self.layers(), counted)?.map_or(row, |(_, row)| row);
+                    [slope, offset] = scorer.log_odds.choices().line;
+                }
+                let (intercept, mut contributions) = scorer.contributions(self.layers(), row, [class, against])?;
+                contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
+                if scorer.is_of_two() {
+                    offset += self.decision().log_odds(0.0);
+                }
                 let sign = if class == scorer.positive { 1.0 } else { -1.0 };
-                let mut contributions = scorer.contributions(self.layers(), row)?;
-                contributions.iter_mut().for_each(|(_, c)| *c *= sign * decision.calibration.slope);
-                let intercept = sign * decision.log_odds(0.0);
+                let intercept = slope * intercept + sign * offset;
                 Ok(Reasons { row, intercept, contributions, values: Vec::new() })
             }
             Scorer::NaiveBayes(bayes) => {
@@ -132,11 +138,6 @@ impl Filter {
                 }
                 let intercept = difference(bayes.intercept());
                 Ok(Reasons { row, intercept, contributions, values: Vec::new() })
-            }
-            Scorer::OneAgainstRest(scorer) => {
-                let row = counted.whole();
-                let contributions = scorer.contributions(self.layers(), row, [class, against])?;
-                Ok(Reasons { row, intercept: 0.0, contributions, values: Vec::new() })
             }
             Scorer::Mixed(scorer) => {
                 let prior = scorer.class_log_prior();
@@ -208,10 +209,7 @@ impl Filter {
     /// What a term by itself says for a class; `None` if it takes no part in scoring.
     fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
         match &self.scorer {
-            Scorer::Weighted(scorer) => {
-                let weight = scorer.term_weight(self.layers(), id)?;
-                Ok(weight.map(|weight| if class == scorer.positive { weight } else { -weight }))
-            }
+            Scorer::Weighted(scorer) => scorer.term_weight(self.layers(), id, class),
             Scorer::NaiveBayes(bayes) => {
                 Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| over_rivals(weights, class)))
             }
@@ -220,10 +218,6 @@ impl Filter {
             }
             Scorer::Mixed(scorer) => {
                 Ok(scorer.term_weights(&self.store, id, weights)?.then(|| over_rivals(weights, class)))
-            }
-            // Against all others by itself.
-            Scorer::OneAgainstRest(scorer) => {
-                Ok(scorer.term_weights(self.layers(), id, weights)?.then(|| weights[usize::from(class)]))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
-use tamis_model::{ClassId, ClassTotals, Classes, Counts, ExpectedNaiveBayes, Temperature};
+use tamis_model::{ClassId, ClassTotals, Classes, Counts, ExpectedNaiveBayes};
 
 use crate::documents::{NO_DATE, Remembered};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::mixed::Table;
 use crate::recipe::Recipe;
 use crate::rewrite;
 use crate::scorer::positive_class;
-use crate::scoring::{Decision, DecisionOptions, Expected, Scoring};
+use crate::scoring::{Chosen, Decision, DecisionOptions, Expected, Scoring};
 use crate::store::Store;
 use crate::trainer::Keep;
 
@@ -39,7 +39,9 @@ pub(crate) struct Head {
     pub(crate) changes: u64,
     pub(crate) unfitted: u64,
     pub(crate) decision: Decision,
-    pub(crate) temperature: Temperature,
+    pub(crate) chosen: Option<Chosen>,
+    /// Of the correction's columns, fixed point.
+    pub(crate) bias: Vec<i64>,
     pub(crate) expected: Option<Expected>,
     pub(crate) expected_model: Option<ExpectedNaiveBayes>,
     pub(crate) table: Option<Table>,
@@ -48,7 +50,7 @@ pub(crate) struct Head {
 impl Head {
     fn new(header: Header, documents: bool) -> Self {
         let Header { recipe, keep, scoring, classes, totals, asked, changes, .. } = header;
-        let Header { unfitted, decision, temperature, expected, expected_model, table, .. } = header;
+        let Header { unfitted, decision, chosen, bias, expected, expected_model, table, .. } = header;
         Head {
             tamis_export: EXPORT_VERSION,
             documents,
@@ -61,7 +63,8 @@ impl Head {
             changes,
             unfitted,
             decision,
-            temperature,
+            chosen,
+            bias,
             expected,
             expected_model,
             table,
@@ -93,17 +96,20 @@ pub(crate) struct DocumentLine {
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
     pub(crate) group: String,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) coefficient: i64,
+    /// By label: what it adds to the bias of the correction, and to the weights of its terms, in fixed point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) coefficients: BTreeMap<String, i32>,
+    pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
+    /// What a model that had not seen it said of it: the counts' log-odds, and the correction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) held_out: Option<f64>,
+    pub(crate) held_out: Option<[f64; 2]>,
+    /// Its place among those learned one by one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) learned: u32,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) terms: BTreeMap<String, u32>,
 }
 
-fn is_zero(n: &i64) -> bool {
+fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
@@ -191,9 +197,11 @@ fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
         copies: document.multiplicity,
         date: (document.date != NO_DATE).then_some(document.date),
         group: format!("{:016x}", document.group),
-        coefficient: document.coefficient,
-        coefficients: coefficients.map(|weight| (label(classes, weight.class), weight.units)).collect(),
+        coefficients: coefficients
+            .map(|c| (label(classes, weighed(&store.header, c.class)), [c.bias, c.units]))
+            .collect(),
         held_out: document.held_out,
+        learned: document.learned,
         terms,
     })
 }
@@ -207,13 +215,13 @@ fn label(classes: &Classes, class: ClassId) -> String {
 /// is the same.
 pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
     match header.scoring {
-        Scoring::Weighted(_) => class ^ positive_class(&header.classes),
+        Scoring::Weighted(_) if header.classes.len() == 2 => class ^ positive_class(&header.classes),
         _ => class,
     }
 }
 
 /// A weight as the file has it: in fixed point, or the bits of a number.
-fn number(header: &Header, value: i32) -> Result<Number> {
+fn number(header: &Header, value: i64) -> Result<Number> {
     match header.scoring {
         // of all its digits, so that they come back
         Scoring::ExpectationMaximization(_) => Number::from_f64(f32::from_bits(value as u32).into())

@@ -47,7 +47,7 @@ impl Filter {
     /// [`Error::Unlike`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
     /// a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
-        merge::check(&[&self.store, &shared.store], self.classes())?;
+        merge::check(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
             Err(Error::Unlike { setting: setting.to_owned(), expected, got })
         };
@@ -57,7 +57,7 @@ impl Filter {
             };
             return unlike("labels", labels(self), labels(&shared));
         }
-        if !matches!(self.store.header.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_)) {
+        if !matches!(self.store.header.scoring, Scoring::Weighted(_)) {
             return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
         }
         let before = self.fallback.replace(Fallback { shared, sums: Sums::default() });
@@ -81,7 +81,7 @@ impl Filter {
         }
         if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
             let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
-            self.scorer = Scorer::new(header, layers.totals(), layers.n_features())?;
+            self.scorer = Scorer::new(header, layers.totals(), layers.n_features(), &layers.bias()?)?;
         }
         // what a scratch remembers of terms is no longer so
         self.identity = Arc::default();

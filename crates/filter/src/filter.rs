@@ -13,7 +13,7 @@ use crate::labels::unknown_label;
 use crate::map::Bytes;
 use crate::memo::Memo;
 use crate::recipe::{self, Document};
-use crate::scorer::{CorrectedTerm, Scorer, WeightedScorer, positive_class, spam_class};
+use crate::scorer::{KnownTerm, Scorer, WeightedScorer, positive_class, spam_class};
 use crate::scoring::Decision;
 use crate::source::Source;
 use crate::store::{Information, Store, TermByTerm};
@@ -59,7 +59,7 @@ pub struct Filter {
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
-    pub(crate) memo: Memo<CorrectedTerm>,
+    pub(crate) memo: Memo<KnownTerm>,
     posterior: Vec<f64>,
     weights: WeightedVector,
 }
@@ -189,7 +189,7 @@ impl Filter {
     }
 
     fn new(store: Store, source: Option<Source>) -> Result<Self> {
-        let scorer = Scorer::new(&store.header, &store.totals, store.n_features())?;
+        let scorer = Scorer::new(&store.header, &store.totals, store.n_features(), &store.bias()?)?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
         let spam = spam_class(&store.header.classes);
         Ok(Filter {
@@ -286,8 +286,10 @@ impl Filter {
         let decision = self.decision();
         let least = self.least_probability.max(0.5);
         match &self.scorer {
-            Scorer::Weighted(scorer) if self.spam == Some(scorer.positive) => decision.upper,
-            Scorer::Weighted(_) => decision.mirrored().upper,
+            Scorer::Weighted(scorer) if scorer.is_of_two() => match self.spam == Some(scorer.positive) {
+                true => decision.upper,
+                false => decision.mirrored().upper,
+            },
             _ => (least / (1.0 - least)).ln(),
         }
     }
@@ -328,17 +330,16 @@ impl Filter {
     /// damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         self.count(document, scratch)?;
-        if let Scorer::Weighted(scorer) = &self.scorer {
-            return self.score_weighted(scorer, scratch);
+        if let Some(scorer) = self.of_two() {
+            return self.score_two(scorer, scratch);
         }
         self.rows(scratch);
         let Scratch { counted, posterior, weights, .. } = scratch;
         let (store, row) = (&self.store, counted.whole());
         let known = match &self.scorer {
-            Scorer::Weighted(_) => 0,
+            Scorer::Weighted(scorer) => scorer.scores(self.layers(), row, posterior)?,
             Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(store, row, posterior)?,
             Scorer::Expected(scorer) => scorer.scores(store, row, weights, posterior)?,
-            Scorer::OneAgainstRest(scorer) => scorer.scores(self.layers(), row, posterior)?,
             Scorer::Mixed(scorer) => scorer.joint_log_likelihood(store, counted, posterior)?,
         };
         let score = likeliest(self.spam, known, posterior);
@@ -362,9 +363,9 @@ impl Filter {
     /// If it is not at least 0 and below 1.
     pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
         let decision = self.decision().unsure_below(least_probability)?;
-        match &self.scorer {
-            Scorer::Weighted(_) => self.decision = Some(decision),
-            _ => self.least_probability = least_probability,
+        match self.of_two() {
+            Some(_) => self.decision = Some(decision),
+            None => self.least_probability = least_probability,
         }
         Ok(())
     }
@@ -394,11 +395,12 @@ impl Filter {
     /// If the model is damaged.
     pub fn suspects(&self) -> Result<Vec<Suspect>> {
         let (positive, decision) = (positive_class(self.classes()), self.decision());
+        let Some(choices) = self.store.header.choices() else { return Ok(Vec::new()) };
         let mut suspects = Vec::new();
         for remembered in self.store.documents() {
             let Remembered { digest, class, date, held_out, .. } = remembered?;
-            let Some(score) = held_out else { continue };
-            let log_odds = decision.log_odds(score);
+            let Some(held_out) = held_out else { continue };
+            let log_odds = decision.log_odds(choices.log_odds(held_out));
             if (log_odds > 0.0) != (class == positive) {
                 suspects.push(Suspect { digest, class, date: (date != NO_DATE).then_some(date), log_odds });
             }
@@ -407,14 +409,22 @@ impl Filter {
         Ok(suspects)
     }
 
-    fn score_weighted(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
-        let document = scratch.memo.document();
-        let (mut raw, known_terms) = scorer.score_of(scratch.memo.weights(), document.len());
+    /// The scorer, if it is a weighted one of two classes.
+    fn of_two(&self) -> Option<&WeightedScorer> {
+        match &self.scorer {
+            Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer),
+            _ => None,
+        }
+    }
+
+    fn score_two(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
+        let (mut log_odds, known_terms) = scorer.log_odds_of(scratch.memo.weights());
         if scratch.counted.has_windows() {
             self.rows(scratch);
-            raw = scorer.best(self.layers(), &scratch.counted)?.map(|(score, _)| score);
+            let highest = scorer.best(self.layers(), &scratch.counted)?.map_or(log_odds, |(highest, _)| highest);
+            log_odds = scorer.of_windows(highest);
         }
-        let score = verdict(&self.decision(), scorer.positive, self.spam, raw, known_terms);
+        let score = verdict(&self.decision(), scorer.positive, self.spam, log_odds, known_terms);
         scratch.posterior.clear();
         scratch.posterior.resize(2, 1.0 - score.probability);
         scratch.posterior[usize::from(score.about)] = score.probability;
@@ -427,10 +437,8 @@ impl Filter {
         memo.prepare(&self.identity);
         self.extractor.count(document, counted, &mut memo.terms)?;
         let terms = TermByTerm::new(self.layers());
-        memo.look_up(&terms, |id| match &self.scorer {
-            Scorer::Weighted(scorer) => scorer.term(&terms, id),
-            _ => Ok(None),
-        })
+        let of_two = self.of_two();
+        memo.look_up(&terms, |id| of_two.map_or(Ok(None), |scorer| scorer.term(&terms, id)))
     }
 
     /// Makes the rows of the document that was counted.
@@ -448,17 +456,16 @@ impl Filter {
     }
 }
 
-/// The verdict on a raw score between two classes, one of which may be spam; no raw score if no term is known.
+/// The verdict on log-odds between two classes, one of which may be spam; there is none if no term is known.
 pub(crate) fn verdict(
     decision: &Decision,
     positive: ClassId,
     spam: Option<ClassId>,
-    raw: Option<f64>,
+    log_odds: f64,
     known_terms: usize,
 ) -> Score {
-    // With nothing to go by, what is left is what is expected of any document.
-    let of_positive = decision.log_odds(raw.unwrap_or(0.0));
-    let is_positive = raw.and_then(|_| decision.is_positive(of_positive));
+    let of_positive = decision.log_odds(log_odds);
+    let is_positive = (known_terms > 0).then(|| decision.is_positive(of_positive)).flatten();
     let class = |is_positive: bool| if is_positive { positive } else { 1 - positive };
     let label = is_positive.map(class);
     let about = spam.or(label).unwrap_or(class(of_positive > 0.0));

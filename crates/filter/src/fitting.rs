@@ -1,90 +1,116 @@
-//! What is derived from counted documents: correction, held-out scores, calibration, thresholds.
+//! What is derived from counted documents: choices, correction, held-out scores, thresholds.
 
+use std::cmp::Reverse;
 use std::convert::Infallible;
 
-use rayon::prelude::*;
 use tamis_model::{
-    ClassCorrection, ClassId, ClassTotals, ClassWeight, Classes, Coefficient, Correction, Counts,
-    ExpectedNaiveBayes, ExpectedStatistics, FitError, HeldOutScores, Labelled, OneAgainstRest, Platt,
-    Smoothing, Statistics, StatisticsError, Temperature, WeightedLogOdds, WeightedVector, cross_fit,
-    cross_fit_classes, fit_and_cross_fit_classes, fit_correction, leave_one_out, log_normalize,
-    threshold_for_fpr,
+    Choices, ClassId, ClassTotals, Classes, Coefficient, Columns, Correction, Counts, ExpectedNaiveBayes,
+    ExpectedStatistics, Fit, FitError, HeldOut, Labelled, SmoothingChoice, Statistics, StatisticsError,
+    WeightedOptions, WeightedVector, threshold_for_fpr,
 };
 use tamis_tokenizer::CountRow;
 
+use crate::documents::as_kept;
 use crate::error::{Error, Result};
 use crate::scorer::{positive_class, spam_class};
-use crate::scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Weighted};
-
-/// Folds of the scores that calibration and thresholds are taken from.
-pub(crate) const FOLDS: usize = 10;
-
-/// As many held-out documents as the temperature of many classes needs: it is two numbers.
-const ENOUGH: usize = 1_000;
+use crate::scoring::{Chosen, Decision, DecisionOptions, ExpectationMaximization, Expected, Scoring};
 
 /// All that fitting gives.
 pub(crate) struct Fitted {
-    pub(crate) correction: Fit,
-    /// A document's score by a model that had not seen it; one a document, or none at all.
-    pub(crate) held_out: Vec<Option<f64>>,
+    pub(crate) weights: Weights,
+    /// What models that had not seen a document said of it, of two classes; one a document, or none at all.
+    pub(crate) held_out: Vec<Option<[f64; 2]>>,
     pub(crate) decision: Decision,
-    pub(crate) temperature: Temperature,
+    pub(crate) chosen: Option<Chosen>,
     pub(crate) expected_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
 }
 
-/// A correction and the part of each document in it.
-pub(crate) enum Fit {
+/// What terms weigh besides their counts.
+pub(crate) enum Weights {
     None,
-    Two(Correction, Vec<Coefficient>),
-    Many(ClassCorrection, Vec<Vec<ClassWeight>>),
-    /// No correction: the counts that documents without a label are expected to have, and the others.
+    /// A correction and the part of each document in it.
+    Correction(Correction, Vec<Vec<Coefficient>>),
+    /// The counts that documents without a label are expected to have, and the others.
     Expected(ExpectedStatistics),
 }
 
 impl Fitted {
     /// Nothing to fit.
     pub(crate) const NONE: Fitted = Fitted {
-        correction: Fit::None,
+        weights: Weights::None,
         held_out: Vec::new(),
         decision: Decision::PLAIN,
-        temperature: Temperature::IDENTITY,
+        chosen: None,
         expected_model: None,
         expected: None,
     };
+
+    /// The bias of each column of the correction.
+    pub(crate) fn bias(&self) -> Vec<i64> {
+        match &self.weights {
+            Weights::Correction(correction, _) => correction.bias().to_vec(),
+            _ => Vec::new(),
+        }
+    }
 }
 
-/// Fits to documents in canonical order, for any number of classes.
-pub(crate) fn fit_classes(
-    weighted: &Weighted,
+/// Smoothing and idf by what predicts left-out documents best.
+pub(crate) fn smoothing(
+    options: &WeightedOptions,
     statistics: &Statistics,
     documents: &[Labelled<'_>],
+    classes: &Classes,
+) -> Result<SmoothingChoice> {
+    options.check()?;
+    Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
+}
+
+/// The columns of these classes.
+pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
+    Ok(Columns::new(classes.len(), positive_class(classes))?)
+}
+
+/// Fits to documents in canonical order; `windows` are those of each document, or none at all.
+pub(crate) fn fit(
+    (options, smoothing): (&WeightedOptions, SmoothingChoice),
+    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
+    statistics: &Statistics,
+    documents: &[Labelled<'_>],
+    windows: &[Vec<CountRow<'_>>],
+    classes: &Classes,
 ) -> Result<Fitted> {
-    let (alpha, correction) = (weighted.alpha, weighted.correction.as_ref());
-    let (correction, held_out) = match correction {
-        Some(options) => {
-            let fitted = fit_and_cross_fit_classes(alpha, statistics, documents, options, FOLDS, ENOUGH);
-            let ((correction, each), held_out) = fitted.map_err(refused)?;
-            (Fit::Many(correction, each), held_out)
-        }
-        None => {
-            let held_out = cross_fit_classes(alpha, statistics, documents, None, FOLDS, ENOUGH);
-            (Fit::None, held_out.map_err(refused)?)
-        }
+    let columns = columns(classes)?;
+    let fit = Fit { counts: statistics, documents, windows, columns, options };
+    let fitted = fit.fit(smoothing).map_err(refused)?;
+    let choices = fitted.choices;
+    let chosen = Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
+    let weights = match options.correction {
+        true => Weights::Correction(fitted.correction, fitted.coefficients),
+        false => Weights::None,
     };
-    let all: Vec<_> = held_out
-        .iter()
-        .flat_map(|held_out| {
-            let copies = documents[held_out.document].multiplicity as usize;
-            std::iter::repeat_n(scored(held_out, documents), copies)
-        })
-        .collect();
-    Ok(Fitted {
-        correction,
-        temperature: Temperature::fit(&all).unwrap_or_default(),
-        expected: expect_right(&all),
-        ..Fitted::NONE
-    })
+    let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
+    if !columns.is_one() {
+        return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents), ..rest });
+    }
+    let mut held_out = vec![None; documents.len()];
+    for held in fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
+        // as a model keeps them, so that all can be settled again by the same numbers
+        let both = held.highest(&choices).map(|both| as_kept(both).map(f64::from));
+        held_out[held.document] = both;
+    }
+    let positive = positive_class(classes);
+    let judged = |(document, both): (&Labelled<'_>, &Option<[f64; 2]>)| Some(Judged {
+        held_out: (*both)?,
+        is_positive: document.class == positive,
+        multiplicity: document.multiplicity,
+        learned: 0,
+        group: document.group,
+    });
+    let scores = scores(&documents.iter().zip(&held_out).filter_map(judged).collect::<Vec<_>>(), &choices);
+    let decision = decide(&scores)?;
+    let expected = expect(&scores, &decision, classes);
+    Ok(Fitted { held_out, decision, expected, ..rest })
 }
 
 /// Fits to documents of which those of the class after the last have no label.
@@ -108,43 +134,7 @@ pub(crate) fn maximize_expectation(
         weighted.iter().map(|(class, weights)| (*class, weights.row())).partition(|(c, _)| is_labelled(*c));
     let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
     let em = options.fit(n_classes, &labelled, &unlabelled)?;
-    Ok(Fitted { correction: Fit::Expected(em.statistics), expected_model: Some(em.model), ..Fitted::NONE })
-}
-
-/// A held-out document as calibration takes it: scores, known terms, true class.
-pub(crate) fn scored<'a>(
-    held_out: &'a HeldOutScores,
-    documents: &[Labelled<'_>],
-) -> (&'a [f64], usize, usize) {
-    let class = documents[held_out.document].class;
-    (&held_out.scores, held_out.known_terms, usize::from(class))
-}
-
-/// The mean log loss of exact leave-one-out scores after calibration on them, in nats a document.
-pub(crate) fn leave_one_out_loss(
-    alpha: Smoothing,
-    statistics: &Statistics,
-    documents: &[Labelled<'_>],
-) -> Result<f64> {
-    let scorer = OneAgainstRest::new(alpha, statistics.totals(), statistics.n_features() as u64)?;
-    let held_out: Vec<_> = documents
-        .par_iter()
-        .enumerate()
-        .map(|(document, d)| {
-            let mut scores = Vec::new();
-            let Ok(known_terms) = scorer.scores_left_out(statistics, d.row, d.class, &mut scores);
-            HeldOutScores { document, scores, known_terms }
-        })
-        .collect();
-    let all: Vec<_> = held_out.iter().map(|held_out| scored(held_out, documents)).collect();
-    let temperature = Temperature::fit(&all).unwrap_or_default();
-    let loss = |(scores, known_terms, class): &(&[f64], usize, usize)| {
-        let mut joint = scores.to_vec();
-        temperature.apply(&mut joint, *known_terms);
-        log_normalize(&mut joint);
-        -joint[*class]
-    };
-    Ok(all.iter().map(loss).sum::<f64>() / all.len().max(1) as f64)
+    Ok(Fitted { weights: Weights::Expected(em.statistics), expected_model: Some(em.model), ..Fitted::NONE })
 }
 
 pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
@@ -154,45 +144,19 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
     }
 }
 
-fn expect_right(scored: &[(&[f64], usize, usize)]) -> Option<Expected> {
-    let is_right = |(scores, known_terms, class): &&(&[f64], usize, usize)| {
-        *known_terms > 0 && scores.iter().all(|score| *score <= scores[*class])
-    };
-    let right = scored.iter().filter(is_right).count() as u64;
-    (!scored.is_empty()).then_some(Expected::Accuracy { documents: scored.len() as u64, right })
-}
-
-/// Fits to documents in canonical order; `windows` are those of each document, or none at all.
-pub(crate) fn fit(
-    weighted: &Weighted,
-    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
-    statistics: &Statistics,
-    n_features: u64,
-    documents: &[Labelled<'_>],
-    windows: &[Vec<CountRow<'_>>],
-    classes: &Classes,
-) -> Result<Fitted> {
-    let positive = positive_class(classes);
-    let scorer = WeightedLogOdds::new(weighted.alpha, statistics.totals(), n_features, positive)?;
-    let correction = || match &weighted.correction {
-        Some(options) => {
-            let (correction, each) = fit_correction(&scorer, statistics, documents, positive, options);
-            Fit::Two(correction, each)
-        }
-        None => Fit::None,
-    };
-    // With pure counts and whole documents leaving one out is exact and cheap; anything else is fitted anew per fold.
-    let held_out = || match weighted.correction.as_ref() {
-        None if windows.is_empty() => Ok(leave_one_out(&scorer, statistics, documents)),
-        options => cross_fit(weighted.alpha, statistics, documents, windows, positive, options, FOLDS),
-    };
-    let (correction, held_out) = rayon::join(correction, held_out);
-    // as a model keeps them, so that calibration can be fitted again to the same scores
-    let held_out: Vec<_> = held_out?.into_iter().map(|s| s.map(|s| f64::from(s as f32))).collect();
-    let scores = copies(documents, &held_out, positive);
-    let decision = decide(&scores)?;
-    let expected = expect(&scores, &decision, classes);
-    Ok(Fitted { correction, held_out, decision, expected, ..Fitted::NONE })
+/// How often the likeliest label is right, of documents held out.
+fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &[Labelled<'_>]) -> Option<Expected> {
+    let (mut all, mut right, mut n) = (0.0, 0.0, 0);
+    for held in held_out.iter().filter(|held| held.weight > 0.0) {
+        let Labelled { class, multiplicity, .. } = documents[held.document];
+        let z = held.log_odds(choices);
+        let is_right = held.known_terms > 0 && z.iter().all(|other| *other <= z[usize::from(class)]);
+        (all, n) = (all + held.weight, n + u64::from(multiplicity));
+        right += if is_right { held.weight } else { 0.0 };
+    }
+    // of a sample, as many as their weights say
+    let right = (right / all * n as f64).round() as u64;
+    (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n) })
 }
 
 /// The share of a class among the documents.
@@ -201,24 +165,55 @@ fn share(totals: &[ClassTotals], class: ClassId) -> f64 {
     of_class / totals.iter().map(|t| t.documents as f64).sum::<f64>()
 }
 
-/// Calibration and thresholds anew, from held-out scores of the documents that a model remembers: as they were asked
-/// for, or with the thresholds of the decision before where that is not known, or where there is too little ham for it
-/// by now.
+/// What is known of a document of two classes that a model had not seen when it scored it.
+pub(crate) struct Judged {
+    pub(crate) held_out: [f64; 2],
+    pub(crate) is_positive: bool,
+    pub(crate) multiplicity: u32,
+    /// Its place among those learned one by one.
+    pub(crate) learned: u32,
+    pub(crate) group: u64,
+}
+
+/// The most documents that the weights of counts and correction are fitted to again, the latest ones.
+pub(crate) const LATEST: usize = 1_000;
+
+/// The weights of counts and correction anew, where documents were learned one by one, and the thresholds, by what was said of the
+/// documents that a model remembers: as they were asked for, or with the thresholds of the decision before where that is not
+/// known, or where there is too little ham for it by now.
 pub(crate) fn settle(
-    scores: &[(f64, bool)],
-    asked: Option<&DecisionOptions>,
-    before: Decision,
+    judged: &mut [Judged],
+    (scoring, chosen, of_windows): (&Scoring, &mut Chosen, bool),
+    (asked, before): (Option<&DecisionOptions>, Decision),
     totals: &[ClassTotals],
     classes: &Classes,
 ) -> Result<(Decision, Option<Expected>)> {
-    let decide = |asked| decide(scores, asked, default_of(asked, before, classes), totals, classes);
+    let is_corrected = matches!(scoring, Scoring::Weighted(options) if options.correction);
+    chosen.refitted = None;
+    if is_corrected && judged.iter().any(|judged| judged.learned > 0) {
+        judged.sort_by_key(|judged| (Reverse(judged.learned), judged.group, judged.is_positive));
+        let latest = judged.iter().take(LATEST);
+        let weight = |judged: &Judged| f64::from(judged.multiplicity.min(1_000));
+        let latest = latest.map(|judged| (judged.held_out, judged.is_positive, weight(judged)));
+        chosen.refitted = Some(chosen.choices.refitted(&latest.collect::<Vec<_>>(), of_windows));
+    }
+    let scores = scores(judged, chosen.in_use());
+    let decide = |asked| decide(&scores, asked, default_of(asked, before, classes), totals, classes);
     let decision = match asked.map(decide) {
-        Some(Err(Error::TooLittleHam(_))) | None => {
-            Decision { calibration: Platt::fit(scores).unwrap_or(Platt::IDENTITY), ..before }
-        }
+        Some(Err(Error::TooLittleHam(_))) | None => before,
         Some(decision) => decision?,
     };
-    Ok((decision, expect(scores, &decision, classes)))
+    Ok((decision, expect(&scores, &decision, classes)))
+}
+
+/// The log-odds of documents, as often as they were given, and whether they are of the positive class.
+fn scores(judged: &[Judged], choices: &Choices) -> Vec<(f64, bool)> {
+    let repeated = |judged: &Judged| {
+        let score = (choices.log_odds(judged.held_out), judged.is_positive);
+        // a thousand copies say as much as more
+        std::iter::repeat_n(score, judged.multiplicity.min(1_000) as usize)
+    };
+    judged.iter().flat_map(repeated).collect()
 }
 
 /// The thresholds where those asked for go from: those that a model has, unless they were moved.
@@ -228,23 +223,7 @@ pub(crate) fn default_of(asked: &DecisionOptions, before: Decision, classes: &Cl
     Decision { lower, upper, ..Decision::PLAIN }
 }
 
-/// The held-out scores, as often as their documents were given, and whether they are of the positive class.
-fn copies(documents: &[Labelled<'_>], scores: &[Option<f64>], positive: ClassId) -> Vec<(f64, bool)> {
-    let scored = documents.iter().zip(scores).filter_map(|(document, score)| Some((document, (*score)?)));
-    scored.flat_map(|(d, score)| repeated(score, d.class == positive, d.multiplicity)).collect()
-}
-
-/// The score of a document and whether it is of the positive class, as often as it was given. A thousand copies say as much
-/// as more.
-pub(crate) fn repeated(
-    score: f64,
-    is_positive: bool,
-    multiplicity: u32,
-) -> impl Iterator<Item = (f64, bool)> {
-    std::iter::repeat_n((score, is_positive), multiplicity.min(1_000) as usize)
-}
-
-/// From held-out scores, and whether they are of the positive class, to calibration and thresholds.
+/// From held-out log-odds, and whether they are of the positive class, to thresholds.
 pub(crate) fn decide(
     scores: &[(f64, bool)],
     options: &DecisionOptions,
@@ -256,8 +235,7 @@ pub(crate) fn decide(
     // where ham is the positive class, what is asked of it is asked of the other end
     let ham_is_positive = ham_class(classes) == Some(positive);
     let seen_by_ham = |decision: Decision| if ham_is_positive { decision.mirrored() } else { decision };
-    let calibration = Platt::fit(scores).unwrap_or(Platt::IDENTITY);
-    let mut decision = Decision { calibration, ..default };
+    let mut decision = default;
     if let Some(prior) = options.prior {
         decision = decision.expecting(prior, share(totals, positive))?;
     }

@@ -17,14 +17,14 @@
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, Temperature};
+use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
 use crate::blocks::{self, Section};
 use crate::error::{Error, Result};
 use crate::map::Bytes;
 use crate::mixed::Table;
 use crate::recipe::Recipe;
-use crate::scoring::{Decision, DecisionOptions, Expected, Scoring};
+use crate::scoring::{Chosen, Decision, DecisionOptions, Expected, Scoring};
 use crate::store::Size;
 use crate::trainer::Keep;
 
@@ -62,8 +62,10 @@ pub(crate) struct Header {
     pub(crate) table: Option<Table>,
     /// From score to verdict, where there are two classes.
     pub(crate) decision: Decision,
-    /// From scores to probabilities, where there are more.
-    pub(crate) temperature: Temperature,
+    /// What weighted scoring chose.
+    pub(crate) chosen: Option<Chosen>,
+    /// The bias of each column of its correction, fixed point.
+    pub(crate) bias: Vec<i64>,
     /// What expectation maximization ended in; the weights of terms are in the `terms` section.
     pub(crate) expected_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
@@ -76,6 +78,16 @@ impl Header {
     /// Terms in the vocabulary.
     pub(crate) fn n_terms(&self) -> u64 {
         self.size.terms
+    }
+
+    /// Whether each document has coefficients: where there is a correction.
+    pub(crate) fn has_coefficients(&self) -> bool {
+        matches!(&self.scoring, Scoring::Weighted(options) if options.correction)
+    }
+
+    /// What weighted scoring chose.
+    pub(crate) fn choices(&self) -> Option<&Choices> {
+        self.chosen.as_ref().map(Chosen::in_use)
     }
 
     /// Checks that its parts belong together.
@@ -102,9 +114,15 @@ impl Header {
                 "another order",
             ));
         }
-        let needed = [matches!(scoring, Scoring::NaiveBayes(_)), matches!(scoring, Scoring::Mixed(_)), is_em];
-        let got = [self.summary.is_some(), self.table.is_some(), self.expected_model.is_some()];
-        if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring)) {
+        let needed = [
+            matches!(scoring, Scoring::NaiveBayes(_)),
+            matches!(scoring, Scoring::Mixed(_)),
+            is_em,
+            matches!(scoring, Scoring::Weighted(_)),
+        ];
+        let got =
+            [self.summary.is_some(), self.table.is_some(), self.expected_model.is_some(), self.chosen.is_some()];
+        if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring, n_classes)) {
             return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
         }
         scoring.check(recipe, self.keep)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Read};
 
 use serde_json::Number;
-use tamis_model::{Cell, ClassId, ClassWeight, Classes, Counts, Statistics, Temperature};
+use tamis_model::{Cell, Choices, ClassId, Classes, Coefficient, Counts, Statistics, WeightedOptions};
 use tamis_tokenizer::{CountVector, Scratch, TermId, Tokenizer, fingerprint};
 use zerocopy::IntoBytes;
 
@@ -15,7 +15,7 @@ use crate::filter::Filter;
 use crate::format::Header;
 use crate::model::{Model, seal, term_sections};
 use crate::recipe::{Kind, Recipe};
-use crate::scoring::{Decision, Scoring, Weighted};
+use crate::scoring::{Chosen, Decision, Scoring};
 use crate::store::{Size, summarize};
 use crate::trainer::Keep;
 
@@ -99,7 +99,7 @@ struct Term {
     fingerprint: u64,
     text: String,
     cells: Vec<Cell>,
-    weights: Vec<(ClassId, i32)>,
+    weights: Vec<(ClassId, i64)>,
 }
 
 /// A model in the making: the counts of the header are those that the terms must add up to.
@@ -112,7 +112,7 @@ struct Draft {
 impl Draft {
     fn new(head: Head) -> Self {
         let Head { documents, recipe, keep, scoring, classes, totals, asked, changes, .. } = head;
-        let Head { unfitted, decision, temperature, expected, expected_model, table, .. } = head;
+        let Head { unfitted, decision, chosen, bias, expected, expected_model, table, .. } = head;
         let header = Header {
             keep: if documents { keep } else { Keep::Digests },
             recipe,
@@ -125,7 +125,8 @@ impl Draft {
             summary: None,
             table,
             decision,
-            temperature,
+            chosen,
+            bias,
             expected_model,
             expected,
             size: Size::default(),
@@ -167,17 +168,19 @@ impl Draft {
             let number = (digits.len() == n).then(|| u128::from_str_radix(digits, 16).ok()).flatten();
             number.ok_or_else(|| (format!("{n} hexadecimal digits"), "something else".to_owned()))
         };
-        let weight =
-            |(label, units): (&String, &i32)| Ok(ClassWeight { class: self.class(label)?, units: *units });
+        let coefficient = |(label, [bias, units]): (&String, &[i64; 2])| {
+            Ok(Coefficient { class: weighed(&self.header, self.class(label)?), bias: *bias, units: *units })
+        };
+        let coefficients = line.coefficients.iter().map(coefficient);
         let document = Remembered {
             digest: hexadecimal(&line.digest, 32)?.to_be_bytes(),
             class: self.class(&line.label)?,
             multiplicity: line.copies,
             date: line.date.unwrap_or(NO_DATE),
             group: hexadecimal(&line.group, 16)? as u64,
-            coefficient: line.coefficient,
-            coefficients: line.coefficients.iter().map(weight).collect::<std::result::Result<_, Unlike>>()?,
+            coefficients: coefficients.collect::<std::result::Result<_, Unlike>>()?,
             held_out: line.held_out,
+            learned: line.learned,
             vector: CountVector::default(),
         };
         let terms = line.terms.iter().map(|(term, count)| (fingerprint(term), *count)).collect();
@@ -210,9 +213,7 @@ impl Draft {
 
     fn document_sections(&mut self) -> Result<(Vec<u8>, Vec<u8>)> {
         let ids: HashMap<u64, TermId> = self.terms.iter().map(|term| term.fingerprint).zip(0..).collect();
-        let Header { scoring, keep, .. } = &self.header;
-        let has_coefficients =
-            matches!(scoring, Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }));
+        let (keep, has_coefficients) = (self.header.keep, self.header.has_coefficients());
         self.documents.sort_by_key(|(document, _)| document.key());
         let (mut records, mut vectors) = (Vec::new(), Vec::new());
         for (document, terms) in &self.documents {
@@ -224,7 +225,7 @@ impl Draft {
             if has_coefficients {
                 encode_coefficients(&document.coefficients, &mut vectors);
             }
-            if *keep == Keep::Vectors {
+            if keep == Keep::Vectors {
                 encode_vector(row.row(), &mut vectors);
             }
             records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
@@ -234,13 +235,13 @@ impl Draft {
 }
 
 /// A weight as the file has it.
-fn weight(scoring: &Scoring, number: &Number) -> std::result::Result<i32, Unlike> {
+fn weight(scoring: &Scoring, number: &Number) -> std::result::Result<i64, Unlike> {
     let weight = match scoring {
         Scoring::ExpectationMaximization(_) => {
             let float = number.as_f64().map(|weight| weight as f32);
-            float.filter(|float| float.is_finite() && *float >= 0.0).map(|float| float.to_bits() as i32)
+            float.filter(|float| float.is_finite() && *float >= 0.0).map(|float| float.to_bits().into())
         }
-        _ => number.as_i64().and_then(|units| i32::try_from(units).ok()).filter(|units| *units != 0),
+        _ => number.as_i64().filter(|units| *units != 0),
     };
     weight.ok_or_else(|| ("a weight".to_owned(), number.to_string()))
 }
@@ -345,19 +346,23 @@ fn of_counts(
             terms.push(Term { fingerprint: fingerprint(&text), text, cells, weights: Vec::new() });
         }
     }
+    // there are no documents that a correction could be of
+    let chosen = Chosen::for_classes(classes.len());
+    let chosen = Chosen { choices: Choices { stack: [1.0, 0.0, 0.0], ..chosen.choices }, ..chosen };
     let head = Head {
         tamis_export: EXPORT_VERSION,
         documents: false,
         recipe,
         keep: Keep::Digests,
-        scoring: Scoring::for_classes(classes.len()),
+        scoring: Scoring::Weighted(WeightedOptions::default()),
         decision: Decision::for_classes(&classes),
         classes,
         totals: statistics.totals().to_vec(),
         asked: Some(Default::default()),
         changes: messages.iter().sum(),
         unfitted: 0,
-        temperature: Temperature::IDENTITY,
+        chosen: Some(chosen),
+        bias: Vec::new(),
         expected: None,
         expected_model: None,
         table: None,

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_model::{ClassId, ClassTotals, ClassWeight, Coefficient, Counts, class_correction_step};
+use tamis_model::{ClassId, Coefficient, Counts, Readings};
 use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 
-use crate::documents::{NO_DATE, Remembered};
+use crate::documents::{NO_DATE, Remembered, as_kept};
 use crate::error::{Error, Result};
 use crate::extractor::Counted;
 use crate::file;
@@ -20,8 +20,8 @@ use crate::model::Model;
 use crate::recipe::{Document, digest};
 use crate::rewrite;
 use crate::save::{Lock, PATIENCE};
-use crate::scorer::Scorer;
-use crate::scoring::{Scoring, Weighted};
+use crate::scorer::{Scorer, WeightedScorer};
+use crate::scoring::Scoring;
 use crate::store::TermByTerm;
 use crate::trainer::Trainer;
 
@@ -151,7 +151,7 @@ impl Learner {
     fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
         let filter = Filter::open(&lock.path)?;
         let got = match filter.store.header.scoring {
-            Scoring::Weighted(_) | Scoring::OneAgainstRest(_) | Scoring::NaiveBayes(_) => None,
+            Scoring::Weighted(_) | Scoring::NaiveBayes(_) => None,
             Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
             Scoring::Mixed(_) => Some("of columns other than text"),
         };
@@ -331,12 +331,17 @@ impl Learner {
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
 
+    /// The most documents of a model that is fitted anew by itself.
+    pub(crate) const MOST_REFITTED: u64 = 2_000;
+
     /// Whether so much was learned one by one, more than a quarter of all documents, that it is time to
     /// [`retrain`](Self::retrain): steps of the correction that were taken with few documents known, or many of one label
-    /// in a row, are worse than those taken with all in view. Never true of a model that cannot.
+    /// in a row, are worse than those taken with all in view. Never true of a model that cannot, nor beyond 2,000 documents, where it takes
+    /// its time: it is then for whoever teaches the model to decide.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
-        rewrite::can_refit(store) && store.unfitted() > store.n_documents() as u64 / 4
+        let n = store.n_documents() as u64;
+        rewrite::can_refit(store) && n <= Self::MOST_REFITTED && store.unfitted() > n / 4
     }
 
     /// Fits correction, calibration and thresholds anew to all documents that the model remembers, and writes the file.
@@ -405,9 +410,9 @@ impl Learner {
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: counted.group(),
-            coefficient: 0,
             coefficients: Vec::new(),
             held_out: None,
+            learned: 0,
             vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
         };
         self.see_layers()?;
@@ -453,40 +458,45 @@ impl Learner {
         for id in document.vector.row().ids() {
             features += i32::from(self.filter.store.document_frequency(*id)? == 0);
         }
-        let taught = self.teach(&document)?;
-        (document.coefficient, document.coefficients, document.held_out) = taught;
+        (document.coefficients, document.held_out) = self.teach(&document)?;
         // as a model keeps it
-        document.held_out = document.held_out.map(|score| f64::from(score as f32));
+        document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
+        document.learned = u32::try_from(self.filter.store.changes().saturating_add(1)).unwrap_or(u32::MAX);
         self.apply(Entry { learned: true, document, features, new_terms }, done)
     }
 
-    /// What a document adds to the correction, and its score before it is learned.
-    fn teach(&self, document: &Remembered) -> Result<(Coefficient, Vec<ClassWeight>, Option<f64>)> {
+    /// What a document adds to the correction, and what is said of it before it is learned, of two classes.
+    fn teach(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
+        let (Scorer::Weighted(scorer), Scoring::Weighted(options)) =
+            (&self.filter.scorer, &self.filter.store.header.scoring)
+        else {
+            return Ok((Vec::new(), None));
+        };
         let (layers, row) = (self.filter.layers(), self.counted.whole());
-        let (totals, is_empty) = (layers.totals(), |class: &ClassTotals| class.documents == 0);
-        if totals.iter().all(is_empty) || totals.len() == 2 && totals.iter().any(is_empty) {
+        let held_out = match scorer.is_of_two() && layers.totals().iter().all(|class| class.documents > 0) {
+            true => self.held_out(scorer)?,
             // there is nothing yet to tell it from
-            return Ok((0, Vec::new(), None));
+            false => None,
+        };
+        if !options.correction {
+            return Ok((Vec::new(), held_out));
         }
-        match (&self.filter.scorer, &self.filter.store.header.scoring) {
-            (Scorer::Weighted(scorer), Scoring::Weighted(Weighted { correction, .. })) => {
-                let held_out = scorer.best(layers, &self.counted)?.map(|(score, _)| score);
-                let Some(options) = correction else { return Ok((0, Vec::new(), held_out)) };
-                let whole = scorer.score(layers, row)?.unwrap_or(0.0);
-                let coefficient = options.step(row, document.class == scorer.positive, whole);
-                Ok((coefficient, Vec::new(), held_out))
-            }
-            (
-                Scorer::OneAgainstRest(topics),
-                Scoring::OneAgainstRest(Weighted { correction: Some(options), .. }),
-            ) => {
-                let terms = TermByTerm::new(layers);
-                let step =
-                    class_correction_step(&topics.scorer, &terms, &terms, options, row, document.class)?;
-                Ok((0, step, None))
-            }
-            _ => Ok((0, Vec::new(), None)),
-        }
+        let terms = TermByTerm::new(layers);
+        let taught = (row, document.class, document.multiplicity);
+        Ok((scorer.log_odds.teach(&terms, &terms, options, taught)?, held_out))
+    }
+
+    /// What counts and correction say of the part of the document that scores highest; `None` if no term is known.
+    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
+        let best = scorer.best(self.filter.layers(), &self.counted)?;
+        best.map(|(_, row)| {
+            let (mut readings, mut b) = (Readings::default(), Vec::new());
+            scorer.read(self.filter.layers(), row, &mut readings)?;
+            scorer.log_odds.bayes(&readings, &mut b);
+            let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
+            Ok([first(&b), first(&scorer.log_odds.correction(&readings))])
+        })
+        .transpose()
     }
 
     /// Adds an entry to what this filter knows.

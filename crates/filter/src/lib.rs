@@ -77,16 +77,15 @@ pub use online::Online;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 pub use save::Lock;
 pub use scorer::{positive_class, spam_class};
-pub use scoring::{Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring, Weighted};
+pub use scoring::{Chosen, Decision, DecisionOptions, ExpectationMaximization, Expected, Mixed, Scoring};
 pub use store::Information;
 pub use trainer::{Keep, TrainOptions, Trainer};
 pub use validation::HeldOut;
 
 pub use tamis_mail::{Limits, LimitsHit};
 pub use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, Criterion, EmOptions,
-    FeatureLimits, GaussianStatistics, Likelihood, Moments, Parameters, Platt, Select, Smoothing,
-    Temperature, Transform,
+    Choices, ClassId, ClassPrior, ClassTotals, Classes, Counting, Criterion, EmOptions, FeatureLimits,
+    GaussianStatistics, Likelihood, Moments, Parameters, Select, Smoothing, Transform, WeightedOptions,
 };
 pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
 

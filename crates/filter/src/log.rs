@@ -18,7 +18,7 @@
 //! record has no sector, nor part of one, that is all zeros, or would be but for a bit, since 512 bytes of 0xFF are in
 //! no entry (they are no UTF-8, and no varint).
 
-use tamis_model::ClassWeight;
+use tamis_model::Coefficient;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -184,7 +184,7 @@ impl Entry {
         for _ in 0..take_varint(bytes).ok_or_else(broken)? {
             new_terms.push(take_term(bytes).ok_or_else(broken)?);
         }
-        let coefficients: Vec<ClassWeight> = decode_coefficients(bytes)?;
+        let coefficients: Vec<Coefficient> = decode_coefficients(bytes)?;
         let length = usize::try_from(record.vector_end.get()).map_err(|_| broken())?;
         let vector = take(bytes, length).ok_or_else(broken)?;
         let vector = decode_vector(vector, n_terms + new_terms.len())?;
@@ -226,9 +226,9 @@ mod tests {
                     multiplicity: 1,
                     date: 5,
                     group: 7,
-                    coefficient: -9,
-                    coefficients: vec![ClassWeight { class, units: -3 }],
-                    held_out: held_out.filter(|h| !h.is_nan()).map(f64::from),
+                    coefficients: vec![Coefficient { class, bias: -9, units: -3 }],
+                    held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5]),
+                    learned: 9,
                     vector: CountVector::from_pairs(row).unwrap(),
                 },
                 features,

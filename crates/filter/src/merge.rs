@@ -8,7 +8,7 @@ use tamis_model::{Cell, ClassTotals, ClassWeight, Classes};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::model::Model;
-use crate::rewrite::{self, can_refit, keeps_weights, scoring_for};
+use crate::rewrite::{self, can_refit, keeps_weights};
 use crate::scoring::Scoring;
 use crate::store::Store;
 use crate::trainer::Keep;
@@ -16,8 +16,8 @@ use crate::trainer::Keep;
 /// How models are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct MergeOptions {
-    /// Fit correction, calibration and thresholds anew to the documents of all models, as if they had been trained
-    /// together. Off by default.
+    /// Insist on fitting everything anew to the documents of all models, as if they had been trained together; without it
+    /// that is done where all remember the terms of their documents. Off by default.
     pub retrain: bool,
     /// Leave the terms of documents out of the result, for a model that others get: it then knows a document again
     /// only by its digest ([`Keep::Digests`]). Off by default.
@@ -33,10 +33,10 @@ pub struct MergeOptions {
 /// its held-out scores the least sure one stays, of its dates and bodies the first. Documents without terms are never the
 /// same: they add up. The terms of documents stay if all models remember them.
 ///
-/// With two labels, calibration and thresholds are settled anew by the held-out scores of all documents. What else does
-/// not add up is that of the model with the most documents: what was asked of decisions, the temperature of more labels,
-/// what to expect. Where models of two labels become one of more, its correction is fitted anew if the terms of
-/// documents are remembered, else it begins again from nothing.
+/// Where all models remember the terms of their documents, everything is fitted anew to these. Else what was chosen is that
+/// of the model with the most documents, and the documents of the others count as not fitted yet; with two labels, thresholds
+/// are settled anew by the held-out scores of all documents. Where models of two labels become one of more, the correction then
+/// begins again from nothing.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};
@@ -68,34 +68,30 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.base(), &store.log.1)
     });
-    check(&stores, &classes)?;
+    check(&stores)?;
     let keep = match stores.iter().all(|store| store.header.keep == Keep::Vectors) {
         true => Keep::Vectors,
         false => Keep::Digests,
     };
-    let has_lost = stores.iter().any(|store| !keeps_weights(store, classes.len()));
     let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), Keep::Digests, true);
-    if !options.retrain && !has_lost {
+    let refits = options.retrain || stores.len() > 1 && stores.iter().all(|store| can_refit(store));
+    if !refits {
         let keep = if options.strip { Keep::Digests } else { keep };
         return rewrite::add_up(&stores, classes, keep, options.repeat);
     }
-    let mut model = rewrite::add_up(&stores, classes, keep, options.repeat)?;
-    let sum = model.clone().into_filter()?.store;
-    if options.retrain || can_refit(&sum) {
-        model = rewrite::refit(&sum)?;
-    }
+    let sum = rewrite::add_up(&stores, classes, keep, options.repeat)?.into_filter()?.store;
+    let model = rewrite::refit(&sum)?;
     if options.strip { strip(&model.into_filter()?.store) } else { Ok(model) }
 }
 
 /// Checks that models add up.
-pub(crate) fn check(stores: &[&Store], classes: &Classes) -> Result<()> {
+pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     let unlike = |setting: &str, expected: &str, got: &str| {
         Err(Error::Unlike { setting: setting.into(), expected: expected.into(), got: got.into() })
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
     let settings = |store: &Store| {
-        let scoring = scoring_for(&store.header.scoring, classes.len());
-        let settings = serde_json::to_value((&store.header.recipe, scoring));
+        let settings = serde_json::to_value((&store.header.recipe, &store.header.scoring));
         settings.map_err(|e| Error::inconsistent("header", "settings that can be shown", e))
     };
     let expected = settings(first)?;
@@ -166,6 +162,20 @@ pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
     Ok(())
 }
 
+/// A sum of coefficients that does not fit.
+pub(crate) fn too_large(got: i64) -> Error {
+    Error::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }
+}
+
+/// Adds biases, column by column.
+pub(crate) fn add_bias(to: &mut Vec<i64>, of: &[i64]) -> Result<()> {
+    to.resize(to.len().max(of.len()), 0);
+    for (to, of) in to.iter_mut().zip(of) {
+        *to = to.checked_add(*of).ok_or_else(|| too_large(*to))?;
+    }
+    Ok(())
+}
+
 /// Puts weights in the order of their classes, adds those of equal classes up and drops those that come to nothing.
 pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     if weights.is_sorted_by(|a, b| a.class < b.class) {
@@ -174,9 +184,8 @@ pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     weights.sort_unstable_by_key(|weight| weight.class);
     let mut sums = Vec::new();
     for equal in weights.chunk_by(|a, b| a.class == b.class) {
-        let sum = equal.iter().map(|weight| i64::from(weight.units)).sum();
-        let units = fits("units of correction", i32::MAX as u64, sum)?;
-        sums.push(ClassWeight { class: equal[0].class, units });
+        let sum = equal.iter().try_fold(0i64, |sum, weight| sum.checked_add(weight.units));
+        sums.push(ClassWeight { class: equal[0].class, units: sum.ok_or_else(|| too_large(equal[0].units))? });
     }
     sums.retain(|weight| weight.units != 0);
     *weights = sums;

@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use rayon::prelude::*;
-use tamis_model::{Cell, ClassId, Classes, Correction, Counts, GaussianStatistics, Labelled, Statistics};
+use tamis_model::{
+    Cell, ClassId, Classes, Counts, GaussianStatistics, Labelled, SmoothingChoice, Statistics,
+};
 use tamis_tokenizer::{CountRow, TermId};
 use zerocopy::IntoBytes;
+use zerocopy::little_endian::F32;
 
 use crate::columns::ColumnKind;
-use crate::documents::{DocumentRecord, encode_coefficients, encode_vector};
+use crate::documents::{DocumentRecord, as_kept, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::fitting::{self, Fit, Fitted};
+use crate::fitting::{self, Fitted, Weights};
 use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
 use crate::recipe::Recipe;
@@ -45,9 +48,9 @@ impl Trainer {
         let n_terms = union.n_terms();
         let asked = &self.options.decision;
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
-        let fitted = fit(how, &self.classes, statistics, n_terms, &documents)?;
+        let fitted = fit(how, &self.classes, statistics, &documents, None)?;
         let sections = term_sections(n_terms, |writer, id| {
-            write_term(writer, union.term(id), statistics.cells(id), &fitted.correction, id)
+            write_term(writer, union.term(id), statistics.cells(id), &fitted.weights, id)
         })?;
         let keep = self.options.keep;
         let table = match &scoring {
@@ -60,6 +63,7 @@ impl Trainer {
             _ => None,
         };
         let documents = document_sections(&documents, &fitted, keep);
+        let bias = fitted.bias();
         let Ok(summary) = summarize(&scoring, statistics);
         let header = Header {
             recipe: self.options.recipe,
@@ -73,7 +77,8 @@ impl Trainer {
             classes: self.classes,
             totals: statistics.totals().to_vec(),
             decision: fitted.decision,
-            temperature: fitted.temperature,
+            chosen: fitted.chosen,
+            bias,
             expected_model: fitted.expected_model,
             expected: fitted.expected,
             size: Size::default(),
@@ -90,9 +95,11 @@ pub(crate) fn seal(
     (documents, vectors): (Vec<u8>, Vec<u8>),
 ) -> Result<Model> {
     let sections = [&directory, &terms, &texts, &documents, &vectors];
-    let header = Header { size, lengths: sections.map(|s| s.len() as u64), ..header };
+    let mut header = Header { size, lengths: sections.map(|s| s.len() as u64), ..header };
+    // those beyond the last are 0
+    header.bias.truncate(header.bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
     // A prior or smoothing that does not fit is told now, not when the file is opened.
-    Scorer::new(&header, &header.totals, header.n_terms())?;
+    Scorer::new(&header, &header.totals, header.n_terms(), &header.bias)?;
     Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
 }
 
@@ -102,7 +109,7 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     let all = statistics.totals().iter().map(|t| t.documents).sum();
     let scoring = match (&options.scoring, has_unlabelled) {
         (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
-        _ => options.scoring_for(n_classes),
+        _ => options.scoring(),
     };
     scoring.check(&options.recipe, options.keep)?;
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
@@ -110,7 +117,7 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     }
     let only_for_two = options.decision != DecisionOptions::default() || options.recipe.windows.is_some();
     match (&scoring, n_classes) {
-        (Scoring::Weighted(_), _) => Ok(scoring),
+        (Scoring::Weighted(_), 2) => Ok(scoring),
         _ if !only_for_two => Ok(scoring),
         (_, 2) => Err(Error::NotWeighted),
         (_, got) => Err(Error::NotTwoLabels { got }),
@@ -125,11 +132,6 @@ pub(crate) struct Distinct<'a> {
 }
 
 impl Distinct<'_> {
-    /// The rows of which the highest score counts: the whole document and its windows.
-    fn parts(&self) -> Vec<CountRow<'_>> {
-        std::iter::once(self.row).chain(self.windows.iter().copied()).collect()
-    }
-
     fn labelled(&self) -> Labelled<'_> {
         let Learned { class, multiplicity, group, .. } = self.learned;
         Labelled { row: self.row, class, multiplicity, group }
@@ -164,31 +166,35 @@ fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct<'_>]) ->
     Ok(reals)
 }
 
-/// What the scoring fits to the documents, with what is asked of decisions and what they are otherwise.
+/// What the scoring fits to the documents, with what is asked of decisions and what they are otherwise; `smoothing` if it was chosen
+/// already.
 pub(crate) fn fit(
-    (scoring, options, default): (&Scoring, &DecisionOptions, Decision),
+    (scoring, asked, default): (&Scoring, &DecisionOptions, Decision),
     classes: &Classes,
     statistics: &Statistics,
-    n_terms: usize,
     documents: &[Distinct<'_>],
+    smoothing: Option<SmoothingChoice>,
 ) -> Result<Fitted> {
-    let rows = || documents.iter().map(Distinct::labelled).collect::<Vec<_>>();
+    let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
     match scoring {
         Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Ok(Fitted::NONE),
-        Scoring::Weighted(weighted) => {
-            let windows: Vec<Vec<CountRow<'_>>> = if documents.iter().all(|d| d.windows.is_empty()) {
-                Vec::new()
-            } else {
-                documents.iter().map(Distinct::parts).collect()
+        Scoring::Weighted(options) => {
+            let has_windows = classes.len() == 2 && documents.iter().any(|d| !d.windows.is_empty());
+            let windows: Vec<Vec<CountRow<'_>>> = match has_windows {
+                true => documents.iter().map(|document| document.windows.clone()).collect(),
+                false => Vec::new(),
             };
-            let decision = |scores: &[(f64, bool)]| {
-                fitting::decide(scores, options, default, statistics.totals(), classes)
+            let decide = |scores: &[(f64, bool)]| {
+                fitting::decide(scores, asked, default, statistics.totals(), classes)
             };
-            fitting::fit(weighted, decision, statistics, n_terms as u64, &rows(), &windows, classes)
+            let smoothing = match smoothing {
+                Some(smoothing) => smoothing,
+                None => fitting::smoothing(options, statistics, &rows, classes)?,
+            };
+            fitting::fit((options, smoothing), decide, statistics, &rows, &windows, classes)
         }
-        Scoring::OneAgainstRest(weighted) => fitting::fit_classes(weighted, statistics, &rows()),
         Scoring::ExpectationMaximization(settings) => {
-            fitting::maximize_expectation(settings, statistics, classes.len(), &rows())
+            fitting::maximize_expectation(settings, statistics, classes.len(), &rows)
         }
     }
 }
@@ -215,38 +221,26 @@ pub(crate) fn term_sections(
     writer.finish()
 }
 
-/// Writes a term, by its id in the correction.
+/// Writes a term, by its id in the weights.
 pub(crate) fn write_term(
     writer: &mut TermsWriter,
     (fingerprint, text): (u64, &str),
     cells: impl Iterator<Item = Cell>,
-    correction: &Fit,
+    weights: &Weights,
     id: TermId,
 ) -> Result<()> {
-    match correction {
-        Fit::None => writer.push(fingerprint, text, cells, std::iter::empty()),
-        Fit::Two(correction, _) => {
-            let weight = weight_of(correction, id)?.map(|weight| (0, weight));
-            writer.push(fingerprint, text, cells, weight.into_iter())
-        }
-        Fit::Many(correction, _) => {
-            let weights = correction.weights(id).map(|w| (w.class, w.units));
+    match weights {
+        Weights::None => writer.push(fingerprint, text, cells, std::iter::empty()),
+        Weights::Correction(correction, _) => {
+            let weights = correction.weights(id).map(|weight| (weight.class, weight.units));
             writer.push(fingerprint, text, cells, weights)
         }
-        Fit::Expected(expected) => {
-            let bits = |weight: f64| (weight as f32).to_bits() as i32;
+        Weights::Expected(expected) => {
+            let bits = |weight: f64| i64::from((weight as f32).to_bits());
             let weights = expected.weights(id).map(|(class, weight)| (class, bits(weight)));
             writer.push(fingerprint, text, cells, weights)
         }
     }
-}
-
-/// The weight of a term in the correction of two classes, unless it is 0.
-fn weight_of(correction: &Correction, id: TermId) -> Result<Option<i32>> {
-    let weight = correction.weights().get(id as usize).copied().unwrap_or(0);
-    let limit =
-        Error::TooLarge { what: "units of correction", limit: i32::MAX as u64, got: weight.unsigned_abs() };
-    Ok(Some(i32::try_from(weight).map_err(|_| limit)?).filter(|weight| *weight != 0))
 }
 
 /// The sections `documents` and `vectors`.
@@ -258,10 +252,6 @@ pub(crate) fn document_sections(
     let (vectors, ends) = encode_vectors(documents, fitted, keep);
     let mut records = Vec::with_capacity(documents.len() * size_of::<DocumentRecord>());
     for (i, (document, end)) in documents.iter().zip(ends).enumerate() {
-        let coefficient = match &fitted.correction {
-            Fit::Two(_, coefficients) => coefficients[i],
-            _ => 0,
-        };
         let held_out = fitted.held_out.get(i).copied().flatten();
         let record = DocumentRecord {
             digest: document.learned.digest,
@@ -269,8 +259,8 @@ pub(crate) fn document_sections(
             multiplicity: document.learned.multiplicity.into(),
             date: document.learned.date.into(),
             group: document.learned.group.into(),
-            coefficient: coefficient.into(),
-            held_out: held_out.map_or(f32::NAN, |score| score as f32).into(),
+            held_out: held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
+            learned: 0.into(),
             vector_end: end.into(),
         };
         records.extend_from_slice(record.as_bytes());
@@ -283,7 +273,7 @@ fn encode_vectors(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> (V
     let encode = |(chunk, documents): (usize, &[Distinct<'_>])| {
         let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(documents.len()));
         for (i, document) in (chunk * TOGETHER..).zip(documents) {
-            if let Fit::Many(_, coefficients) = &fitted.correction {
+            if let Weights::Correction(_, coefficients) = &fitted.weights {
                 encode_coefficients(&coefficients[i], &mut vectors);
             }
             if keep == Keep::Vectors {

@@ -2,27 +2,34 @@
 
 use std::collections::HashSet;
 
-use tamis_model::{ClassId, Classes, Correction, Counts, WeightedLogOdds, corrected};
+use tamis_model::{
+    ClassId, Classes, Correction, Counts, Labelled, Readings, Statistics, WeightedLogOdds, WeightedOptions,
+};
+use tamis_tokenizer::{CountRow, CountVector};
 
 use crate::error::{Error, Result};
 use crate::filter::verdict;
+use crate::fitting::{self, LATEST, Weights};
+use crate::learner::Learner;
 use crate::scorer::{positive_class, spam_class};
-use crate::scoring::{Decision, Scoring, Weighted};
+use crate::scoring::{Chosen, Decision, Scoring};
 use crate::trainer::{TrainOptions, Trainer};
 use crate::validation::HeldOut;
 
 /// The weighted scoring that these options ask for.
-fn weighted(options: &TrainOptions, classes: &Classes) -> Result<Weighted> {
+fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions> {
     if classes.len() != 2 {
         return Err(Error::NotTwoLabels { got: classes.len() });
     }
-    match options.scoring_for(2) {
+    match options.scoring() {
         Scoring::Weighted(weighted) => Ok(weighted),
         _ => Err(Error::NotWeighted),
     }
 }
 
-/// Predicts, then learns, message after message: the ideal user of TREC's spam track, who corrects every mistake at once.
+/// Predicts, then learns, message after message: the ideal user of TREC's spam track, who corrects every mistake at once. What is
+/// fitted anew and when is as with a [`Learner`]: everything up to 2,000 documents, once a quarter of them came since; then what
+/// counts and correction weigh, every hundred documents or so.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Online, TrainOptions};
@@ -36,12 +43,31 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<Weighted> {
 /// ```
 pub struct Online {
     trainer: Trainer,
-    weighted: Weighted,
+    options: WeightedOptions,
     positive: ClassId,
+    chosen: Chosen,
     correction: Correction,
+    /// What was learned, while there is so little that all is fitted anew.
+    taught: Vec<Taught>,
+    /// What was said of documents before they were learned, and whether they are positive.
+    judged: Vec<([f64; 2], bool)>,
+    /// Documents since all was fitted, and since the weights of counts and correction were.
+    unfitted: usize,
+    unsettled: usize,
     /// What was learned, where equal documents count once.
     known: HashSet<([u8; 16], ClassId)>,
 }
+
+/// A document that was learned.
+struct Taught {
+    row: CountVector,
+    windows: Vec<CountVector>,
+    class: ClassId,
+    group: u64,
+}
+
+/// As many documents as fill the log of a model, about.
+const LOGGED: usize = 128;
 
 impl Online {
     /// A filter that knows the two labels and nothing else.
@@ -53,9 +79,20 @@ impl Online {
         for label in labels.into_iter().collect::<HashSet<_>>() {
             trainer.class_of(label)?;
         }
-        let weighted = weighted(&trainer.options, &trainer.classes)?;
-        let positive = positive_class(&trainer.classes);
-        Ok(Online { trainer, weighted, positive, correction: Correction::new(), known: HashSet::new() })
+        let options = weighted(&trainer.options, &trainer.classes)?;
+        options.check()?;
+        Ok(Online {
+            positive: positive_class(&trainer.classes),
+            chosen: Chosen::for_options(&options, 2),
+            trainer,
+            options,
+            correction: Correction::default(),
+            taught: Vec::new(),
+            judged: Vec::new(),
+            unfitted: 0,
+            unsettled: 0,
+            known: HashSet::new(),
+        })
     }
 
     /// The labels, in the order of their class ids.
@@ -75,30 +112,94 @@ impl Online {
         self.trainer.count(document)?;
         let terms = self.trainer.parts[0].vocabulary.document();
         self.trainer.counted.rows(terms, |at| Some(terms[at].id));
-        let scorer = WeightedLogOdds::new(self.weighted.alpha, &totals, n_features, self.positive)?;
-        let options = self.weighted.correction.as_ref();
-        let (statistics, correction) = (&self.trainer.parts[0].statistics, &self.correction);
-        let raw = |row| {
-            let Ok(score) = scorer.log_odds(statistics, row);
-            score.map(|score| (score, options.map_or(score, |o| corrected(o, score, correction.value(row)))))
-        };
-        let counted = &self.trainer.counted;
-        let whole = raw(counted.whole());
-        let best =
-            counted.windows().filter_map(raw).chain(whole).map(|(_, corrected)| corrected).reduce(f64::max);
+        let (choices, bias) = (self.chosen.in_use(), self.correction.bias());
+        let scorer = WeightedLogOdds::new(choices, bias, &totals, n_features, self.positive)?;
+        let (counted, statistics) = (&self.trainer.counted, &self.trainer.parts[0].statistics);
+        let row = counted.whole();
+        let parts = std::iter::once(row).chain(counted.windows());
+        let best = parts.filter_map(|row| self.read(&scorer, statistics, row)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let [slope, offset] = if counted.has_windows() { choices.line } else { [1.0, 0.0] };
+        let log_odds = slope * best.map_or(0.0, |(z, _)| z) + offset;
         let (decision, spam) = (Decision::for_classes(self.classes()), spam_class(self.classes()));
-        let score = verdict(&decision, self.positive, spam, best, usize::from(best.is_some()));
-        let row = self.trainer.counted.whole();
-        let digest = self.trainer.digest();
+        let known_terms = usize::from(best.is_some());
+        let held_out = HeldOut::of_two(class, verdict(&decision, self.positive, spam, log_odds, known_terms));
         let is_one = self.trainer.options.counts_once() && !row.is_empty();
-        if is_one && !self.known.insert((digest, class)) {
-            return Ok(HeldOut::of_two(class, score));
+        if is_one && !self.known.insert((self.trainer.digest(), class)) {
+            return Ok(held_out);
         }
-        self.trainer.parts[0].statistics.observe(class, row)?;
-        if let Some(options) = options {
-            self.correction.step(options, row, class == self.positive, whole.map_or(0.0, |(score, _)| score));
+        if totals.iter().all(|totals| totals.documents > 0) {
+            self.judged.extend(best.map(|(_, both)| (both, class == self.positive)));
         }
-        Ok(HeldOut::of_two(class, score))
+        let taught = Taught {
+            row: CountVector::from_pairs(row.iter()).unwrap_or_default(),
+            windows: counted.windows().map(|row| CountVector::from_pairs(row.iter()).unwrap_or_default()).collect(),
+            class,
+            group: counted.group(),
+        };
+        self.learn(&scorer, taught)?;
+        Ok(held_out)
+    }
+
+    /// The log-odds of a row, and what counts and correction say of it; `None` if no term is known.
+    fn read(&self, scorer: &WeightedLogOdds, counts: &Statistics, row: CountRow<'_>) -> Option<(f64, [f64; 2])> {
+        let (mut readings, mut z, mut b) = (Readings::default(), Vec::new(), Vec::new());
+        let correction = self.options.correction.then_some(&self.correction);
+        let Ok(()) = scorer.read(counts, correction, row, &mut readings);
+        scorer.bayes(&readings, &mut b);
+        scorer.log_odds(&readings, &mut z);
+        (readings.known_terms > 0).then(|| (z[0], [b[0], scorer.correction(&readings)[0]]))
+    }
+
+    fn learn(&mut self, scorer: &WeightedLogOdds, taught: Taught) -> Result<()> {
+        let statistics = &mut self.trainer.parts[0].statistics;
+        let row = taught.row.row();
+        if self.options.correction {
+            let what = (row, taught.class, 1);
+            let Ok(coefficients) = scorer.teach(&*statistics, &self.correction, &self.options, what);
+            self.correction.add(row, &coefficients)?;
+        }
+        statistics.observe(taught.class, row)?;
+        let n: u64 = statistics.totals().iter().map(|totals| totals.documents).sum();
+        (self.unfitted, self.unsettled) = (self.unfitted + 1, self.unsettled + 1);
+        self.taught.push(taught);
+        if n > Learner::MOST_REFITTED {
+            self.taught.clear();
+        } else if self.unfitted as u64 > n / 4 {
+            return self.fit();
+        }
+        if self.unsettled >= LOGGED && self.options.correction {
+            let latest = &self.judged[self.judged.len().saturating_sub(LATEST)..];
+            let latest: Vec<_> = latest.iter().map(|(both, is_positive)| (*both, *is_positive, 1.0)).collect();
+            let of_windows = self.trainer.options.recipe.windows.is_some();
+            self.chosen.refitted = Some(self.chosen.choices.refitted(&latest, of_windows));
+            self.unsettled = 0;
+        }
+        Ok(())
+    }
+
+    /// Fits everything anew.
+    fn fit(&mut self) -> Result<()> {
+        let (statistics, classes) = (&self.trainer.parts[0].statistics, &self.trainer.classes);
+        let documents = self.taught.iter().map(|taught| {
+            let Taught { class, group, .. } = *taught;
+            Labelled { row: taught.row.row(), class, multiplicity: 1, group }
+        });
+        let documents: Vec<_> = documents.collect();
+        let windows: Vec<Vec<_>> =
+            self.taught.iter().map(|taught| taught.windows.iter().map(CountVector::row).collect()).collect();
+        let windows = if self.trainer.options.recipe.windows.is_some() { &windows[..] } else { &[] };
+        let smoothing = fitting::smoothing(&self.options, statistics, &documents, classes)?;
+        let decide = |_: &[(f64, bool)]| Ok(Decision::PLAIN);
+        let fitted = fitting::fit((&self.options, smoothing), decide, statistics, &documents, windows, classes)?;
+        let is_positive = |document: &Labelled<'_>| document.class == self.positive;
+        let judged = documents.iter().zip(&fitted.held_out);
+        self.judged = judged.filter_map(|(document, both)| Some(((*both)?, is_positive(document)))).collect();
+        if let Weights::Correction(correction, _) = fitted.weights {
+            self.correction = correction;
+        }
+        self.chosen = fitted.chosen.unwrap_or(Chosen::for_options(&self.options, 2));
+        (self.unfitted, self.unsettled) = (0, 0);
+        Ok(())
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient};
 use tamis_tokenizer::TermId;
 
 use crate::documents::{DocumentKey, Remembered};
 use crate::error::{Error, Result};
 use crate::log::Entry;
+use crate::merge::too_large;
 
 /// The sum of a log's entries, by the ids of terms; those that the log brought come after the model's own.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Overlay {
     new_terms: Vec<(u64, String)>,
     /// What became of each document that the log speaks of; `None` if it is no longer known.
     documents: BTreeMap<DocumentKey, Option<Remembered>>,
+    /// What it adds to the bias of each column of the correction; of those beyond it nothing.
+    bias: Vec<i64>,
     /// Terms that have counts now and had none, less those of which it is the other way round.
     features: i64,
     /// Entries of documents learned, and of documents forgotten.
@@ -43,12 +46,11 @@ impl Overlay {
     pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
         let Entry { learned, document, features, new_terms } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
-        let is_of_model = |weight: &ClassWeight| usize::from(weight.class) < totals.len();
+        let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
         if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
             return Err(impossible("coefficients of classes of the model"));
         }
-        let sign = if learned { 1 } else { -1 };
-        let copies = sign * i64::from(document.multiplicity);
+        let copies = if learned { 1 } else { -1 } * i64::from(document.multiplicity);
         let class = usize::from(document.class);
         let own = totals.get_mut(class).ok_or_else(|| impossible("classes of the model"))?;
         let row = document.vector.row();
@@ -70,15 +72,17 @@ impl Overlay {
         for (id, count) in row.iter() {
             let tf = copies * i64::from(count);
             self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
-            // the correction of two classes has one weight a term, in the place of the first class
-            let units = sign.wrapping_mul(document.coefficient);
-            if units != 0 {
-                self.change(id, Change { units, ..Change::default() });
-            }
-            for weight in &document.coefficients {
-                let units = sign * i64::from(weight.units);
+            for coefficient in &document.coefficients {
+                let weight = ClassWeight::of(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
+                let units = if learned { weight.units } else { -weight.units };
                 self.change(id, Change { class: weight.class, units, ..Change::default() });
             }
+        }
+        for Coefficient { class, bias, .. } in &document.coefficients {
+            let column = usize::from(*class);
+            self.bias.resize(self.bias.len().max(column + 1), 0);
+            let sum = if learned { self.bias[column].checked_add(*bias) } else { self.bias[column].checked_sub(*bias) };
+            self.bias[column] = sum.ok_or_else(|| impossible("biases that fit"))?;
         }
         self.features += i64::from(features);
         *(if learned { &mut self.learned } else { &mut self.forgotten }) += 1;
@@ -156,15 +160,11 @@ impl Overlay {
     }
 
     /// Adds what the log says of a term to its weights, which are in the order of their classes.
-    pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<(ClassId, i32)>) -> Result<()> {
+    pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<(ClassId, i64)>) -> Result<()> {
         for Change { class, units, .. } in self.changes_of(id).filter(|change| change.units != 0) {
             let at = weights.binary_search_by_key(&class, |weight| weight.0);
-            let sum = at.map_or(0, |at| i64::from(weights[at].1)).wrapping_add(units);
-            let units = i32::try_from(sum).map_err(|_| Error::TooLarge {
-                what: "units of correction",
-                limit: i32::MAX as u64,
-                got: sum.unsigned_abs(),
-            })?;
+            let before = at.map_or(0, |at| weights[at].1);
+            let units = before.checked_add(units).ok_or_else(|| too_large(before))?;
             match at {
                 Ok(at) if units == 0 => drop(weights.remove(at)),
                 Ok(at) => weights[at].1 = units,
@@ -172,6 +172,11 @@ impl Overlay {
             }
         }
         Ok(())
+    }
+
+    /// What the log adds to the bias of each column of the correction.
+    pub(crate) fn bias(&self) -> &[i64] {
+        &self.bias
     }
 
     /// The id of a term that the log brought.

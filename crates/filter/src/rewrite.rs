@@ -1,18 +1,18 @@
 //! A model file written anew: what its log says becomes part of the rest.
 
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts, Temperature};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 use zerocopy::IntoBytes;
 
 use crate::documents::{Remembered, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
-use crate::fitting;
+use crate::fitting::{self, Judged};
 use crate::format::Header;
-use crate::merge::{add_cells, add_totals, add_weights};
+use crate::merge::{add_bias, add_cells, add_totals, add_weights};
 use crate::model::{Distinct, Model, document_sections, fit, seal, term_sections, write_term};
 use crate::rows::Rows;
 use crate::scorer::positive_class;
-use crate::scoring::{Decision, Scoring, Weighted};
+use crate::scoring::{Chosen, Decision, Scoring};
 use crate::shared::{Held, Surplus, unite};
 use crate::store::{Store, limited, summarize};
 use crate::trainer::{Keep, Learned};
@@ -36,21 +36,9 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     }
 }
 
-/// The scoring of a model once it has so many classes.
-pub(crate) fn scoring_for(scoring: &Scoring, n_classes: usize) -> Scoring {
-    match scoring {
-        Scoring::Weighted(Weighted { alpha, correction }) if n_classes > 2 => {
-            let topics = Weighted::for_classes(n_classes);
-            Scoring::OneAgainstRest(Weighted { alpha: *alpha, correction: correction.and(topics.correction) })
-        }
-        same => same.clone(),
-    }
-}
-
-/// Whether the correction of a model is still one once it has so many classes.
+/// Whether the correction of a model, and what it chose, is still good once it has so many classes: two have one column.
 pub(crate) fn keeps_weights(store: &Store, n_classes: usize) -> bool {
-    let scoring = &store.header.scoring;
-    std::mem::discriminant(scoring) == std::mem::discriminant(&scoring_for(scoring, n_classes))
+    (store.header.classes.len() == 2) == (n_classes == 2)
 }
 
 /// The sum of models and their logs, as a file without a log; `classes` are all of theirs. What does not add up is that of
@@ -69,12 +57,13 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bo
         writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
     let first = stores[0];
-    let scoring = scoring_for(&first.header.scoring, classes.len());
-    let (documents, scores) = documents(&terms, &scoring, keep, repeat)?;
+    let scoring = first.header.scoring.clone();
+    let (documents, mut held_out) = documents(&terms, &classes, keep, repeat)?;
     let sum =
         |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
     let mut header = Header {
         totals: terms.totals.clone(),
+        bias: terms.bias()?,
         changes: sum(&|store| store.changes()),
         unfitted: sum(&|store| store.unfitted()),
         summary: summarize(&scoring, &terms)?,
@@ -88,17 +77,23 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bo
         let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
         header.unfitted = header.unfitted.saturating_add(others - terms.surplus.n_documents);
     }
-    if let Scoring::Weighted(_) = header.scoring {
-        (header.decision, header.expected) = fitting::settle(
-            &scores,
-            header.asked.as_ref(),
-            header.decision,
+    if !terms.keeps_weights[0] {
+        (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
+        let n_classes = header.classes.len();
+        header.chosen = match &header.scoring {
+            Scoring::Weighted(options) => Some(Chosen::for_options(options, n_classes)),
+            _ => None,
+        };
+    } else if let (Some(chosen), 2) = (&mut header.chosen, header.classes.len()) {
+        let of_windows = header.recipe.windows.is_some();
+        let settled = fitting::settle(
+            &mut held_out,
+            (&header.scoring, chosen, of_windows),
+            (header.asked.as_ref(), header.decision),
             &header.totals,
             &header.classes,
         )?;
-    } else if !terms.keeps_weights[0] {
-        (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
-        header.temperature = Temperature::IDENTITY;
+        (header.decision, header.expected) = settled;
     }
     seal(header, sections, documents)
 }
@@ -133,20 +128,19 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let asked = header.asked.unwrap_or_default();
     let default = fitting::default_of(&asked, header.decision, &header.classes);
     let how = (&header.scoring, &asked, default);
-    let fitted = fit(how, &header.classes, &statistics, terms.len(), &documents)?;
+    let fitted = fit(how, &header.classes, &statistics, &documents, None)?;
     let sections = term_sections(terms.len(), |writer, id| {
-        write_term(writer, terms.term(id)?, statistics.cells(id), &fitted.correction, id)
+        write_term(writer, terms.term(id)?, statistics.cells(id), &fitted.weights, id)
     })?;
-    let decision = match header.asked {
-        Some(_) => fitted.decision,
-        None => Decision { calibration: fitted.decision.calibration, ..header.decision },
-    };
+    let decision = if header.asked.is_some() { fitted.decision } else { header.decision };
+    let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
     let sealed = Header {
         totals: store.totals.clone(),
+        bias: fitted.bias(),
         changes: store.changes(),
         unfitted: 0,
         decision,
-        temperature: fitted.temperature,
+        chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, ..chosen }),
         expected: fitted.expected,
         ..header.clone()
     };
@@ -155,7 +149,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
 
 /// Whether anything of the model is fitted to documents, besides counting them.
 fn is_fitted(store: &Store) -> bool {
-    matches!(store.header.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_))
+    matches!(store.header.scoring, Scoring::Weighted(_))
 }
 
 /// Whether there is something to fit, and what it is fitted to is remembered: windows are not.
@@ -254,12 +248,35 @@ impl<'a> Terms<'a> {
         self.moved[store].get(usize::from(class)).copied().unwrap_or(class)
     }
 
+    /// The column of a store's column: of two classes there is one.
+    fn column(&self, store: usize, column: ClassId) -> ClassId {
+        if self.totals.len() == 2 { column } else { self.class(store, column) }
+    }
+
+    /// The bias of each column of the correction.
+    fn bias(&self) -> Result<Vec<i64>> {
+        let mut sums = Vec::new();
+        for (at, store) in self.stores.iter().enumerate().filter(|(at, _)| self.keeps_weights[*at]) {
+            let mut moved = Vec::new();
+            for (column, bias) in (0..=ClassId::MAX).zip(store.bias()?) {
+                let to = usize::from(self.column(at, column));
+                moved.resize(moved.len().max(to + 1), 0);
+                moved[to] = bias;
+            }
+            add_bias(&mut sums, &moved)?;
+        }
+        self.surplus.take_from_bias(&mut sums)?;
+        // those beyond the last are 0
+        sums.truncate(sums.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
+        Ok(sums)
+    }
+
     /// The weights of a term, in the order of their classes.
     fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
         let mut weights = Vec::new();
         for (at, old) in self.sources(id).filter(|(at, _)| self.keeps_weights[*at]) {
             self.stores[at].for_each_value(old, |class, units| {
-                weights.push(ClassWeight { class: self.class(at, class), units });
+                weights.push(ClassWeight { class: self.column(at, class), units });
                 Ok(())
             })?;
         }
@@ -310,24 +327,22 @@ impl Counts for Terms<'_> {
 /// The sections `documents` and `vectors`.
 type DocumentSections = (Vec<u8>, Vec<u8>);
 
-/// Held-out scores, and whether they are of the positive class.
-type Scores = Vec<(f64, bool)>;
-
-/// The sections of documents, and the held-out scores of all copies.
+/// The sections of documents, and what was said of those that were held out.
 fn documents(
     terms: &Terms<'_>,
-    scoring: &Scoring,
+    classes: &Classes,
     keep: Keep,
     repeat: bool,
-) -> Result<(DocumentSections, Scores)> {
-    let positive = positive_class(&terms.stores[0].header.classes);
-    let has_coefficients = matches!(scoring, Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }));
-    let (mut records, mut vectors, mut scores) = (Vec::new(), Vec::new(), Vec::new());
+) -> Result<(DocumentSections, Vec<Judged>)> {
+    let positive = positive_class(classes);
+    let has_coefficients = terms.stores[0].header.has_coefficients();
+    let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for_each_group(terms, |group| {
         let adds_up = repeat || group[0].1.digest == terms.nothing;
         let (store, document) = unite(group, adds_up)?;
-        if let Some(score) = document.held_out {
-            scores.extend(fitting::repeated(score, document.class == positive, document.multiplicity));
+        if let Some(held_out) = document.held_out {
+            let Remembered { class, multiplicity, learned, group, .. } = document;
+            judged.push(Judged { held_out, is_positive: class == positive, multiplicity, learned, group });
         }
         if has_coefficients {
             encode_coefficients(&document.coefficients, &mut vectors);
@@ -338,7 +353,7 @@ fn documents(
         records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
         Ok(())
     })?;
-    Ok(((records, vectors), scores))
+    Ok(((records, vectors), judged))
 }
 
 /// Visits the documents of all stores in canonical order, with their new classes: together what several stores know of
@@ -349,9 +364,9 @@ pub(crate) fn for_each_group<'a>(
 ) -> Result<()> {
     let moved = |at: usize, mut document: Remembered| {
         document.class = terms.class(at, document.class);
-        document.coefficients.iter_mut().for_each(|weight| weight.class = terms.class(at, weight.class));
+        document.coefficients.iter_mut().for_each(|c| c.class = terms.column(at, c.class));
         if !terms.keeps_weights[at] {
-            (document.coefficient, document.held_out) = (0, None);
+            document.held_out = None;
             document.coefficients.clear();
         }
         document

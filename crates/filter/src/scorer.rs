@@ -1,9 +1,8 @@
 //! A model's scoring, ready to run over its counts.
 
 use tamis_model::{
-    COEFFICIENT_ONE, ClassId, ClassTotals, Classes, CorrectionOptions, Counts, ExpectedNaiveBayes,
-    NaiveBayes, OneAgainstRest, Temperature, TermWeight, Transform, WeightedLogOdds, WeightedVector,
-    corrected,
+    ClassId, ClassTotals, Classes, Counts, ExpectedNaiveBayes, NaiveBayes, Readings, TermWeight, Transform,
+    WeightedLogOdds, WeightedVector,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -35,23 +34,24 @@ pub fn positive_class(classes: &Classes) -> ClassId {
 pub(crate) enum Scorer {
     Weighted(WeightedScorer),
     NaiveBayes(NaiveBayes),
-    OneAgainstRest(TopicScorer),
     Expected(ExpectedScorer),
     Mixed(Box<MixedScorer>),
 }
 
 impl Scorer {
-    /// `totals` and `n_features` are the header's, with what was learned since it was written, and what a model behind it
+    /// `totals`, `n_features` and `bias` are the header's, with what was learned since it was written, and what a model behind it
     /// adds.
-    pub(crate) fn new(header: &Header, totals: &[ClassTotals], n_features: u64) -> Result<Self> {
+    pub(crate) fn new(header: &Header, totals: &[ClassTotals], n_features: u64, bias: &[i64]) -> Result<Self> {
         let n_classes = header.classes.len();
         header.check()?;
         match &header.scoring {
-            Scoring::Weighted(weighted) => {
+            Scoring::Weighted(options) => {
+                options.check()?;
+                let choices = header.choices();
+                let choices = choices.ok_or_else(|| Error::inconsistent("header", "choices", "none"))?;
                 let positive = positive_class(&header.classes);
-                weighted.correction.as_ref().map_or(Ok(()), CorrectionOptions::check)?;
-                let log_odds = WeightedLogOdds::new(weighted.alpha, totals, n_features, positive)?;
-                Ok(Scorer::Weighted(WeightedScorer { log_odds, correction: weighted.correction, positive }))
+                let log_odds = WeightedLogOdds::new(choices, bias, totals, n_features, positive)?;
+                Ok(Scorer::Weighted(WeightedScorer { log_odds, is_corrected: options.correction, positive }))
             }
             Scoring::NaiveBayes(parameters) => {
                 let summary = header.summary.as_ref();
@@ -61,12 +61,6 @@ impl Scorer {
                     return Err(Error::inconsistent("header", n_classes, bayes.n_classes()));
                 }
                 Ok(Scorer::NaiveBayes(bayes))
-            }
-            Scoring::OneAgainstRest(weighted) => {
-                weighted.correction.as_ref().map_or(Ok(()), CorrectionOptions::check)?;
-                let scorer = OneAgainstRest::new(weighted.alpha, totals, n_features)?;
-                let mix = weighted.correction.map(|options| options.mix);
-                Ok(Scorer::OneAgainstRest(TopicScorer { scorer, mix, temperature: header.temperature }))
             }
             Scoring::ExpectationMaximization(settings) => {
                 Ok(Scorer::Expected(ExpectedScorer::new(header, settings.transform)?))
@@ -158,151 +152,104 @@ impl ExpectedScorer {
     }
 }
 
-/// What weighted scoring needs of a term; the default of one that is not known.
+/// What weighted scoring of two classes needs of a term; the default of one that is not known.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct CorrectedTerm {
+pub(crate) struct KnownTerm {
     weight: TermWeight,
-    /// Fixed point.
-    correction: i32,
     is_known: bool,
 }
 
-/// Weighted log-odds of two classes, corrected.
+/// Weighted log-odds, corrected.
 pub(crate) struct WeightedScorer {
-    log_odds: WeightedLogOdds,
-    correction: Option<CorrectionOptions>,
+    pub(crate) log_odds: WeightedLogOdds,
+    is_corrected: bool,
+    /// Of two classes the one that log-odds are of.
     pub(crate) positive: ClassId,
 }
 
 impl WeightedScorer {
-    /// The part of a document with the highest score, and that score; `None` if no term is known.
+    /// Whether there are two classes, and so one number says it all.
+    pub(crate) fn is_of_two(&self) -> bool {
+        self.log_odds.columns().is_one()
+    }
+
+    /// What counts and correction say of a row.
+    pub(crate) fn read(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Readings) -> Result<()> {
+        let terms = TermByTerm::new(layers);
+        self.log_odds.read(&terms, self.is_corrected.then_some(&terms), row, out)
+    }
+
+    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns how many terms are known.
+    pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+        let mut readings = Readings::default();
+        self.read(layers, row, &mut readings)?;
+        self.log_odds.log_odds(&readings, out);
+        Ok(readings.known_terms)
+    }
+
+    /// Of two classes, the part of a document with the highest log-odds, and these; `None` if no term is known.
     pub(crate) fn best<'a>(
         &self,
         layers: Layers<'_>,
         counted: &'a Counted,
     ) -> Result<Option<(f64, CountRow<'a>)>> {
         let mut best: Option<(f64, CountRow<'a>)> = None;
+        let mut z = Vec::new();
         for row in std::iter::once(counted.whole()).chain(counted.windows()) {
-            if let Some(score) = self.score(layers, row)?
-                && best.is_none_or(|(highest, _)| score > highest)
+            if self.scores(layers, row, &mut z)? > 0
+                && let Some(&z) = z.first()
+                && best.is_none_or(|(highest, _)| z > highest)
             {
-                best = Some((score, row));
+                best = Some((z, row));
             }
         }
         Ok(best)
     }
 
-    /// What a document's score needs of a term.
-    pub(crate) fn term(&self, terms: &TermByTerm<'_>, id: TermId) -> Result<Option<CorrectedTerm>> {
-        let Some(weight) = self.log_odds.term(terms, id)? else { return Ok(None) };
-        let correction = self.correction.map_or(Ok(0), |_| terms.correction(id))?;
-        Ok(Some(CorrectedTerm { weight, correction, is_known: true }))
+    /// The log-odds of a document whose windows have these at most.
+    pub(crate) fn of_windows(&self, highest: f64) -> f64 {
+        let [slope, offset] = self.log_odds.choices().line;
+        slope * highest + offset
     }
 
-    /// The score of a document of so many terms, with all that are known given; and how many these are.
-    pub(crate) fn score_of(
-        &self,
-        terms: impl Iterator<Item = (CorrectedTerm, u32)>,
-        n_terms: usize,
-    ) -> (Option<f64>, usize) {
-        let (mut correction, mut known) = (0i64, 0);
-        let log_odds = self.log_odds.log_odds_of(terms.map(|(term, count)| {
-            correction += i64::from(term.correction);
+    /// Of two classes, what a document's log-odds need of a term.
+    pub(crate) fn term(&self, terms: &TermByTerm<'_>, id: TermId) -> Result<Option<KnownTerm>> {
+        let weight = self.log_odds.term(terms, self.is_corrected.then_some(terms), id)?;
+        Ok(weight.map(|weight| KnownTerm { weight, is_known: true }))
+    }
+
+    /// The log-odds of two classes of a document, with all terms that are known given; and how many these are.
+    pub(crate) fn log_odds_of(&self, terms: impl Iterator<Item = (KnownTerm, u32)>) -> (f64, usize) {
+        let mut known = 0;
+        let z = self.log_odds.log_odds_of(terms.map(|(term, count)| {
             known += usize::from(term.is_known);
             (term.weight, count)
         }));
-        let score = log_odds.filter(|_| known > 0).map(|log_odds| match &self.correction {
-            Some(options) => corrected(options, log_odds, correction as f64 * Self::unit(n_terms)),
-            None => log_odds,
-        });
-        (score, known)
+        (z, known)
     }
 
-    /// The score of a whole document; `None` if no term is known.
-    pub(crate) fn score(&self, layers: Layers<'_>, row: CountRow<'_>) -> Result<Option<f64>> {
-        let Some(log_odds) = self.log_odds.log_odds(&layers, row)? else { return Ok(None) };
-        let Some(options) = &self.correction else { return Ok(Some(log_odds)) };
-        let (terms, mut sum) = (TermByTerm::new(layers), 0i64);
-        for id in row.ids() {
-            sum += i64::from(terms.correction(*id)?);
-        }
-        Ok(Some(corrected(options, log_odds, sum as f64 * Self::unit(row.len()))))
-    }
-
-    /// What one unit of correction at a term adds to the score of a document of so many terms.
-    fn unit(n_terms: usize) -> f64 {
-        1.0 / (COEFFICIENT_ONE as f64 * (n_terms.max(1) as f64).sqrt())
-    }
-
-    /// What every known term of a row adds to its score.
-    pub(crate) fn contributions(&self, layers: Layers<'_>, row: CountRow<'_>) -> Result<Vec<(TermId, f64)>> {
-        let mut contributions = Vec::new();
-        self.log_odds.contributions(&layers, row, &mut contributions)?;
-        if let Some(options) = &self.correction {
-            let terms = TermByTerm::new(layers);
-            for (id, contribution) in &mut contributions {
-                *contribution =
-                    options.mix * *contribution + f64::from(terms.correction(*id)?) * Self::unit(row.len());
-            }
-        }
-        Ok(contributions)
-    }
-}
-
-impl WeightedScorer {
-    /// What a term says that is all a document holds; `None` for an unknown one.
-    pub(crate) fn term_weight(&self, layers: Layers<'_>, id: TermId) -> Result<Option<f64>> {
-        let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
-        Ok(self.contributions(layers, lone.row())?.first().map(|(_, weight)| *weight))
-    }
-}
-
-/// Log-odds of each class against the rest, corrected and calibrated.
-pub(crate) struct TopicScorer {
-    pub(crate) scorer: OneAgainstRest,
-    /// The share of the uncorrected score, where there is a correction.
-    mix: Option<f64>,
-    temperature: Temperature,
-}
-
-impl TopicScorer {
-    /// Writes the logarithms of the classes' probabilities, up to a constant, to `out`; returns how many terms are
-    /// known.
-    pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        let known = self.raw_scores(layers, row, out)?;
-        self.temperature.apply(out, known);
-        Ok(known)
-    }
-
-    fn raw_scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        let terms = TermByTerm::new(layers);
-        match self.mix {
-            Some(mix) => self.scorer.corrected_scores(&terms, &terms, mix, row, out),
-            None => self.scorer.scores(&terms, row, out),
-        }
-    }
-
-    /// What every known term of a row adds to the score of a class against another.
+    /// What is said before any term, and what every known term of a row adds, to the log-odds of a class against another.
     pub(crate) fn contributions(
         &self,
         layers: Layers<'_>,
         row: CountRow<'_>,
         classes: [ClassId; 2],
-    ) -> Result<Vec<(TermId, f64)>> {
+    ) -> Result<(f64, Vec<(TermId, f64)>)> {
         let mut contributions = Vec::new();
         let terms = TermByTerm::new(layers);
-        let correction = self.mix.map(|mix| (&terms, mix));
-        self.scorer.contributions(&terms, correction, row, classes, &mut contributions)?;
-        let factor = self.temperature.factor(contributions.len());
-        contributions.iter_mut().for_each(|(_, contribution)| *contribution *= factor);
-        Ok(contributions)
+        let weights = self.is_corrected.then_some(&terms);
+        let intercept = self.log_odds.contributions(&terms, weights, row, classes, &mut contributions)?;
+        Ok((intercept, contributions))
     }
 
-    /// What a term says of each class that is all a document holds, before calibration, in `out`; nothing if it is
-    /// unknown.
-    pub(crate) fn term_weights(&self, layers: Layers<'_>, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
+    /// What a term says of a class that is all a document holds: against the other, or, of more classes, by itself; `None` for an unknown
+    /// one.
+    pub(crate) fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
-        Ok(self.raw_scores(layers, lone.row(), out)? > 0)
+        // of more than two classes no class is the one without a column
+        let against = if self.is_of_two() { 1 - class.min(1) } else { ClassId::MAX };
+        let (_, contributions) = self.contributions(layers, lone.row(), [class, against])?;
+        Ok(contributions.first().map(|(_, weight)| *weight))
     }
 }
 

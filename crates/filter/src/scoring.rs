@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    ClassPrior, Classes, CorrectionOptions, Counting, EmOptions, FeatureLimits, Likelihood, Parameters,
-    Platt, Smoothing, Transform,
+    Choices, ClassPrior, Classes, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Smoothing,
+    Transform, WeightedOptions,
 };
 
 use crate::columns::{Column, ColumnKind};
@@ -17,14 +17,11 @@ use crate::trainer::Keep;
 /// How counts become scores. All of it is settled after counting.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Scoring {
-    /// Log-odds of two classes over presence, weighted by idf and log tf and divided by the document's length when
-    /// scoring, corrected and calibrated on documents that did not take part. The default for two classes.
-    Weighted(Weighted),
+    /// Log-odds over presence, weighted by idf and log tf and divided by the document's length when scoring, corrected, and all
+    /// of it chosen and calibrated by what predicts documents best that did not take part. The default, for any number of classes.
+    Weighted(WeightedOptions),
     /// Naive Bayes as the textbook has it, for any number of classes.
     NaiveBayes(Parameters),
-    /// [`Weighted`](Scoring::Weighted) for any number of classes: the log-odds of each against all others, corrected,
-    /// and calibrated by a temperature. The default for more than two.
-    OneAgainstRest(Weighted),
     /// Naive Bayes by expectation maximization, from documents with and without labels.
     ExpectationMaximization(ExpectationMaximization),
     /// Naive Bayes of a table, each column with a likelihood of its own. The default for a table, unless all its columns
@@ -96,28 +93,38 @@ impl Default for Mixed {
     }
 }
 
-/// The settings of [`Scoring::Weighted`] and [`Scoring::OneAgainstRest`].
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Weighted {
-    /// Smoothing of the document frequencies, 0.1 by default.
-    pub alpha: Smoothing,
-    /// The discriminative correction, on by default; `None` leaves pure counts.
-    pub correction: Option<CorrectionOptions>,
+/// What [`Scoring::Weighted`] chose by what predicts left-out documents best, and the losses that decided; in nats a document.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Chosen {
+    /// What was chosen, or fixed by hand.
+    pub choices: Choices,
+    /// The same with the weights of counts and correction as documents ask for that were learned one by one since.
+    pub refitted: Option<Choices>,
+    /// The smoothings and powers of idf that were tried, each with the mean log loss of exact leave-one-out; none where there were too
+    /// few documents to choose by.
+    pub smoothing: Vec<(Smoothing, f64, f64)>,
+    /// The shares of the counts that the correction was tried on top of, each with the mean log loss of documents held out.
+    pub taus: Vec<(f64, f64)>,
+    /// Where pairs of words were tried: the mean log loss of exact leave-one-out with them, and without.
+    pub pairs: Option<[f64; 2]>,
 }
 
-impl Default for Weighted {
-    /// For two classes.
-    fn default() -> Self {
-        Weighted { alpha: small_alpha(), correction: Some(CorrectionOptions::default()) }
+impl Chosen {
+    /// What is taken where there is nothing to choose by.
+    pub(crate) fn for_classes(n_classes: usize) -> Self {
+        let choices = Choices::for_classes(n_classes);
+        Chosen { choices, refitted: None, smoothing: Vec::new(), taus: Vec::new(), pairs: None }
     }
-}
 
-impl Weighted {
-    /// The default for a number of classes.
-    pub fn for_classes(n_classes: usize) -> Self {
-        let correction =
-            if n_classes == 2 { CorrectionOptions::default() } else { CorrectionOptions::for_topics() };
-        Weighted { correction: Some(correction), ..Weighted::default() }
+    /// The same with what the options fix.
+    pub(crate) fn for_options(options: &WeightedOptions, n_classes: usize) -> Self {
+        let chosen = Chosen::for_classes(n_classes);
+        Chosen { choices: chosen.choices.fixed_by(options), ..chosen }
+    }
+
+    /// The choices to score by.
+    pub fn in_use(&self) -> &Choices {
+        self.refitted.as_ref().unwrap_or(&self.choices)
     }
 }
 
@@ -132,16 +139,11 @@ fn small_alpha() -> Smoothing {
 }
 
 impl Scoring {
-    /// The default for a number of classes: weighted for two, else one against the rest.
-    pub fn for_classes(n_classes: usize) -> Self {
-        Scoring::weighted(Weighted::for_classes(n_classes), n_classes)
-    }
-
-    /// The default for a recipe and a number of classes: [`Scoring::Mixed`] for a table with a column that is not text.
-    pub fn for_recipe(recipe: &Recipe, n_classes: usize) -> Self {
+    /// The default for a recipe: [`Scoring::Mixed`] for a table with a column that is not text, else [`Scoring::Weighted`].
+    pub fn for_recipe(recipe: &Recipe) -> Self {
         match not_text(recipe) {
             Some(_) => Scoring::Mixed(Mixed::default()),
-            None => Scoring::for_classes(n_classes),
+            None => Scoring::Weighted(WeightedOptions::default()),
         }
     }
 
@@ -161,11 +163,6 @@ impl Scoring {
                 format!("{:?}, {}", column.name, column.kind),
             ),
         }
-    }
-
-    /// Weighted scoring for a number of classes.
-    pub fn weighted(settings: Weighted, n_classes: usize) -> Self {
-        if n_classes == 2 { Scoring::Weighted(settings) } else { Scoring::OneAgainstRest(settings) }
     }
 
     /// The parameters of naive Bayes by default: multinomial over presence with alpha 0.1 and learned priors.
@@ -210,8 +207,6 @@ impl DecisionOptions {
 /// From score to verdict, for two classes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Decision {
-    /// From raw score to log-odds at the training share of the classes.
-    pub calibration: Platt,
     /// Added to the log-odds for another share of the classes, in nats.
     pub shift: f64,
     /// Log-odds above which a document is of the positive class, in nats.
@@ -222,14 +217,14 @@ pub struct Decision {
 
 impl Decision {
     /// Log-odds as they are, cut at zero.
-    pub const PLAIN: Decision = Decision { calibration: Platt::IDENTITY, shift: 0.0, upper: 0.0, lower: 0.0 };
+    pub const PLAIN: Decision = Decision { shift: 0.0, upper: 0.0, lower: 0.0 };
 
     /// The least log-odds of a verdict for either class by default: a probability of 0.6 (0.405 nats).
     pub const BAND: f64 = 0.405_465_108_108_164_4;
 
     /// Log-odds as they are, with the default band around zero.
     pub const BANDED: Decision =
-        Decision { calibration: Platt::IDENTITY, shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
+        Decision { shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
 
     /// What is decided where nothing else is asked: with the default band in a spam filter, cut at zero elsewhere.
     pub fn for_classes(classes: &Classes) -> Decision {
@@ -307,9 +302,9 @@ impl Decision {
         Decision { upper, lower: self.lower.min(upper), ..self }
     }
 
-    /// The calibrated log-odds of a raw score, in nats.
-    pub fn log_odds(&self, score: f64) -> f64 {
-        self.calibration.log_odds(score) + self.shift
+    /// Log-odds at the training share of the classes as those at the share expected, in nats.
+    pub fn log_odds(&self, log_odds: f64) -> f64 {
+        log_odds + self.shift
     }
 
     /// Whether a document of these log-odds is positive; `None` if unsure.
@@ -357,16 +352,18 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Whether it is what such a scoring tells, with shares of something.
-    pub(crate) fn fits(&self, scoring: &Scoring) -> bool {
-        match (*self, scoring) {
-            (Expected::Detection { negatives, false_positives, positives, missed }, Scoring::Weighted(_)) => {
-                negatives > 0 && false_positives <= negatives && positives > 0 && missed <= positives
+    /// Whether it is what such a scoring tells of so many classes, with shares of something.
+    pub(crate) fn fits(&self, scoring: &Scoring, n_classes: usize) -> bool {
+        let fits = match *self {
+            Expected::Detection { negatives, false_positives, positives, missed } => {
+                n_classes == 2
+                    && negatives > 0
+                    && false_positives <= negatives
+                    && positives > 0
+                    && missed <= positives
             }
-            (Expected::Accuracy { documents, right }, Scoring::OneAgainstRest(_)) => {
-                documents > 0 && right <= documents
-            }
-            _ => false,
-        }
+            Expected::Accuracy { documents, right } => n_classes != 2 && documents > 0 && right <= documents,
+        };
+        fits && matches!(scoring, Scoring::Weighted(_))
     }
 }

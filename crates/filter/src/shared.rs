@@ -1,14 +1,14 @@
 //! Documents that several models know, when these are added up.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, Statistics};
+use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
 use tamis_tokenizer::TermId;
 
 use crate::documents::Remembered;
 use crate::error::{Error, Result};
-use crate::merge::{add_weights, fits};
+use crate::merge::{add_bias, add_weights, fits, too_large};
 use crate::rewrite::{Terms, for_each_group};
 
 /// A document as a store knows it, by the store's number.
@@ -18,7 +18,8 @@ pub(crate) type Held = (usize, Remembered);
 #[derive(Default)]
 pub(crate) struct Surplus {
     statistics: Option<Statistics>,
-    weights: HashMap<TermId, Vec<(ClassId, i64)>>,
+    weights: HashMap<TermId, Vec<ClassWeight>>,
+    bias: Vec<i64>,
     /// How many documents models know that one before them knows.
     pub(crate) n_documents: u64,
 }
@@ -28,7 +29,7 @@ impl Surplus {
     /// [`Error::Shared`] if there are such documents of which not all models remember the terms.
     pub(crate) fn new(terms: &Terms<'_>) -> Result<Self> {
         let mut statistics = Statistics::new(terms.totals.len());
-        let (mut weights, mut n_documents, mut n_unknown) = (HashMap::new(), 0, 0);
+        let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
         for_each_group(terms, |mut group| {
             if group.len() == 1 || group[0].1.digest == terms.nothing {
                 return Ok(());
@@ -42,12 +43,14 @@ impl Surplus {
             for (at, document) in group {
                 let vector = terms.renumber(at, &document.vector)?;
                 statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
-                let many = document.coefficients.iter().map(|w| (w.class, i64::from(w.units)));
-                // of two classes, the weights are in the place of the first
-                let units: Vec<_> =
-                    many.chain([(0, document.coefficient)]).filter(|(_, n)| *n != 0).collect();
-                for id in vector.row().ids().iter().filter(|_| !units.is_empty()) {
-                    weights.entry(*id).or_insert_with(Vec::new).extend(&units);
+                for coefficient in &document.coefficients {
+                    let mut column = vec![0; usize::from(coefficient.class)];
+                    column.push(coefficient.bias);
+                    add_bias(&mut bias, &column)?;
+                    for (id, tf) in vector.row().iter() {
+                        let weight = ClassWeight::of(coefficient, tf).ok_or_else(too_few)?;
+                        weights.entry(id).or_insert_with(Vec::new).push(weight);
+                    }
                 }
             }
             Ok(())
@@ -55,7 +58,7 @@ impl Surplus {
         if n_unknown > 0 {
             return Err(Error::Shared { documents: n_unknown });
         }
-        Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, n_documents })
+        Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, bias, n_documents })
     }
 
     /// Whether there is none.
@@ -89,19 +92,17 @@ impl Surplus {
         Ok(())
     }
 
-    /// `weights` are in the order of their classes.
     pub(crate) fn take_from_weights(&self, id: TermId, weights: &mut Vec<ClassWeight>) -> Result<()> {
         let Some(surplus) = self.weights.get(&id) else { return Ok(()) };
-        for (class, units) in surplus {
-            let fits = |sum| fits("units of correction", i32::MAX as u64, sum);
-            match weights.iter_mut().find(|weight| weight.class == *class) {
-                Some(weight) => weight.units = fits(i64::from(weight.units) - units)?,
-                None => weights.push(ClassWeight { class: *class, units: fits(-units)? }),
-            }
-        }
-        weights.sort_unstable_by_key(|weight| weight.class);
+        weights.extend(surplus.iter().map(|weight| ClassWeight { units: -weight.units, ..*weight }));
+        add_weights(weights)?;
         weights.retain(|weight| weight.units != 0);
         Ok(())
+    }
+
+    pub(crate) fn take_from_bias(&self, bias: &mut Vec<i64>) -> Result<()> {
+        let less: Vec<i64> = self.bias.iter().map(|bias| -bias).collect();
+        add_bias(bias, &less)
     }
 }
 
@@ -123,24 +124,40 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
     for (_, other) in group {
         let first = (document.group, document.date).min((other.group, other.date));
         (document.group, document.date) = first;
-        let least_sure = |a: f64, b: f64| if (b.abs(), b) < (a.abs(), a) { b } else { a };
+        let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
+        let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
+            Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],
+            order => if order.is_lt() { a } else { b },
+        };
         document.held_out = match (document.held_out, other.held_out) {
             (Some(a), Some(b)) => Some(least_sure(a, b)),
             (a, b) => a.or(b),
         };
+        document.learned = document.learned.min(other.learned);
         if !adds_up {
             continue;
         }
         let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
         document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
-        document.coefficient =
-            document.coefficient.checked_add(other.coefficient).ok_or(Error::TooLarge {
-                what: "units of correction",
-                limit: i64::MAX as u64,
-                got: document.coefficient.unsigned_abs(),
-            })?;
-        document.coefficients.extend(other.coefficients);
-        add_weights(&mut document.coefficients)?;
+        document.coefficients = add_coefficients(document.coefficients, other.coefficients)?;
     }
     Ok((at, document))
+}
+
+/// The sum of coefficients, in increasing order of columns.
+fn add_coefficients(here: Vec<Coefficient>, there: Vec<Coefficient>) -> Result<Vec<Coefficient>> {
+    let mut all = [here, there].concat();
+    all.sort_by_key(|coefficient| coefficient.class);
+    let mut sums: Vec<Coefficient> = Vec::new();
+    for coefficient in all {
+        let add = |a: i64, b: i64| a.checked_add(b).ok_or_else(|| too_large(a));
+        match sums.last_mut().filter(|sum| sum.class == coefficient.class) {
+            Some(sum) => {
+                (sum.bias, sum.units) = (add(sum.bias, coefficient.bias)?, add(sum.units, coefficient.units)?);
+            }
+            None => sums.push(coefficient),
+        }
+    }
+    sums.retain(|sum| sum.bias != 0 || sum.units != 0);
+    Ok(sums)
 }

@@ -9,7 +9,6 @@ pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
 use tamis_model::{
     Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts, GaussianStatistics, Summary,
-    Temperature,
 };
 use tamis_tokenizer::TermId;
 use terms::{GroupRecord, Runs};
@@ -23,7 +22,8 @@ use crate::log;
 use crate::map::Bytes;
 use crate::overlay::Overlay;
 use crate::recipe::Recipe;
-use crate::scoring::{Decision, Expected, Scoring, Weighted};
+use crate::merge::add_bias;
+use crate::scoring::{Chosen, Decision, Expected, Scoring};
 use crate::trainer::Keep;
 
 /// What a model says of itself.
@@ -36,8 +36,8 @@ pub struct Information<'a> {
     pub scoring: &'a Scoring,
     /// From score to verdict, where there are two classes.
     pub decision: &'a Decision,
-    /// From scores to probabilities, where there are more.
-    pub temperature: Temperature,
+    /// What weighted scoring chose, and the losses that decided.
+    pub chosen: Option<&'a Chosen>,
     /// What to expect on documents like those learned, if there were enough of them to tell.
     pub expected: Option<Expected>,
     /// The labels.
@@ -167,6 +167,13 @@ impl Store {
         self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
     }
 
+    /// The bias of each column of the correction, the log's part among it.
+    pub(crate) fn bias(&self) -> Result<Vec<i64>> {
+        let mut bias = self.header.bias.clone();
+        add_bias(&mut bias, self.overlay.bias())?;
+        Ok(bias)
+    }
+
     /// Terms with counts, of which weighted scoring is.
     pub(crate) fn n_features(&self) -> u64 {
         (self.n_terms as u64).saturating_add_signed(self.overlay.features())
@@ -183,7 +190,7 @@ impl Store {
             keep,
             scoring,
             decision,
-            temperature,
+            chosen,
             expected,
             classes,
             summary,
@@ -195,7 +202,7 @@ impl Store {
             recipe,
             scoring,
             decision,
-            temperature: *temperature,
+            chosen: chosen.as_ref(),
             expected: *expected,
             classes,
             totals: &self.totals,
@@ -217,7 +224,7 @@ impl Store {
     pub(crate) fn for_each_value(
         &self,
         id: TermId,
-        visit: impl FnMut(ClassId, i32) -> Result<()>,
+        visit: impl FnMut(ClassId, i64) -> Result<()>,
     ) -> Result<()> {
         self.values_of(id, self.runs(id)?, visit)
     }
@@ -227,7 +234,7 @@ impl Store {
         &self,
         id: TermId,
         runs: Runs<'_>,
-        mut visit: impl FnMut(ClassId, i32) -> Result<()>,
+        mut visit: impl FnMut(ClassId, i64) -> Result<()>,
     ) -> Result<()> {
         let n_classes = self.header.classes.len();
         if !self.overlay.changes(id) {
@@ -319,11 +326,9 @@ impl Store {
         let start = before.transpose()?.map_or(0, |before| before.vector_end.get() as usize);
         let record: &DocumentRecord = self.entry(&self.documents, i)?;
         let mut bytes = self.vectors.get(&self.bytes, start..record.vector_end.get() as usize)?;
-        let coefficients = match self.header.scoring {
-            Scoring::OneAgainstRest(Weighted { correction: Some(_), .. }) if !bytes.is_empty() => {
-                decode_coefficients(&mut bytes)?
-            }
-            _ => Vec::new(),
+        let coefficients = match self.header.has_coefficients() {
+            true => decode_coefficients(&mut bytes)?,
+            false => Vec::new(),
         };
         let vector = decode_vector(bytes, self.n_terms)?;
         Ok(Remembered::new(record, coefficients, vector))
@@ -365,10 +370,7 @@ pub(crate) fn summarize<C: Counts>(
     counts: &C,
 ) -> std::result::Result<Option<Summary>, C::Error> {
     match scoring {
-        Scoring::Weighted(_)
-        | Scoring::OneAgainstRest(_)
-        | Scoring::ExpectationMaximization(_)
-        | Scoring::Mixed(_) => Ok(None),
+        Scoring::Weighted(_) | Scoring::ExpectationMaximization(_) | Scoring::Mixed(_) => Ok(None),
         Scoring::NaiveBayes(parameters) => parameters.summarize(counts).map(Some),
     }
 }

@@ -65,12 +65,12 @@ impl TrainOptions {
     fn needs_terms(&self) -> bool {
         self.keep == Keep::Vectors
             || self.counts_once()
-            || !matches!(self.scoring_for(2), Scoring::NaiveBayes(_) | Scoring::Mixed(_))
+            || !matches!(self.scoring(), Scoring::NaiveBayes(_) | Scoring::Mixed(_))
     }
 
-    /// The scoring for a number of classes.
-    pub(crate) fn scoring_for(&self, n_classes: usize) -> Scoring {
-        self.scoring.clone().unwrap_or_else(|| Scoring::for_recipe(&self.recipe, n_classes))
+    /// The scoring asked for, or the default.
+    pub(crate) fn scoring(&self) -> Scoring {
+        self.scoring.clone().unwrap_or_else(|| Scoring::for_recipe(&self.recipe))
     }
 }
 
@@ -220,7 +220,7 @@ impl Trainer {
     /// The same trainer with another scoring: what was counted does not depend on it.
     ///
     /// A trainer that began with naive Bayes and digests only has not kept what weighted scoring is fitted to; its
-    /// correction and calibration then learn nothing.
+    /// its correction then learns nothing.
     pub fn with_scoring(mut self, scoring: Scoring) -> Self {
         self.options.scoring = Some(scoring);
         self

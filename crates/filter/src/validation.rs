@@ -1,17 +1,17 @@
 //! How a recipe does on labelled documents that took no part in the model that scores them.
 
+use rayon::prelude::*;
 use tamis_model::{
-    ClassId, HeldOutScores, Labelled, Platt, Smoothing, Statistics, Temperature, cross_fit, cross_fit_bayes,
-    cross_fit_classes,
+    ClassId, Counts, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds, WeightedOptions, deal, hold_back,
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
 use crate::error::{Error, Result};
 use crate::filter::{Score, likeliest, verdict};
-use crate::fitting::{self, refused};
+use crate::fitting::{self, Fitted, Weights};
 use crate::rows::RowId;
 use crate::scorer::{positive_class, spam_class};
-use crate::scoring::{Decision, Scoring, Weighted};
+use crate::scoring::{Decision, Scoring};
 use crate::trainer::{Learned, Trainer};
 use crate::union::Union;
 
@@ -33,13 +33,12 @@ impl HeldOut {
         let probability = if score.about == class { score.probability } else { 1.0 - score.probability };
         HeldOut { class, score, probability }
     }
+
+    /// Given the posterior of all classes.
+    fn of_joint(class: ClassId, score: Score, posterior: &[f64]) -> Self {
+        HeldOut { class, score, probability: posterior[usize::from(class)] }
+    }
 }
-
-/// Every so many documents' groups are calibrated on the others.
-const CALIBRATION_FOLDS: u64 = 10;
-
-/// What `choose_alpha` chooses among.
-const ALPHAS: [f64; 9] = [1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 /// The documents of a trainer as count vectors.
 struct Vectors {
@@ -76,11 +75,9 @@ impl Vectors {
             .collect()
     }
 
-    /// The rows of each document of which the highest score counts.
-    fn parts(&self) -> Vec<Vec<CountRow<'_>>> {
-        std::iter::zip(&self.whole, &self.windows)
-            .map(|(whole, windows)| std::iter::once(whole).chain(windows).map(CountVector::row).collect())
-            .collect()
+    /// The windows of each document.
+    fn windows(&self) -> Vec<Vec<CountRow<'_>>> {
+        self.windows.iter().map(|windows| windows.iter().map(CountVector::row).collect()).collect()
     }
 }
 
@@ -88,7 +85,7 @@ impl Trainer {
     /// Scores every document by a model that learned neither it nor any document with the same body: K-fold
     /// cross-validation. One entry a document that counts, in the order they were added.
     ///
-    /// Counts, correction and calibration are those of documents other than the one scored.
+    /// All that is counted, chosen and fitted is of documents other than those scored.
     ///
     /// # Errors
     /// If there are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
@@ -103,110 +100,100 @@ impl Trainer {
         if n_classes < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: n_classes });
         }
-        let scoring = self.options.scoring_for(n_classes);
+        let scoring = self.options.scoring();
         scoring.check(&self.options.recipe, self.options.keep)?;
         let union = Union::new(&self.parts)?;
         let vectors = Vectors::new(self, &union)?;
-        let documents = vectors.labelled(self);
-        match scoring {
-            Scoring::Weighted(weighted) => {
-                self.validate_two(&weighted, &union.statistics, &documents, &vectors.parts(), folds)
+        let (documents, windows) = (vectors.labelled(self), vectors.windows());
+        let dealt = deal(&documents, folds);
+        let of_fold = |fold: &Vec<usize>| {
+            let counts = hold_back(&union.statistics, &documents, fold);
+            match &scoring {
+                Scoring::Weighted(options) => self.validate_weighted(options, &counts, &documents, &windows, fold),
+                Scoring::NaiveBayes(parameters) => self.validate_bayes(parameters, &counts, &documents, fold),
+                Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
+                Scoring::Mixed(_) => {
+                    let (expected, got) = ("nothing but text, to cross-validate", "others");
+                    Err(Error::Columns { expected: expected.into(), got: got.into() })
+                }
             }
-            Scoring::OneAgainstRest(Weighted { alpha, correction }) => {
-                let correction = correction.as_ref();
-                let all = documents.len();
-                let scored = cross_fit_classes(alpha, &union.statistics, &documents, correction, folds, all);
-                let scored = scored.map_err(refused)?;
-                let temperatures = by_calibration_fold(|fold| {
-                    let others =
-                        scored.iter().filter(|s| documents[s.document].group % CALIBRATION_FOLDS != fold);
-                    let others: Vec<_> = others.map(|s| fitting::scored(s, &documents)).collect();
-                    Temperature::fit(&others).unwrap_or_default()
-                });
-                Ok(self.validate_many(&documents, scored, |group| temperatures[group as usize]))
-            }
-            Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
-            Scoring::NaiveBayes(parameters) => {
-                let scored = cross_fit_bayes(&parameters, &union.statistics, &documents, folds)?;
-                Ok(self.validate_many(&documents, scored, |_| Temperature::IDENTITY))
-            }
-            Scoring::Mixed(_) => {
-                let (expected, got) = ("nothing but text, to cross-validate", "others");
-                Err(Error::Columns { expected: expected.into(), got: got.into() })
-            }
-        }
+        };
+        let scored: Vec<_> = dealt.par_iter().map(of_fold).collect::<Result<_>>()?;
+        let mut all: Vec<_> = dealt.into_iter().flatten().zip(scored.into_iter().flatten()).collect();
+        all.sort_unstable_by_key(|(document, _)| *document);
+        Ok(all.into_iter().map(|(_, held_out)| held_out).collect())
     }
 
-    fn validate_two(
+    /// The documents of a fold, scored by what the others teach.
+    fn validate_weighted(
         &self,
-        weighted: &Weighted,
-        statistics: &Statistics,
+        options: &WeightedOptions,
+        counts: &Statistics,
         documents: &[Labelled<'_>],
-        parts: &[Vec<CountRow<'_>>],
-        folds: usize,
+        windows: &[Vec<CountRow<'_>>],
+        fold: &[usize],
     ) -> Result<Vec<HeldOut>> {
-        let positive = positive_class(&self.classes);
-        let correction = weighted.correction.as_ref();
-        let raw = cross_fit(weighted.alpha, statistics, documents, parts, positive, correction, folds)?;
-        let calibrations = by_calibration_fold(|fold| {
-            let others = documents.iter().zip(&raw).filter(|(d, _)| d.group % CALIBRATION_FOLDS != fold);
-            let scores: Vec<_> = others.filter_map(|(d, raw)| Some(((*raw)?, d.class == positive))).collect();
-            Platt::fit(&scores).unwrap_or(Platt::IDENTITY)
-        });
-        Ok(std::iter::zip(documents, raw)
-            .map(|(document, raw)| {
-                let calibration = calibrations[(document.group % CALIBRATION_FOLDS) as usize];
-                let decision = Decision { calibration, ..Decision::for_classes(&self.classes) };
-                let known_terms = usize::from(raw.is_some());
-                let score = verdict(&decision, positive, spam_class(&self.classes), raw, known_terms);
-                HeldOut::of_two(document.class, score)
-            })
-            .collect())
-    }
-
-    fn validate_many(
-        &self,
-        documents: &[Labelled<'_>],
-        scored: Vec<HeldOutScores>,
-        temperature: impl Fn(u64) -> Temperature,
-    ) -> Vec<HeldOut> {
-        scored
-            .into_iter()
-            .map(|HeldOutScores { document, mut scores, known_terms }| {
-                let Labelled { class, group, .. } = documents[document];
-                temperature(group % CALIBRATION_FOLDS).apply(&mut scores, known_terms);
-                let score = likeliest(spam_class(&self.classes), known_terms, &mut scores);
-                HeldOut { class, score, probability: scores[usize::from(class)] }
-            })
-            .collect()
-    }
-
-    /// The smoothing of weighted scoring that does best on the documents learned: the least calibrated log loss of
-    /// exact leave-one-out scores, among nine from 0.0001 to 3. Costs a pass over the documents for each.
-    ///
-    /// # Errors
-    /// If there are fewer than two labels.
-    pub fn choose_alpha(&self) -> Result<Smoothing> {
-        if self.classes.len() < 2 {
-            return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
-        }
-        let union = Union::new(&self.parts)?;
-        let vectors = Vectors::new(self, &union)?;
-        let documents = vectors.labelled(self);
-        let mut best = (f64::INFINITY, Smoothing::LAPLACE);
-        for alpha in ALPHAS {
-            let alpha = Smoothing::try_from(alpha)?;
-            let loss = fitting::leave_one_out_loss(alpha, &union.statistics, &documents)?;
-            if loss < best.0 {
-                best = (loss, alpha);
+        let others: Vec<usize> = (0..documents.len()).filter(|i| fold.binary_search(i).is_err()).collect();
+        let has_windows = self.classes.len() == 2 && windows.iter().any(|windows| !windows.is_empty());
+        let own_windows: Vec<_> =
+            others.iter().filter(|_| has_windows).map(|&i| windows[i].clone()).collect();
+        let others: Vec<_> = others.into_iter().map(|i| documents[i]).collect();
+        let smoothing = fitting::smoothing(options, counts, &others, &self.classes)?;
+        let default = Decision::for_classes(&self.classes);
+        let fitted =
+            fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &own_windows, &self.classes)?;
+        let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
+        let Fitted { weights, chosen, .. } = fitted;
+        let choices = chosen.ok_or(Error::NotWeighted)?.choices;
+        let n_features = counts.n_features() as u64;
+        let scorer = WeightedLogOdds::new(&choices, &bias, counts.totals(), n_features, positive)?;
+        let correction = match &weights {
+            Weights::Correction(correction, _) => Some(correction),
+            _ => None,
+        };
+        let (mut readings, spam) = (tamis_model::Readings::default(), spam_class(&self.classes));
+        let mut score = |row: CountRow<'_>, z: &mut Vec<f64>| {
+            let Ok(()) = scorer.read(counts, correction, row, &mut readings);
+            scorer.log_odds(&readings, z);
+            readings.known_terms
+        };
+        let mut z = Vec::new();
+        let held_out = |&document: &usize| {
+            let Labelled { row, class, .. } = documents[document];
+            let known_terms = score(row, &mut z);
+            if self.classes.len() != 2 {
+                return HeldOut::of_joint(class, likeliest(spam, known_terms, &mut z), &z);
             }
-        }
-        Ok(best.1)
+            let mut highest = z[0];
+            for window in windows[document].iter().filter(|_| has_windows) {
+                if score(*window, &mut z) > 0 {
+                    highest = highest.max(z[0]);
+                }
+            }
+            let [slope, offset] = choices.line;
+            let log_odds = if has_windows { slope * highest + offset } else { highest };
+            HeldOut::of_two(class, verdict(&default, positive, spam, log_odds, known_terms))
+        };
+        Ok(fold.iter().map(held_out).collect())
     }
-}
 
-fn by_calibration_fold<T>(fit: impl Fn(u64) -> T) -> Vec<T> {
-    (0..CALIBRATION_FOLDS).map(fit).collect()
+    fn validate_bayes(
+        &self,
+        parameters: &Parameters,
+        counts: &Statistics,
+        documents: &[Labelled<'_>],
+        fold: &[usize],
+    ) -> Result<Vec<HeldOut>> {
+        let Ok(summary) = parameters.summarize(counts);
+        let model = NaiveBayes::new(parameters, &summary)?;
+        let mut joint = Vec::new();
+        let held_out = |&document: &usize| {
+            let Labelled { row, class, .. } = documents[document];
+            let Ok(known_terms) = model.joint_log_likelihood(counts, row, &mut joint);
+            HeldOut::of_joint(class, likeliest(spam_class(&self.classes), known_terms, &mut joint), &joint)
+        };
+        Ok(fold.iter().map(held_out).collect())
+    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl Choices {
 
     /// The same with what the options fix.
     #[must_use]
-    pub(crate) fn fixed_by(self, options: &WeightedOptions) -> Self {
+    pub fn fixed_by(self, options: &WeightedOptions) -> Self {
         Choices {
             alpha: options.alpha.unwrap_or(self.alpha),
             idf_power: options.idf_power.unwrap_or(self.idf_power),

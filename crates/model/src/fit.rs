@@ -53,15 +53,26 @@ pub struct HeldOut {
 }
 
 impl HeldOut {
+    /// B and d of the part of it that scores highest, of two classes.
+    pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
+        let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
+        let parts = whole.into_iter().chain(self.windows.iter().copied());
+        parts.max_by(|a, b| stacked(choices, *a).total_cmp(&stacked(choices, *b)))
+    }
+
     /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`].
     pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
-        let whole = self.bayes.iter().zip(&self.correction).map(|(b, d)| stacked(choices, [*b, *d]));
-        let highest = |z: f64| self.windows.iter().map(|window| stacked(choices, *window)).fold(z, f64::max);
-        let [slope, offset] = choices.line;
         match self.windows.is_empty() {
-            true => whole.collect(),
-            false => whole.map(|z| slope * highest(z) + offset).collect(),
+            true => self.bayes.iter().zip(&self.correction).map(|(b, d)| stacked(choices, [*b, *d])).collect(),
+            false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
         }
+    }
+}
+
+impl Choices {
+    /// The log-odds between two classes of a document, given B and d of the part of it that scores highest.
+    pub fn log_odds(&self, both: [f64; 2]) -> f64 {
+        self.line[0] * stacked(self, both) + self.line[1]
     }
 }
 
@@ -85,6 +96,42 @@ const RIDGE: f64 = 0.1;
 const TAUS: [f64; 2] = [0.5, 1.0];
 /// Columns that are worked on together.
 const LANES: usize = 8;
+
+impl Choices {
+    /// The same with the weights of counts and correction that do best on documents of two classes, given B and d of each by a model
+    /// that had not seen it, whether it is of the positive class, and what it counts; or, of windows, with such a line. As
+    /// they were where there are fewer than 50 documents of a class.
+    #[must_use]
+    pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
+        let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
+        if of(true).min(of(false)) < 50 {
+            return self;
+        }
+        let mut parts = Parts::new(1, if of_windows { 2 } else { 3 });
+        for ([b, d], is_positive, weight) in scored {
+            let column = is_positive.then_some(0);
+            match of_windows {
+                true => parts.push([stacked(&self, [*b, *d]), 1.0], column, *weight),
+                false => parts.push([*b, *d, 1.0], column, *weight),
+            }
+        }
+        let default = Choices::for_classes(2);
+        if of_windows { self.with_line(&parts) } else { self.with_stack(&parts, &default.stack) }
+    }
+
+    fn with_stack(self, parts: &Parts, default: &[f64]) -> Self {
+        let weights = parts.fit(default, RIDGE, 2);
+        // without either part nothing would be said
+        let says = weights[0] > 0.0 || weights[1] > 0.0;
+        let stack = [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)];
+        if says { Choices { stack, ..self } } else { self }
+    }
+
+    fn with_line(self, parts: &Parts) -> Self {
+        let line = parts.fit(&Choices::for_classes(2).line, RIDGE, 1);
+        if line[0] > 0.0 { Choices { line: [line[0], line[1]], ..self } } else { self }
+    }
+}
 
 /// What there is to fit to.
 #[derive(Clone, Copy)]
@@ -468,11 +515,8 @@ impl Course<'_> {
         }
         let mut choices = choices;
         if chooses && self.fit.options.correction && parts.len() > 0 {
-            let weights = parts.fit(&choices.stack[..n_parts], RIDGE, 2);
-            // without either part nothing would be said
-            if weights[0] > 0.0 || weights[1] > 0.0 {
-                choices.stack = [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)];
-            }
+            let default = Choices::for_classes(columns.n_classes()).stack;
+            choices = choices.with_stack(&parts, &default[..n_parts]);
         }
         let loss = parts.mean(&parts.losses(&choices.stack[..n_parts]));
         (choices, if loss.is_nan() { f64::MAX } else { loss })
@@ -489,8 +533,7 @@ impl Course<'_> {
             let column = self.fit.columns.of(self.fit.documents[held.document].class);
             parts.push([z, 1.0], column, held.weight);
         }
-        let line = parts.fit(&choices.line, RIDGE, 1);
-        if line[0] > 0.0 { Choices { line: [line[0], line[1]], ..choices } } else { choices }
+        choices.with_line(&parts)
     }
 
     /// Keeps the coefficients of the lanes that stand for a column, in fixed point.

@@ -327,6 +327,11 @@ impl WeightedLogOdds {
         out.extend(readings.counts.iter().zip(&self.prior).map(|(s, prior)| self.choices.bayes[0] * s + prior));
     }
 
+    /// What the correction says, d, one a column, in nats.
+    pub fn correction(&self, readings: &Readings) -> Vec<f64> {
+        readings.correction.iter().zip(&self.bias).map(|(sum, bias)| sum + bias).collect()
+    }
+
     /// Writes the log-odds z of a document to `out`, one a column, in nats: of two classes those of the positive one, of more
     /// numbers of which the softmax is the probability of each.
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {

@@ -6,7 +6,7 @@ use tamis_tokenizer::TermId;
 use super::Store;
 use super::terms::Runs;
 use crate::error::{Error, Result};
-use crate::merge::{add_cells, add_totals, add_weights};
+use crate::merge::{add_bias, add_cells, add_totals, add_weights};
 
 /// What adds up of a model and the shared one behind it, besides the terms.
 #[derive(Default)]
@@ -74,6 +74,15 @@ fn known_to_both(own: &Store, shared: &Store) -> Result<u64> {
 impl<'a> Layers<'a> {
     pub(crate) fn new(own: &'a Store, shared: Option<(&'a Store, &'a Sums)>) -> Self {
         Layers { own, shared }
+    }
+
+    /// The bias of each column of the correction.
+    pub(crate) fn bias(&self) -> Result<Vec<i64>> {
+        let mut bias = self.own.bias()?;
+        if let Some((shared, _)) = self.shared {
+            add_bias(&mut bias, &shared.bias()?)?;
+        }
+        Ok(bias)
     }
 
     /// Terms with counts.
@@ -163,7 +172,7 @@ impl<'a> Layers<'a> {
     }
 
     #[inline]
-    fn values(&self, found: Found<'a>, mut visit: impl FnMut(ClassId, i32) -> Result<()>) -> Result<()> {
+    fn values(&self, found: Found<'a>, mut visit: impl FnMut(ClassId, i64) -> Result<()>) -> Result<()> {
         match (found.own, found.shared.zip(self.shared)) {
             (Some((id, runs)), None) => self.own.values_of(id, runs, visit),
             (None, Some(((id, runs), (shared, _)))) => shared.values_of(id, runs, visit),
@@ -234,15 +243,6 @@ impl<'a> TermByTerm<'a> {
         Ok(found.map(|(id, _)| id))
     }
 
-    /// What the correction of two classes adds to a term's weight, in fixed point.
-    pub(crate) fn correction(&self, id: TermId) -> Result<i32> {
-        let mut units = 0;
-        self.layers.values(self.found(id)?, |_, value| {
-            units = value;
-            Ok(())
-        })?;
-        Ok(units)
-    }
 }
 
 impl Counts for TermByTerm<'_> {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
-//! before, df, tf - df. A weight is one, the classes passed over, and an `i32`.
+//! before, df, tf - df. A weight is two, the classes passed over and, in zigzag code, the weight.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::Store;
 use crate::blocks::BLOCK;
-use crate::documents::{put_varint, take_varint};
+use crate::documents::{put_varint, take_varint, unzigzag, zigzag};
 use crate::error::{Error, Result};
 
 /// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
@@ -74,7 +74,7 @@ impl TermsWriter {
         fingerprint: u64,
         text: &str,
         cells: impl Iterator<Item = Cell>,
-        weights: impl Iterator<Item = (ClassId, i32)>,
+        weights: impl Iterator<Item = (ClassId, i64)>,
     ) -> Result<()> {
         if self.fingerprints.is_empty() {
             self.text_start = limited("bytes of terms", self.texts.len() as u64)?;
@@ -96,7 +96,7 @@ impl TermsWriter {
         next = 0;
         for (class, value) in weights {
             put_varint(u64::from(class) - next, &mut self.run);
-            self.run.extend_from_slice(&value.to_le_bytes());
+            put_varint(zigzag(value), &mut self.run);
             next = u64::from(class) + 1;
             self.size.weights += 1;
         }
@@ -234,18 +234,16 @@ impl<'a> Runs<'a> {
     pub(super) fn for_each_weight(
         self,
         n_classes: usize,
-        mut visit: impl FnMut(ClassId, i32) -> Result<()>,
+        mut visit: impl FnMut(ClassId, i64) -> Result<()>,
     ) -> Result<()> {
         let (mut bytes, mut next) = (self.weights, 0);
         while !bytes.is_empty() {
             let class = take_class(&mut bytes, &mut next, n_classes);
-            let value = bytes.split_first_chunk();
-            let (Some(class), Some((value, rest))) = (class, value) else {
+            let Some((class, value)) = class.zip(take_varint(&mut bytes)) else {
                 let expected = format!("weights of classes below {n_classes}");
                 return Err(Error::inconsistent("terms", expected, format_args!("{:02x?}", self.weights)));
             };
-            bytes = rest;
-            visit(class, i32::from_le_bytes(*value))?;
+            visit(class, unzigzag(value))?;
         }
         Ok(())
     }

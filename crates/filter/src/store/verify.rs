@@ -1,6 +1,6 @@
 //! Whether a model file is whole, and its sections keep what they promise one another.
 
-use tamis_model::{ClassCorrection, ClassId, ClassWeights, Correction, Counts, Statistics};
+use tamis_model::{ClassWeight, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
@@ -121,7 +121,7 @@ impl Store {
         let n_classes = self.header.totals.len();
         let mut documents = vec![0u64; n_classes];
         let mut counted = Statistics::new(n_classes);
-        let (mut correction, mut class_correction) = (Correction::new(), ClassCorrection::new());
+        let mut correction = Correction::default();
         let mut before = None;
         for document in self.documents() {
             let document = document?;
@@ -143,10 +143,7 @@ impl Store {
             };
             *count += u64::from(document.multiplicity);
             counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
-            correction.add(document.vector.row(), document.coefficient);
-            for coefficient in &document.coefficients {
-                class_correction.add(document.vector.row(), *coefficient)?;
-            }
+            correction.add(document.vector.row(), &document.coefficients)?;
         }
         let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
         // a model can have come without its documents; those it then learned are known
@@ -163,25 +160,31 @@ impl Store {
         }
         if self.header.keep == Keep::Vectors {
             for id in 0..self.n_terms() as TermId {
-                self.verify_correction(id, &correction, &class_correction)?;
+                self.verify_weights(id, &correction)?;
+            }
+            let bias = self.bias()?;
+            let columns = 0..bias.len().max(correction.bias().len());
+            let at = |bias: &[i64], column: usize| bias.get(column).copied().unwrap_or(0);
+            if columns.into_iter().any(|column| at(&bias, column) != at(correction.bias(), column)) {
+                let (expected, got) = (format!("{:?}", correction.bias()), format!("{bias:?}"));
+                return Err(Error::inconsistent("header", expected, got));
             }
         }
         Ok(())
     }
 
     /// The weights of a term are what the documents' coefficients add up to.
-    fn verify_correction(&self, id: TermId, two: &Correction, many: &ClassCorrection) -> Result<()> {
+    fn verify_weights(&self, id: TermId, correction: &Correction) -> Result<()> {
+        if matches!(self.header.scoring, Scoring::ExpectationMaximization(_)) {
+            return self.for_each_weight(id, |_, _| ());
+        }
         let mut got = Vec::new();
         self.for_each_value(id, |class, units| {
-            got.push((class, i64::from(units)));
+            got.push(ClassWeight { class, units });
             Ok(())
         })?;
-        let expected: Vec<(ClassId, i64)> = match self.header.scoring {
-            Scoring::ExpectationMaximization(_) => return self.for_each_weight(id, |_, _| ()),
-            Scoring::OneAgainstRest(_) => many.weights(id).map(|w| (w.class, w.units.into())).collect(),
-            _ => two.weights().get(id as usize).map(|weight| (0, *weight)).into_iter().collect(),
-        };
-        if !got.iter().eq(expected.iter().filter(|(_, units)| *units != 0)) {
+        let expected: Vec<_> = correction.weights(id).collect();
+        if got != expected {
             return Err(Error::inconsistent("terms", format!("{expected:?}"), format!("{got:?}")));
         }
         Ok(())
