@@ -15,8 +15,7 @@ use crate::table::Shape;
 pub(crate) use exchange::{ExpireArgs, ExportArgs, From, ImportArgs, MergeArgs};
 pub(crate) use learning::{ForgetArgs, LearnArgs, RetrainArgs};
 pub(crate) use values::{
-    Alpha, By, ColumnChoice, Contradictions, Cost, Estimate, Format, LikelihoodName, Order, Selection, Span,
-    Switch,
+    By, ColumnChoice, Contradictions, Cost, Estimate, Format, LikelihoodName, Order, Selection, Span, Switch,
 };
 use values::{at_least, delimiter, probability, share};
 
@@ -253,10 +252,14 @@ pub(crate) struct ScoringArgs {
     /// multinomial, bernoulli, complement or complement-normalized [default: weighted]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub(crate) likelihood: Option<LikelihoodName>,
-    /// Smoothing, added to every count: 1 is Laplace's, less is Lidstone's; auto finds the best by leaving out each
-    /// document once (weighted scoring) [default: 0.1]
-    #[arg(long, value_name = "A|auto", allow_negative_numbers = true)]
-    pub(crate) alpha: Option<Alpha>,
+    /// Smoothing, added to every count: 1 is Laplace's, less is Lidstone's [default: chosen by what predicts left-out
+    /// documents best; of naive Bayes 0.1]
+    #[arg(long, value_name = "A", allow_negative_numbers = true)]
+    pub(crate) alpha: Option<f64>,
+    /// Weighted scoring: how much more rare terms weigh, the power of their idf: 0 not at all [default: 0, 0.5 or 1, chosen by what
+    /// predicts left-out documents best]
+    #[arg(long, value_name = "G", allow_negative_numbers = true)]
+    pub(crate) idf_power: Option<f64>,
     /// Naive Bayes: how probabilities are estimated: mean (of the posterior; alpha is the Dirichlet prior's
     /// parameter), map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: what a class never had
     /// is impossible there) [default: mean]
@@ -265,6 +268,9 @@ pub(crate) struct ScoringArgs {
     /// Whether weighted scoring is corrected; off leaves pure counts [default: on]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub(crate) correction: Option<Switch>,
+    /// Weighted scoring: how freely the correction fits the documents, the C of its logistic regression [default: 16]
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub(crate) regularisation: Option<f64>,
     /// Naive Bayes: count every occurrence of a term, not only its presence in a document
     #[arg(long)]
     pub(crate) occurrences: bool,

@@ -146,18 +146,12 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     // A stable sort: documents of equal keys stay as given.
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
-    if args.scoring.chooses_alpha() {
-        // it would be chosen on the documents that are to be held out
-        bail!(
-            "--alpha auto: expected a number with --folds or --online, which hold out the documents that it would be chosen by"
-        );
-    }
     let scoring = args.scoring.scoring(&classes)?;
-    setup::check_windows(&options.recipe, &scoring)?;
+    setup::check_windows(&options.recipe, &scoring, classes.len())?;
     options.scoring = Some(scoring);
     // folds take documents away again
     options.keep = Keep::Vectors;
-    if args.online && !matches!(options.scoring, Some(Scoring::Weighted(_))) {
+    if args.online && !(matches!(options.scoring, Some(Scoring::Weighted(_))) && classes.len() == 2) {
         bail!("--online: expected two labels and weighted scoring");
     }
     if !args.decision.is_for_held_out() {

@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tamis_filter::{
-    ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments, Parameters,
-    Scoring, Temperature, Terms, TokenizerOptions, Weighted, positive_class,
+    Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
+    Parameters, Scoring, Terms, TokenizerOptions, WeightedOptions, positive_class,
 };
 
 use crate::args::{InspectArgs, ModelArg};
@@ -20,7 +20,9 @@ use crate::train::expectation;
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
-    if args.suspects.is_some() && !matches!(filter.information().scoring, Scoring::Weighted(_)) {
+    let is_of_two =
+        matches!(filter.information().scoring, Scoring::Weighted(_)) && filter.classes().len() == 2;
+    if args.suspects.is_some() && !is_of_two {
         bail!(
             "--suspects: expected a model of two labels with weighted scoring, got one that has no held-out scores"
         );
@@ -129,32 +131,60 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
             writeln!(out, "unlabelled  {}, of weight {lambda}", counted(without, "document"))?;
             writeln!(out, "prior       {}", describe_prior(&settings.options.prior))?;
         }
-        Scoring::OneAgainstRest(weighted) => {
-            writeln!(out, "likelihood  {}, one against the rest", describe_weighted(weighted))?;
-            let Temperature { scale, exponent, .. } = information.temperature;
-            writeln!(out, "calibration log-probability = {scale:.4} terms^{exponent:.4} score")?;
-        }
-        Scoring::Weighted(weighted) => {
-            writeln!(out, "likelihood  {}", describe_weighted(weighted))?;
-            let Decision { calibration, shift, upper, lower, .. } = filter.decision();
-            writeln!(
-                out,
-                "calibration log-odds = {:.4} score {:+.4}",
-                calibration.slope,
-                calibration.offset + shift
-            )?;
-            let positive =
-                shown(information.classes.label(positive_class(information.classes)).unwrap_or_default());
-            let unsure = if lower < upper { format!(", unsure above {lower:+.3}") } else { String::new() };
-            writeln!(out, "decision    {positive} above {upper:+.3}{unsure} (log-odds in nats)")?;
+        Scoring::Weighted(options) => {
+            if let Some(chosen) = information.chosen {
+                print_chosen(out, options, chosen)?;
+            }
+            if filter.classes().len() == 2 {
+                let Decision { shift, upper, lower, .. } = filter.decision();
+                let positive =
+                    shown(information.classes.label(positive_class(information.classes)).unwrap_or_default());
+                let unsure =
+                    if lower < upper { format!(", unsure above {lower:+.3}") } else { String::new() };
+                let shift =
+                    if shift == 0.0 { String::new() } else { format!(", after {shift:+.3} for the prior") };
+                writeln!(out, "decision    {positive} above {upper:+.3}{unsure}{shift} (log-odds in nats)")?;
+            }
         }
     }
     Ok(())
 }
 
-fn describe_weighted(weighted: &Weighted) -> String {
-    let correction = if weighted.correction.is_some() { "on" } else { "off" };
-    format!("weighted, alpha {}, correction {correction}", weighted.alpha.alpha())
+/// What was chosen, and the losses that decided.
+fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
+    let Choices { alpha, idf_power, tau, .. } = chosen.choices;
+    let Choices { stack: [counts, correction, offset], line: [slope, more], .. } = *chosen.in_use();
+    let regularisation = options.regularisation;
+    let corrected = match options.correction {
+        true => format!("corrected (C {regularisation})"),
+        false => "not corrected".to_owned(),
+    };
+    writeln!(out, "likelihood  weighted, {corrected}")?;
+    let losses = || chosen.smoothing.iter().map(|(.., loss)| *loss);
+    let worst = losses().fold(0.0, f64::max);
+    let why = match losses().min_by(f64::total_cmp) {
+        None if options.alpha.is_some() && options.idf_power.is_some() => "given".to_owned(),
+        None => "too few documents to choose by".to_owned(),
+        Some(best) if losses().count() == 1 => format!("given; log loss {best:.4} left out"),
+        Some(best) => format!(
+            "chosen by what predicts left-out documents best:\n            log loss {best:.4}, of the worst tried {worst:.4}"
+        ),
+    };
+    writeln!(out, "smoothing   alpha {}, idf power {idf_power}; {why}", alpha.alpha())?;
+    if let Some([with, without]) = chosen.pairs {
+        writeln!(out, "pairs       log loss {with:.4} with pairs of words, {without:.4} without")?;
+    }
+    if options.correction {
+        let taus: Vec<_> = chosen.taus.iter().map(|(tau, loss)| format!("{loss:.4} on {tau}")).collect();
+        let why =
+            if taus.is_empty() { String::new() } else { format!("; log loss held out {}", taus.join(", ")) };
+        writeln!(out, "correction  on {tau} of the counts{why}")?;
+    }
+    writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}")?;
+    if (slope, more) != (1.0, 0.0) {
+        writeln!(out, "windows     {slope:.4} of the highest {more:+.4}")?;
+    }
+    Ok(())
 }
 
 fn describe_prior(prior: &ClassPrior) -> String {
@@ -227,7 +257,7 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
         "numbers": numbers,
         "scoring": information.scoring,
         "decision": filter.decision(),
-        "temperature": information.temperature,
+        "chosen": information.chosen,
         "expected": information.expected,
         "classes": classes,
         "terms": information.n_terms,

@@ -6,12 +6,10 @@ use anyhow::{Context, Result, bail};
 use tamis_filter::{
     ClassPrior, Classes, Column, ColumnKind, Counting, Decision, DecisionOptions, ExpectationMaximization,
     Filter, Kind, Likelihood, Mixed, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions,
-    TrainOptions, Trainer, Weighted, positive_class,
+    TrainOptions, Trainer, WeightedOptions, positive_class,
 };
 
-use crate::args::{
-    Alpha, DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch, VerdictArgs,
-};
+use crate::args::{DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch, VerdictArgs};
 use crate::shown::shown_path;
 
 /// How documents become terms.
@@ -27,9 +25,10 @@ pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// Windows are looked at by one scoring only.
-pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring) -> Result<()> {
-    if recipe.windows.is_none() || recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) {
+/// Windows are looked at by one scoring only, and of two labels.
+pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize) -> Result<()> {
+    let heeds = recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) && n_labels == 2;
+    if recipe.windows.is_none() || heeds {
         return Ok(());
     }
     bail!("--windows: expected mail or text of two labels and weighted scoring")
@@ -92,31 +91,29 @@ impl ScoringArgs {
         }
     }
 
-    /// Whether alpha is to be found by leaving documents out.
-    pub(crate) fn chooses_alpha(&self) -> bool {
-        self.alpha == Some(Alpha::Auto)
-    }
-
     /// The scoring asked for, now that the labels are known.
     pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
         self.check()?;
-        let alpha = match self.alpha {
-            Some(Alpha::Auto) if self.asks_for_naive_bayes() => {
-                bail!("--alpha auto: expected weighted scoring")
-            }
-            None | Some(Alpha::Auto) => None,
-            Some(Alpha::Given(alpha)) => Some(self.smoothing(alpha).context("--alpha")?),
-        };
+        let alpha = self.alpha.map(|alpha| self.smoothing(alpha).context("--alpha")).transpose()?;
         if !self.asks_for_naive_bayes() {
-            let mut settings = Weighted::for_classes(classes.len());
-            settings.alpha = alpha.unwrap_or(settings.alpha);
-            if self.correction == Some(Switch::Off) {
-                settings.correction = None;
-            }
-            return Ok(Scoring::weighted(settings, classes.len()));
+            let default = WeightedOptions::default();
+            let options = WeightedOptions {
+                alpha,
+                idf_power: self.idf_power,
+                correction: self.correction != Some(Switch::Off),
+                regularisation: self.regularisation.unwrap_or(default.regularisation),
+                ..default
+            };
+            options.check()?;
+            return Ok(Scoring::Weighted(options));
         }
-        if self.correction.is_some() {
-            bail!("--correction: expected weighted scoring");
+        let of_weighted = [
+            ("--correction", self.correction.is_some()),
+            ("--idf-power", self.idf_power.is_some()),
+            ("--regularisation", self.regularisation.is_some()),
+        ];
+        if let Some((option, _)) = of_weighted.iter().find(|(_, given)| *given) {
+            bail!("{option}: expected weighted scoring");
         }
         if self.occurrences && self.likelihood == Some(LikelihoodName::Bernoulli) {
             bail!("--occurrences: expected another likelihood than bernoulli, which is of presence");
@@ -138,8 +135,7 @@ impl ScoringArgs {
         match self.alpha {
             None if self.estimate == Some(Estimate::Ml) => mixed.alpha = Smoothing::maximum_likelihood(),
             None => (),
-            Some(Alpha::Given(alpha)) => mixed.alpha = self.smoothing(alpha).context("--alpha")?,
-            Some(Alpha::Auto) => bail!("--alpha auto: expected weighted scoring, got a table"),
+            Some(alpha) => mixed.alpha = self.smoothing(alpha).context("--alpha")?,
         }
         if let Some(prior) = &self.class_prior {
             mixed.prior = class_prior(prior, trainer.classes())?;
@@ -170,12 +166,8 @@ impl ScoringArgs {
             Some(LikelihoodName::Bernoulli) => settings.options.likelihood = Likelihood::Bernoulli,
             Some(_) => bail!("--unlabelled: expected a multinomial or bernoulli likelihood"),
         }
-        match self.alpha {
-            None => (),
-            Some(Alpha::Given(alpha)) => {
-                settings.options.alpha = Smoothing::try_from(alpha).context("--alpha")?;
-            }
-            Some(Alpha::Auto) => bail!("--alpha auto: expected weighted scoring"),
+        if let Some(alpha) = self.alpha {
+            settings.options.alpha = Smoothing::try_from(alpha).context("--alpha")?;
         }
         if let Some(prior) = &self.class_prior {
             settings.options.prior = class_prior(prior, trainer.classes())?;
@@ -276,12 +268,12 @@ impl DecisionArgs {
         if self.is_empty() {
             return Ok(());
         }
-        if !matches!(filter.information().scoring, Scoring::Weighted(_)) {
+        if !matches!(filter.information().scoring, Scoring::Weighted(_)) || filter.classes().len() != 2 {
             bail!("--prior and --cost: expected a model of two labels with weighted scoring");
         }
         let mut decision: Decision = filter.decision();
         if let Some(share) = self.positive_share(filter.classes())? {
-            // calibration is that of the shared model, if there is one
+            // log-odds are at the share of the shared model, if there is one
             let calibrated: &Filter = filter.fallback().map_or(filter, |shared| shared);
             let information = calibrated.information();
             let all: u64 = information.totals.iter().map(|t| t.documents).sum();

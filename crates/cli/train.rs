@@ -14,7 +14,7 @@ use crate::args::TrainArgs;
 use crate::columns;
 use crate::corpus::{Corpus, Wanted};
 use crate::duplicates::{self, Names};
-use crate::output::{counted, grouped, say};
+use crate::output::{counted, grouped};
 use crate::setup;
 use crate::shown::{shown, shown_path};
 use crate::sources::Item;
@@ -44,9 +44,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     duplicates::say_equal(&trainer, args.repeat);
     duplicates::check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
     let scoring = scoring(args, &trainer)?;
-    setup::check_windows(trainer.recipe(), &scoring)?;
+    setup::check_windows(trainer.recipe(), &scoring, labels)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
-    if decision != Default::default() && !matches!(scoring, Scoring::Weighted(_)) {
+    let is_of_two = matches!(scoring, Scoring::Weighted(_)) && labels == 2;
+    if decision != Default::default() && !is_of_two {
         bail!(
             "--max-fpr, --cost, --prior and --unsure: expected two labels and weighted scoring; --unsure is an option of \
              score, label and evaluate for any model"
@@ -116,23 +117,16 @@ fn learn_all(
 
 /// The scoring asked for, now that all is learned.
 fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
-    let mut scoring = match Scoring::for_recipe(trainer.recipe(), trainer.classes().len()) {
+    match Scoring::for_recipe(trainer.recipe()) {
         Scoring::Mixed(_) if args.documents => {
             bail!("--documents: expected columns of text only, whose terms can be remembered")
         }
-        Scoring::Mixed(_) => args.scoring.mixed(trainer)?,
+        Scoring::Mixed(_) => args.scoring.mixed(trainer),
         _ if !args.unlabelled.is_empty() => {
-            args.scoring.expectation_maximization(args.lambda, args.iterations, trainer)?
+            args.scoring.expectation_maximization(args.lambda, args.iterations, trainer)
         }
-        _ => args.scoring.scoring(trainer.classes())?,
-    };
-    if let (true, Scoring::Weighted(settings) | Scoring::OneAgainstRest(settings)) =
-        (args.scoring.chooses_alpha(), &mut scoring)
-    {
-        settings.alpha = trainer.choose_alpha()?;
-        say!("alpha {}, chosen by leaving out each document", settings.alpha.alpha());
+        _ => args.scoring.scoring(trainer.classes()),
     }
-    Ok(scoring)
 }
 
 /// Goes through a corpus with a trainer a thread; also returns what tells the documents' names, and how many could not be
@@ -212,7 +206,7 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
 /// What to expect on documents like those learned, in words; nothing for models that do not tell.
 pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let information = filter.information();
-    if !matches!(information.scoring, Scoring::Weighted(_) | Scoring::OneAgainstRest(_)) {
+    if !matches!(information.scoring, Scoring::Weighted(_)) {
         return None;
     }
     let is_mail = information.recipe.kind == Kind::Mail;

@@ -51,24 +51,6 @@ pub(crate) enum Estimate {
     Ml,
 }
 
-/// A smoothing, or which one is to be found.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Alpha {
-    Auto,
-    Given(f64),
-}
-
-impl FromStr for Alpha {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "auto" => Ok(Alpha::Auto),
-            _ => s.parse().map(Alpha::Given).map_err(|_| format!("expected a number or auto, got {s:?}")),
-        }
-    }
-}
-
 /// What a column holds, `NAME=KIND`; none if it is to be skipped.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ColumnChoice {

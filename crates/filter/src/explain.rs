@@ -117,7 +117,8 @@ impl Filter {
                     row = scorer.best(self.layers(), counted)?.map_or(row, |(_, row)| row);
                     [slope, offset] = scorer.log_odds.choices().line;
                 }
-                let (intercept, mut contributions) = scorer.contributions(self.layers(), row, [class, against])?;
+                let (intercept, mut contributions) =
+                    scorer.contributions(self.layers(), row, [class, against])?;
                 contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
                 if scorer.is_of_two() {
                     offset += self.decision().log_odds(0.0);

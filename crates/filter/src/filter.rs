@@ -421,7 +421,8 @@ impl Filter {
         let (mut log_odds, known_terms) = scorer.log_odds_of(scratch.memo.weights());
         if scratch.counted.has_windows() {
             self.rows(scratch);
-            let highest = scorer.best(self.layers(), &scratch.counted)?.map_or(log_odds, |(highest, _)| highest);
+            let highest =
+                scorer.best(self.layers(), &scratch.counted)?.map_or(log_odds, |(highest, _)| highest);
             log_odds = scorer.of_windows(highest);
         }
         let score = verdict(&self.decision(), scorer.positive, self.spam, log_odds, known_terms);

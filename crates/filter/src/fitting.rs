@@ -84,7 +84,8 @@ pub(crate) fn fit(
     let fit = Fit { counts: statistics, documents, windows, columns, options };
     let fitted = fit.fit(smoothing).map_err(refused)?;
     let choices = fitted.choices;
-    let chosen = Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
+    let chosen =
+        Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
     let weights = match options.correction {
         true => Weights::Correction(fitted.correction, fitted.coefficients),
         false => Weights::None,
@@ -100,13 +101,15 @@ pub(crate) fn fit(
         held_out[held.document] = both;
     }
     let positive = positive_class(classes);
-    let judged = |(document, both): (&Labelled<'_>, &Option<[f64; 2]>)| Some(Judged {
-        held_out: (*both)?,
-        is_positive: document.class == positive,
-        multiplicity: document.multiplicity,
-        learned: 0,
-        group: document.group,
-    });
+    let judged = |(document, both): (&Labelled<'_>, &Option<[f64; 2]>)| {
+        Some(Judged {
+            held_out: (*both)?,
+            is_positive: document.class == positive,
+            multiplicity: document.multiplicity,
+            learned: 0,
+            group: document.group,
+        })
+    };
     let scores = scores(&documents.iter().zip(&held_out).filter_map(judged).collect::<Vec<_>>(), &choices);
     let decision = decide(&scores)?;
     let expected = expect(&scores, &decision, classes);

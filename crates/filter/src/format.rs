@@ -120,8 +120,12 @@ impl Header {
             is_em,
             matches!(scoring, Scoring::Weighted(_)),
         ];
-        let got =
-            [self.summary.is_some(), self.table.is_some(), self.expected_model.is_some(), self.chosen.is_some()];
+        let got = [
+            self.summary.is_some(),
+            self.table.is_some(),
+            self.expected_model.is_some(),
+            self.chosen.is_some(),
+        ];
         if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring, n_classes)) {
             return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
         }

@@ -185,7 +185,10 @@ pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     let mut sums = Vec::new();
     for equal in weights.chunk_by(|a, b| a.class == b.class) {
         let sum = equal.iter().try_fold(0i64, |sum, weight| sum.checked_add(weight.units));
-        sums.push(ClassWeight { class: equal[0].class, units: sum.ok_or_else(|| too_large(equal[0].units))? });
+        sums.push(ClassWeight {
+            class: equal[0].class,
+            units: sum.ok_or_else(|| too_large(equal[0].units))?,
+        });
     }
     sums.retain(|weight| weight.units != 0);
     *weights = sums;

@@ -117,7 +117,8 @@ impl Online {
         let (counted, statistics) = (&self.trainer.counted, &self.trainer.parts[0].statistics);
         let row = counted.whole();
         let parts = std::iter::once(row).chain(counted.windows());
-        let best = parts.filter_map(|row| self.read(&scorer, statistics, row)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let best =
+            parts.filter_map(|row| self.read(&scorer, statistics, row)).max_by(|a, b| a.0.total_cmp(&b.0));
         let [slope, offset] = if counted.has_windows() { choices.line } else { [1.0, 0.0] };
         let log_odds = slope * best.map_or(0.0, |(z, _)| z) + offset;
         let (decision, spam) = (Decision::for_classes(self.classes()), spam_class(self.classes()));
@@ -132,7 +133,10 @@ impl Online {
         }
         let taught = Taught {
             row: CountVector::from_pairs(row.iter()).unwrap_or_default(),
-            windows: counted.windows().map(|row| CountVector::from_pairs(row.iter()).unwrap_or_default()).collect(),
+            windows: counted
+                .windows()
+                .map(|row| CountVector::from_pairs(row.iter()).unwrap_or_default())
+                .collect(),
             class,
             group: counted.group(),
         };
@@ -141,7 +145,12 @@ impl Online {
     }
 
     /// The log-odds of a row, and what counts and correction say of it; `None` if no term is known.
-    fn read(&self, scorer: &WeightedLogOdds, counts: &Statistics, row: CountRow<'_>) -> Option<(f64, [f64; 2])> {
+    fn read(
+        &self,
+        scorer: &WeightedLogOdds,
+        counts: &Statistics,
+        row: CountRow<'_>,
+    ) -> Option<(f64, [f64; 2])> {
         let (mut readings, mut z, mut b) = (Readings::default(), Vec::new(), Vec::new());
         let correction = self.options.correction.then_some(&self.correction);
         let Ok(()) = scorer.read(counts, correction, row, &mut readings);
@@ -169,7 +178,8 @@ impl Online {
         }
         if self.unsettled >= LOGGED && self.options.correction {
             let latest = &self.judged[self.judged.len().saturating_sub(LATEST)..];
-            let latest: Vec<_> = latest.iter().map(|(both, is_positive)| (*both, *is_positive, 1.0)).collect();
+            let latest: Vec<_> =
+                latest.iter().map(|(both, is_positive)| (*both, *is_positive, 1.0)).collect();
             let of_windows = self.trainer.options.recipe.windows.is_some();
             self.chosen.refitted = Some(self.chosen.choices.refitted(&latest, of_windows));
             self.unsettled = 0;
@@ -190,7 +200,8 @@ impl Online {
         let windows = if self.trainer.options.recipe.windows.is_some() { &windows[..] } else { &[] };
         let smoothing = fitting::smoothing(&self.options, statistics, &documents, classes)?;
         let decide = |_: &[(f64, bool)]| Ok(Decision::PLAIN);
-        let fitted = fitting::fit((&self.options, smoothing), decide, statistics, &documents, windows, classes)?;
+        let fitted =
+            fitting::fit((&self.options, smoothing), decide, statistics, &documents, windows, classes)?;
         let is_positive = |document: &Labelled<'_>| document.class == self.positive;
         let judged = documents.iter().zip(&fitted.held_out);
         self.judged = judged.filter_map(|(document, both)| Some(((*both)?, is_positive(document)))).collect();

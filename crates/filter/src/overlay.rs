@@ -73,7 +73,8 @@ impl Overlay {
             let tf = copies * i64::from(count);
             self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
             for coefficient in &document.coefficients {
-                let weight = ClassWeight::of(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
+                let weight =
+                    ClassWeight::of(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
                 let units = if learned { weight.units } else { -weight.units };
                 self.change(id, Change { class: weight.class, units, ..Change::default() });
             }
@@ -81,7 +82,11 @@ impl Overlay {
         for Coefficient { class, bias, .. } in &document.coefficients {
             let column = usize::from(*class);
             self.bias.resize(self.bias.len().max(column + 1), 0);
-            let sum = if learned { self.bias[column].checked_add(*bias) } else { self.bias[column].checked_sub(*bias) };
+            let sum = if learned {
+                self.bias[column].checked_add(*bias)
+            } else {
+                self.bias[column].checked_sub(*bias)
+            };
             self.bias[column] = sum.ok_or_else(|| impossible("biases that fit"))?;
         }
         self.features += i64::from(features);

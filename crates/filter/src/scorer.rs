@@ -41,7 +41,12 @@ pub(crate) enum Scorer {
 impl Scorer {
     /// `totals`, `n_features` and `bias` are the header's, with what was learned since it was written, and what a model behind it
     /// adds.
-    pub(crate) fn new(header: &Header, totals: &[ClassTotals], n_features: u64, bias: &[i64]) -> Result<Self> {
+    pub(crate) fn new(
+        header: &Header,
+        totals: &[ClassTotals],
+        n_features: u64,
+        bias: &[i64],
+    ) -> Result<Self> {
         let n_classes = header.classes.len();
         header.check()?;
         match &header.scoring {

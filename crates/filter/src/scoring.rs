@@ -223,8 +223,7 @@ impl Decision {
     pub const BAND: f64 = 0.405_465_108_108_164_4;
 
     /// Log-odds as they are, with the default band around zero.
-    pub const BANDED: Decision =
-        Decision { shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
+    pub const BANDED: Decision = Decision { shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
 
     /// What is decided where nothing else is asked: with the default band in a spam filter, cut at zero elsewhere.
     pub fn for_classes(classes: &Classes) -> Decision {

@@ -127,7 +127,13 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
         let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
         let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],
-            order => if order.is_lt() { a } else { b },
+            order => {
+                if order.is_lt() {
+                    a
+                } else {
+                    b
+                }
+            }
         };
         document.held_out = match (document.held_out, other.held_out) {
             (Some(a), Some(b)) => Some(least_sure(a, b)),
@@ -153,7 +159,8 @@ fn add_coefficients(here: Vec<Coefficient>, there: Vec<Coefficient>) -> Result<V
         let add = |a: i64, b: i64| a.checked_add(b).ok_or_else(|| too_large(a));
         match sums.last_mut().filter(|sum| sum.class == coefficient.class) {
             Some(sum) => {
-                (sum.bias, sum.units) = (add(sum.bias, coefficient.bias)?, add(sum.units, coefficient.units)?);
+                (sum.bias, sum.units) =
+                    (add(sum.bias, coefficient.bias)?, add(sum.units, coefficient.units)?);
             }
             None => sums.push(coefficient),
         }

@@ -20,9 +20,9 @@ use crate::error::{Error, Result};
 use crate::format::{self, Header};
 use crate::log;
 use crate::map::Bytes;
+use crate::merge::add_bias;
 use crate::overlay::Overlay;
 use crate::recipe::Recipe;
-use crate::merge::add_bias;
 use crate::scoring::{Chosen, Decision, Expected, Scoring};
 use crate::trainer::Keep;
 
@@ -186,17 +186,7 @@ impl Store {
 
     pub(crate) fn information(&self) -> Information<'_> {
         let Header {
-            recipe,
-            keep,
-            scoring,
-            decision,
-            chosen,
-            expected,
-            classes,
-            summary,
-            table,
-            size,
-            ..
+            recipe, keep, scoring, decision, chosen, expected, classes, summary, table, size, ..
         } = &self.header;
         Information {
             recipe,

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassId, Counts, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds, WeightedOptions, deal, hold_back,
+    ClassId, Counts, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds, WeightedOptions, deal,
+    hold_back,
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
@@ -109,7 +110,9 @@ impl Trainer {
         let of_fold = |fold: &Vec<usize>| {
             let counts = hold_back(&union.statistics, &documents, fold);
             match &scoring {
-                Scoring::Weighted(options) => self.validate_weighted(options, &counts, &documents, &windows, fold),
+                Scoring::Weighted(options) => {
+                    self.validate_weighted(options, &counts, &documents, &windows, fold)
+                }
                 Scoring::NaiveBayes(parameters) => self.validate_bayes(parameters, &counts, &documents, fold),
                 Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
                 Scoring::Mixed(_) => {
@@ -140,8 +143,14 @@ impl Trainer {
         let others: Vec<_> = others.into_iter().map(|i| documents[i]).collect();
         let smoothing = fitting::smoothing(options, counts, &others, &self.classes)?;
         let default = Decision::for_classes(&self.classes);
-        let fitted =
-            fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &own_windows, &self.classes)?;
+        let fitted = fitting::fit(
+            (options, smoothing),
+            |_| Ok(default),
+            counts,
+            &others,
+            &own_windows,
+            &self.classes,
+        )?;
         let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
         let Fitted { weights, chosen, .. } = fitted;
         let choices = chosen.ok_or(Error::NotWeighted)?.choices;

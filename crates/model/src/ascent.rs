@@ -130,7 +130,8 @@ impl Ascent {
         for _ in 0..self.passes {
             let mut worst = 0.0;
             for at in order(pupils, &mut random) {
-                let moved = self.visit(vectors, &mut pupils[at as usize], f64::from(owns[at as usize]), weights);
+                let moved =
+                    self.visit(vectors, &mut pupils[at as usize], f64::from(owns[at as usize]), weights);
                 worst = f64::max(worst, moved);
             }
             if worst < self.tolerance {
@@ -190,7 +191,11 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     let mut e = guess.clamp(1e-3, 0.999);
     for _ in 0..30 {
         let p = 1.0 / (1.0 + (margin + gain * e).min(500.0).exp());
-        if e > p { high = e } else { low = e }
+        if e > p {
+            high = e
+        } else {
+            low = e
+        }
         let newton = e - (e - p) / (1.0 + gain * p * (1.0 - p));
         let next = if low < newton && newton < high { newton } else { (low + high) / 2.0 };
         let moved = (next - e).abs();
@@ -206,7 +211,8 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
 fn order<const N: usize>(pupils: &[Pupil<N>], random: &mut SplitMix64) -> Vec<u32> {
     let places: Vec<u32> = (0..pupils.len() as u32).collect();
     let block = |at: &u32| pupils[*at as usize].document as usize / BLOCK;
-    let mut blocks: Vec<Vec<u32>> = places.chunk_by(|a, b| block(a) == block(b)).map(<[u32]>::to_vec).collect();
+    let mut blocks: Vec<Vec<u32>> =
+        places.chunk_by(|a, b| block(a) == block(b)).map(<[u32]>::to_vec).collect();
     random.shuffle(&mut blocks);
     blocks.iter_mut().for_each(|block| random.shuffle(block));
     blocks.concat()

@@ -143,16 +143,24 @@ mod tests {
 
     fn documents() -> impl Strategy<Value = Vec<Document>> {
         let row = proptest::collection::btree_map(0u32..12, 1u32..90_000, 0..8);
-        let coefficients = proptest::collection::btree_map(0u16..5, (-1_i64 << 30..1 << 30, -1_i64 << 30..1 << 30), 0..4);
+        let coefficients =
+            proptest::collection::btree_map(0u16..5, (-1_i64 << 30..1 << 30, -1_i64 << 30..1 << 30), 0..4);
         let document = (row, coefficients).prop_map(|(row, coefficients)| {
-            (row.into_iter().collect(), coefficients.into_iter().map(|(class, (b, u))| (class, b, u)).collect())
+            (
+                row.into_iter().collect(),
+                coefficients.into_iter().map(|(class, (b, u))| (class, b, u)).collect(),
+            )
         });
         proptest::collection::vec(document, 1..12)
     }
 
     fn add(correction: &mut Correction, (row, coefficients): &Document, sign: i64) {
         let row = CountVector::from_pairs(row.iter().copied()).unwrap();
-        let signed = |&(class, bias, units): &(u16, i64, i64)| Coefficient { class, bias: sign * bias, units: sign * units };
+        let signed = |&(class, bias, units): &(u16, i64, i64)| Coefficient {
+            class,
+            bias: sign * bias,
+            units: sign * units,
+        };
         correction.add(row.row(), &coefficients.iter().map(signed).collect::<Vec<_>>()).unwrap();
     }
 

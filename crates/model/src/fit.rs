@@ -63,7 +63,9 @@ impl HeldOut {
     /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`].
     pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
         match self.windows.is_empty() {
-            true => self.bayes.iter().zip(&self.correction).map(|(b, d)| stacked(choices, [*b, *d])).collect(),
+            true => {
+                self.bayes.iter().zip(&self.correction).map(|(b, d)| stacked(choices, [*b, *d])).collect()
+            }
             false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
         }
     }
@@ -239,7 +241,8 @@ impl Fit<'_> {
     fn left_out(&self, choices: &Choices) -> Vec<HeldOut> {
         let left_out = LeaveOneOut::new(choices.alpha, self.counts, self.columns);
         let prior = priors(self.counts.totals(), self.columns);
-        let sample = Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
+        let sample =
+            Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
         let score = |(document, stands_for): &(usize, f64)| {
             let labelled = &self.documents[*document];
             let mut scores = [Vec::new()];
@@ -288,7 +291,13 @@ impl Fit<'_> {
     }
 
     /// What follows from counts without the documents of a fold.
-    fn view(&self, choices: &Choices, competitors: &Competitors, fold: &[usize], counts: &Statistics) -> View<'_> {
+    fn view(
+        &self,
+        choices: &Choices,
+        competitors: &Competitors,
+        fold: &[usize],
+        counts: &Statistics,
+    ) -> View<'_> {
         let documents = counts.totals().iter().map(|totals| totals.documents).sum();
         let log_documents = log_documents(documents);
         let ids: Vec<TermId> = term_ids(self.counts).collect();
@@ -302,14 +311,20 @@ impl Fit<'_> {
         let scales = self.documents.par_iter().map(scale).collect();
         let odds = odds(choices, self, counts, competitors, fold);
         let readings = self.read_held_out(choices, fold, counts);
-        View { held: fold.to_vec(), vectors: Vectors { documents: self.documents, squares, scales }, odds, readings }
+        View {
+            held: fold.to_vec(),
+            vectors: Vectors { documents: self.documents, squares, scales },
+            odds,
+            readings,
+        }
     }
 
     /// What the counts alone say of the documents of a fold.
     fn read_held_out(&self, choices: &Choices, fold: &[usize], counts: &Statistics) -> Vec<HeldOut> {
         let positive = self.columns.classes().next().unwrap_or_default();
         let totals = counts.totals();
-        let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, positive) else {
+        let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, positive)
+        else {
             return Vec::new();
         };
         let read = |document: &usize| {
@@ -393,12 +408,17 @@ impl Course<'_> {
             .par_chunks(LANES)
             .map(|columns| {
                 let mut lanes = [None; LANES];
-                lanes.iter_mut().zip(columns).for_each(|(lane, column)| *lane = Some(Lane { column: *column, tau }));
+                lanes
+                    .iter_mut()
+                    .zip(columns)
+                    .for_each(|(lane, column)| *lane = Some(Lane { column: *column, tau }));
                 self.block(lanes)
             })
             .collect();
-        let of_column = |fold: usize, row: usize, column: usize| blocks[column / LANES].held[fold][row][column % LANES];
-        let held_out = self.held_out(|fold, row| (0..columns.len()).map(|column| of_column(fold, row, column)).collect());
+        let of_column =
+            |fold: usize, row: usize, column: usize| blocks[column / LANES].held[fold][row][column % LANES];
+        let held_out = self
+            .held_out(|fold, row| (0..columns.len()).map(|column| of_column(fold, row, column)).collect());
         let chooses = enough_to_choose(self.fit.documents, columns.len());
         let (choices, loss) = self.stack(fitted.choices, &held_out, chooses);
         if chooses && self.fit.options.correction {

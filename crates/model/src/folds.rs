@@ -76,7 +76,8 @@ impl Groups {
             }
             let n: usize = of_class.iter().map(Vec::len).sum();
             let wanted = (most as f64 / all as f64 * n as f64).ceil().max(least as f64);
-            let before = of_class.iter().scan(0, |sum, members| Some(std::mem::replace(sum, *sum + members.len())));
+            let before =
+                of_class.iter().scan(0, |sum, members| Some(std::mem::replace(sum, *sum + members.len())));
             let n_groups = before.take_while(|before| (*before as f64) < wanted).count();
             let kept = &of_class[..n_groups];
             let n_kept: usize = kept.iter().map(Vec::len).sum();
@@ -151,14 +152,21 @@ mod tests {
 
     #[test]
     fn a_sample_has_enough_of_rare_classes_and_stands_for_all() {
-        let documents = documents(&(0..1_000).map(|i| (i / 2, ClassId::from(i % 100 < 4))).collect::<Vec<_>>());
+        let documents =
+            documents(&(0..1_000).map(|i| (i / 2, ClassId::from(i % 100 < 4))).collect::<Vec<_>>());
         let sample = Groups::new(&documents).sample(100, 20);
         let of = |class| sample.weights.iter().filter(move |(i, _)| documents[*i].class == class);
-        assert!((95..=105).contains(&of(0).count()) && (20..=22).contains(&of(1).count()), "{}", of(1).count());
+        assert!(
+            (95..=105).contains(&of(0).count()) && (20..=22).contains(&of(1).count()),
+            "{}",
+            of(1).count()
+        );
         let weight = |class| of(class).map(|(_, weight)| weight).sum::<f64>();
         assert!((weight(0) - 960.0).abs() < 1e-9 && (weight(1) - 40.0).abs() < 1e-9);
         let all = Groups::new(&documents).sample(usize::MAX, 0);
-        assert!(all.weights.iter().map(|(i, _)| *i).eq(0..1_000) && all.weights.iter().all(|(_, w)| *w == 1.0));
+        assert!(
+            all.weights.iter().map(|(i, _)| *i).eq(0..1_000) && all.weights.iter().all(|(_, w)| *w == 1.0)
+        );
         assert_eq!(sample.groups.deal(5).concat().len(), sample.weights.len());
     }
 }

@@ -153,7 +153,14 @@ impl<'a> LeaveOneOut<'a> {
 }
 
 impl Stretch {
-    fn settle(&mut self, counts: &Statistics, columns: Columns, logs: &Logs, log_documents: f64, term: TermId) {
+    fn settle(
+        &mut self,
+        counts: &Statistics,
+        columns: Columns,
+        logs: &Logs,
+        log_documents: f64,
+        term: TermId,
+    ) {
         let df = counts.document_frequency(term);
         let left = df.saturating_sub(1);
         if left == 0 {

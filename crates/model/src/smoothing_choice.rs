@@ -80,7 +80,8 @@ impl SmoothingChoice {
             None => ALPHAS.into_iter().filter_map(|alpha| Smoothing::try_from(alpha).ok()).collect(),
         };
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
-        let sample = Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
+        let sample =
+            Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
         let fit = Fit { counts, documents, columns, default: default.bayes };
         let tried: Vec<_> =
             alphas.par_iter().map(|alpha| (*alpha, fit.of(*alpha, &powers, &sample))).collect();
@@ -90,7 +91,8 @@ impl SmoothingChoice {
                 choice.tried.push((alpha, *power, loss));
                 if loss < best {
                     best = loss;
-                    (choice.alpha, choice.idf_power, choice.bayes, choice.losses) = (alpha, *power, bayes, losses);
+                    (choice.alpha, choice.idf_power, choice.bayes, choice.losses) =
+                        (alpha, *power, bayes, losses);
                 }
             }
         }
@@ -105,7 +107,8 @@ impl SmoothingChoice {
 
     /// The mean log loss of what was chosen, in nats a document; none where there was too little to choose by.
     pub fn loss(&self) -> Option<f64> {
-        let chosen = |(alpha, power, _): &&(Smoothing, f64, f64)| *alpha == self.alpha && *power == self.idf_power;
+        let chosen =
+            |(alpha, power, _): &&(Smoothing, f64, f64)| *alpha == self.alpha && *power == self.idf_power;
         self.tried.iter().find(chosen).map(|(.., loss)| *loss)
     }
 }

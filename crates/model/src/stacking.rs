@@ -85,14 +85,17 @@ impl Parts {
         // in units of deviations
         let centre: Vec<f64> = default.iter().zip(&scales).map(|(weight, scale)| weight * scale).collect();
         let problem = Problem { parts: self, smoothing: Smoothed::new(self, all), scales, centre, ridge };
-        let mut at: Vec<f64> = problem.centre.iter().zip(free).map(|(w, free)| if *free { *w } else { 0.0 }).collect();
+        let mut at: Vec<f64> =
+            problem.centre.iter().zip(free).map(|(w, free)| if *free { *w } else { 0.0 }).collect();
         let mut loss = problem.loss(&at);
         for _ in 0..100 {
             let step = problem.step(&at, free);
-            let shortened = |length: f64| at.iter().zip(&step).map(|(w, s)| w - length * s).collect::<Vec<_>>();
+            let shortened =
+                |length: f64| at.iter().zip(&step).map(|(w, s)| w - length * s).collect::<Vec<_>>();
             let steps = (0..30).map(|halvings| shortened(0.5_f64.powi(halvings)));
             // a loss that is NaN is not less
-            let Some((next, less)) = steps.map(|w| (problem.loss(&w), w)).find(|(l, _)| *l < loss).map(|(l, w)| (w, l))
+            let Some((next, less)) =
+                steps.map(|w| (problem.loss(&w), w)).find(|(l, _)| *l < loss).map(|(l, w)| (w, l))
             else {
                 break;
             };
@@ -153,7 +156,8 @@ impl Parts {
 
     fn add_up(&self, values: &[f64], weights: &[f64], z: &mut Vec<f64>) {
         z.clear();
-        let sum = |column: &[f64]| column.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>();
+        let sum =
+            |column: &[f64]| column.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>();
         z.extend(values.chunks_exact(self.n_parts).map(sum));
     }
 }
@@ -203,7 +207,11 @@ impl Problem<'_> {
     }
 
     /// Sums over the documents, in parallel, and always in the same order.
-    fn sum<T: Send>(&self, of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut T) + Sync, add: impl Fn(&mut T, T)) -> T
+    fn sum<T: Send>(
+        &self,
+        of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut T) + Sync,
+        add: impl Fn(&mut T, T),
+    ) -> T
     where
         T: Default,
     {
@@ -224,18 +232,20 @@ impl Problem<'_> {
         let weights = self.weights(at);
         let of_document = |values: &[f64], target: &Target, z: &mut Vec<f64>, sum: &mut f64| {
             self.parts.add_up(values, &weights, z);
-            *sum += target.weight * match (&mut z[..], target.column) {
-                ([z], column) => {
-                    let aim = if column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
-                    softplus(*z) - aim * *z
-                }
-                (z, column) => {
-                    let any = self.smoothing.any;
-                    let mean = z.iter().sum::<f64>() / z.len() as f64;
-                    let own = column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
-                    softmax_and_sum(z) - (1.0 - any) * own - any * mean
-                }
-            };
+            *sum += target.weight
+                * match (&mut z[..], target.column) {
+                    ([z], column) => {
+                        let aim =
+                            if column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
+                        softplus(*z) - aim * *z
+                    }
+                    (z, column) => {
+                        let any = self.smoothing.any;
+                        let mean = z.iter().sum::<f64>() / z.len() as f64;
+                        let own = column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
+                        softmax_and_sum(z) - (1.0 - any) * own - any * mean
+                    }
+                };
         };
         let penalty: f64 = at.iter().zip(&self.centre).map(|(w, centre)| (w - centre) * (w - centre)).sum();
         self.sum(of_document, |all: &mut f64, sum| *all += sum) + self.ridge / 2.0 * penalty
@@ -248,7 +258,8 @@ impl Problem<'_> {
         let of_document = |values: &[f64], target: &Target, z: &mut Vec<f64>, slope: &mut Slope| {
             self.parts.add_up(values, &weights, z);
             if let [z] = &mut z[..] {
-                let aim = if target.column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
+                let aim =
+                    if target.column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
                 let p = sigmoid(*z);
                 slope.add(values, target.weight * (p - aim), target.weight * p * (1.0 - p), n);
                 return;

@@ -324,7 +324,9 @@ impl WeightedLogOdds {
     /// Writes the counts' log-odds B to `out`, one a column, in nats.
     pub fn bayes(&self, readings: &Readings, out: &mut Vec<f64>) {
         out.clear();
-        out.extend(readings.counts.iter().zip(&self.prior).map(|(s, prior)| self.choices.bayes[0] * s + prior));
+        out.extend(
+            readings.counts.iter().zip(&self.prior).map(|(s, prior)| self.choices.bayes[0] * s + prior),
+        );
     }
 
     /// What the correction says, d, one a column, in nats.
@@ -360,7 +362,10 @@ impl WeightedLogOdds {
         let learned = z.iter().zip(&self.is_learned).filter(|(_, is_learned)| **is_learned);
         let least = learned.map(|(z, _)| *z).fold(f64::INFINITY, f64::min);
         let least = if least.is_finite() { least - UNLIKELY } else { 0.0 };
-        z.iter_mut().zip(&self.is_learned).filter(|(_, is_learned)| !**is_learned).for_each(|(z, _)| *z = least);
+        z.iter_mut()
+            .zip(&self.is_learned)
+            .filter(|(_, is_learned)| !**is_learned)
+            .for_each(|(z, _)| *z = least);
     }
 
     /// What scoring by two classes needs of a term, for those who meet it more than once; `None` if it has no counts, or if there
@@ -453,7 +458,8 @@ impl WeightedLogOdds {
         };
         let difference =
             |numbers: &[f64]| numbers.iter().enumerate().map(|(column, n)| sign(column) * n).sum::<f64>();
-        let (log_totals, signs) = (difference(&self.log_totals), (0..self.columns.len()).map(sign).sum::<f64>());
+        let (log_totals, signs) =
+            (difference(&self.log_totals), (0..self.columns.len()).map(sign).sum::<f64>());
         let [q0, q1, q2] = self.choices.stack;
         let (mut sums, log_documents) = (Sums::default(), log_documents(self.documents));
         let mut shares = Vec::new();

@@ -242,7 +242,6 @@ impl<'a> TermByTerm<'a> {
         self.last.set(found);
         Ok(found.map(|(id, _)| id))
     }
-
 }
 
 impl Counts for TermByTerm<'_> {

@@ -120,7 +120,9 @@ impl fmt::Display for StatisticsError {
                 write!(f, "the statistics differ: expected {expected} classes, got {got}")
             }
             Labels { expected, got } => write!(f, "expected {expected} labels, one a document, got {got}"),
-            Coefficients { expected } => write!(f, "the correction overflows: expected sums of at most {expected}"),
+            Coefficients { expected } => {
+                write!(f, "the correction overflows: expected sums of at most {expected}")
+            }
             Map { expected, got } => write!(f, "the map is too short: expected {expected} terms, got {got}"),
             Overflow { term, class, expected, got } => {
                 write!(
