@@ -1,0 +1,352 @@
+//! What must be true of weighted log-odds and what is fitted to them, for two classes and more.
+
+use proptest::prelude::*;
+use tamis_model::metrics::log_loss;
+use tamis_model::{
+    Choices, ClassId, ClassTotals, Coefficient, Columns, Correction, Counts, Fit, Fitted, Labelled, Readings,
+    SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
+};
+use tamis_tokenizer::{CountRow, CountVector};
+
+const TERMS: u32 = 14;
+
+#[derive(Clone, Debug)]
+struct Document {
+    row: CountVector,
+    class: ClassId,
+    copies: u32,
+    group: u64,
+}
+
+fn documents(n_classes: ClassId) -> impl Strategy<Value = Vec<Document>> {
+    let row = proptest::collection::btree_map(0..TERMS, 1..6u32, 0..8);
+    let document = (row, 0..n_classes, 1..3u32, 0..9u64).prop_map(|(row, class, copies, group)| Document {
+        row: CountVector::from_pairs(row).unwrap(),
+        class,
+        copies,
+        group,
+    });
+    proptest::collection::vec(document, 1..25)
+}
+
+/// A number of classes, and documents of some of them.
+fn cases() -> impl Strategy<Value = (usize, Vec<Document>)> {
+    (2usize..5).prop_flat_map(|n_classes| (Just(n_classes), documents(n_classes as ClassId)))
+}
+
+fn labelled(documents: &[Document]) -> Vec<Labelled<'_>> {
+    let labelled = |d: &'_ Document| (d.class, d.copies, d.group);
+    let with_row = |d| {
+        let (class, multiplicity, group) = labelled(d);
+        Labelled { row: d.row.row(), class, multiplicity, group }
+    };
+    documents.iter().map(with_row).collect()
+}
+
+fn learn(n_classes: usize, documents: &[Document]) -> Statistics {
+    let mut statistics = Statistics::new(n_classes);
+    for d in documents {
+        statistics.observe_times(d.class, d.row.row(), d.copies).unwrap();
+    }
+    statistics
+}
+
+fn choices(n_classes: usize, idf_power: f64) -> Choices {
+    Choices { idf_power, bayes: [0.7, 0.4], stack: [0.6, 1.3, 0.2], ..Choices::for_classes(n_classes) }
+}
+
+fn scorer(choices: &Choices, statistics: &Statistics, bias: &[i64]) -> WeightedLogOdds {
+    WeightedLogOdds::new(choices, bias, statistics.totals(), statistics.n_features() as u64, 1).unwrap()
+}
+
+fn read(
+    scorer: &WeightedLogOdds,
+    statistics: &Statistics,
+    correction: &Correction,
+    row: CountRow<'_>,
+) -> Vec<f64> {
+    let (mut readings, mut z) = (Readings::default(), Vec::new());
+    let Ok(()) = scorer.read(statistics, Some(correction), row, &mut readings);
+    scorer.log_odds(&readings, &mut z);
+    z
+}
+
+fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> Fitted {
+    let (counts, documents) = (learn(n_classes, documents), labelled(documents));
+    let columns = Columns::new(n_classes, 1).unwrap();
+    let smoothing = SmoothingChoice::new(&counts, &documents, columns, options);
+    let fit = Fit { counts: &counts, documents: &documents, windows: &[], columns, options };
+    fit.fit(smoothing).unwrap()
+}
+
+/// Some correction: of every document one coefficient.
+fn some_correction(n_classes: usize, documents: &[Document]) -> Correction {
+    let mut correction = Correction::default();
+    let n_columns = if n_classes == 2 { 1 } else { n_classes };
+    for (i, d) in documents.iter().enumerate() {
+        let sign = if i % 2 == 0 { 1 } else { -1 };
+        let coefficient = Coefficient {
+            class: (i % n_columns) as ClassId,
+            bias: 3_000 * sign,
+            units: (9_000 + i as i64) * sign,
+        };
+        correction.add(d.row.row(), &[coefficient]).unwrap();
+    }
+    correction
+}
+
+/// The formula as it stands in the documentation, over all classes and terms; ln(1 + tf) is not rounded.
+fn dense(choices: &Choices, statistics: &Statistics, correction: &Correction, row: CountRow<'_>) -> Vec<f64> {
+    let (a, v) = (choices.alpha.alpha(), statistics.n_features().max(1) as f64);
+    let totals = statistics.totals();
+    let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).sum::<u64>() as f64;
+    let (all, documents) = (sum(|t| t.df), sum(|t| t.documents));
+    let classes = if totals.len() == 2 { 1..2 } else { 0..totals.len() };
+    let one_column = totals.len() == 2;
+    let known: Vec<_> = row.iter().filter(|(term, _)| statistics.document_frequency(*term) > 0).collect();
+    let column = |(column, class): (usize, usize)| {
+        let (mut dot, mut square, mut length, mut d) = (0.0, 0.0, 0.0, 0.0);
+        for &(term, tf) in &known {
+            let df = statistics.document_frequency(term) as f64;
+            let n = statistics
+                .cells(term)
+                .find(|c| usize::from(c.class) == class)
+                .map_or(0.0, |c| f64::from(c.df));
+            let own = totals[class].df as f64;
+            let w = ((n + a) / (own + a * v)).ln() - ((df - n + a) / (all - own + a * v)).ln();
+            let idf = ((documents + 1.0) / df).ln();
+            let (log_tf, weight) = (f64::from(tf).ln_1p(), idf.powf(choices.idf_power));
+            dot += log_tf * weight * w;
+            square += (log_tf * weight).powi(2);
+            length += (log_tf * idf).powi(2);
+            let u =
+                correction.weights(term).find(|w| usize::from(w.class) == column).map_or(0.0, |w| w.value());
+            d += log_tf * idf * idf * u;
+        }
+        let s = if square > 0.0 { dot / square.sqrt() } else { dot };
+        let bias = correction.bias().get(column).copied().unwrap_or(0) as f64 / f64::from(1 << 16);
+        let d = d / length.sqrt().max(1.0) + bias;
+        let share = (totals[class].documents as f64 + 0.5) / (documents + 0.5 * totals.len() as f64);
+        let p = if one_column { 1.0 } else { share.ln() };
+        let [q0, q1, q2] = choices.stack;
+        q0 * (choices.bayes[0] * s + choices.bayes[1] * p) + q1 * d + q2
+    };
+    classes.enumerate().map(column).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn it_is_the_formula((n_classes, documents) in cases(), probe in documents(2), idf_power in prop_oneof![Just(0.0), Just(0.5), Just(1.0), Just(1.6)]) {
+        let (statistics, choices) = (learn(n_classes, &documents), choices(n_classes, idf_power));
+        let correction = some_correction(n_classes, &documents);
+        let scorer = scorer(&choices, &statistics, correction.bias());
+        prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 0));
+        for d in probe.iter().chain(&documents) {
+            let got = read(&scorer, &statistics, &correction, d.row.row());
+            let expected = dense(&choices, &statistics, &correction, d.row.row());
+            prop_assert_eq!(got.len(), expected.len());
+            for (got, expected) in got.iter().zip(expected) {
+                // the logarithms of numbers of occurrences are rounded
+                prop_assert!((got - expected).abs() < 5e-3 * (1.0 + expected.abs()), "{got} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn contributions_add_up((n_classes, documents) in cases(), probe in documents(2)) {
+        let (statistics, choices) = (learn(n_classes, &documents), choices(n_classes, 0.5));
+        let correction = some_correction(n_classes, &documents);
+        let scorer = scorer(&choices, &statistics, correction.bias());
+        prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 0));
+        for d in &probe {
+            let z = read(&scorer, &statistics, &correction, d.row.row());
+            let mut contributions = Vec::new();
+            let Ok(before) =
+                scorer.contributions(&statistics, Some(&correction), d.row.row(), [1, 0], &mut contributions);
+            let sum = before + contributions.iter().map(|(_, share)| share).sum::<f64>();
+            let expected = if n_classes == 2 { z[0] } else { z[1] - z[0] };
+            prop_assert!((sum - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{sum} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_fit_is_finite_and_the_same_on_any_threads((n_classes, documents) in cases(), seed in any::<u64>()) {
+        let options = WeightedOptions { seed, ..WeightedOptions::default() };
+        let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let one = pool(1).install(|| fit(n_classes, &documents, &options));
+        let more = pool(3).install(|| fit(n_classes, &documents, &options));
+        prop_assert_eq!(&one, &more);
+        prop_assert_eq!(one.choices.check(), Ok(()));
+        let mut sum = Correction::default();
+        for (d, coefficients) in documents.iter().zip(&one.coefficients) {
+            prop_assert!(coefficients.is_sorted_by(|a, b| a.class < b.class));
+            prop_assert!(!d.row.row().is_empty() || coefficients.is_empty());
+            sum.add(d.row.row(), coefficients).unwrap();
+        }
+        prop_assert_eq!(&one.correction, &sum);
+        for held in &one.held_out {
+            prop_assert!(held.log_odds(&one.choices).iter().all(|z| z.is_finite()));
+        }
+    }
+
+    #[test]
+    fn a_class_without_documents_is_never_the_answer((n_classes, documents) in cases(), empty in 0..4 as ClassId) {
+        let documents: Vec<_> = documents.into_iter().filter(|d| d.class != empty).collect();
+        prop_assume!(usize::from(empty) < n_classes && !documents.is_empty());
+        let fitted = fit(n_classes, &documents, &WeightedOptions::default());
+        let statistics = learn(n_classes, &documents);
+        let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
+        for d in &documents {
+            let z = read(&scorer, &statistics, &fitted.correction, d.row.row());
+            match (n_classes, empty) {
+                (2, 1) => prop_assert!(z[0] <= 0.0),
+                (2, _) => prop_assert!(z[0] > 0.0),
+                _ => {
+                    let least = documents.iter().map(|d| z[usize::from(d.class)]).fold(f64::INFINITY, f64::min);
+                    prop_assert!(least > z[usize::from(empty)]);
+                }
+            }
+        }
+    }
+
+    /// What one more document teaches is nearly what it would be taught in a fit: its coefficient is C times its own error.
+    #[test]
+    fn what_a_document_teaches_is_its_own_error((n_classes, documents) in cases()) {
+        let (last, others) = documents.split_last().unwrap();
+        let fitted = fit(n_classes, others, &WeightedOptions::default());
+        let statistics = learn(n_classes, others);
+        prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 1) && !last.row.row().is_empty());
+        let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
+        let options = WeightedOptions::default();
+        let what = (last.row.row(), last.class, 1);
+        let Ok(taught) = scorer.teach(&statistics, &fitted.correction, &options, what);
+        let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };
+        for coefficient in taught {
+            let c = coefficient.bias as f64 / f64::from(1 << 16);
+            prop_assert!(c.abs() <= options.regularisation && (c > 0.0) == is_own(coefficient.class));
+            prop_assert!(coefficient.units.abs() <= coefficient.bias.abs() + 1);
+        }
+    }
+}
+
+/// Documents of two classes, or of four, of which half the words come in pairs that say the same.
+fn correlated(n: u32, n_classes: u32, seed: u32) -> Vec<Document> {
+    let mut state = u64::from(seed) | 1;
+    let mut below = |n: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as u32 % n
+    };
+    let document = |i: u32| {
+        let class = i % n_classes;
+        let mut pairs = Vec::new();
+        for _ in 0..6 {
+            let of = if below(10) < 6 { class } else { below(n_classes) };
+            pairs.push((10 * of + below(6), 1));
+        }
+        // a word that three classes in four use in all its forms
+        if below(4) != class % 4 {
+            pairs.extend((100..108).map(|term| (term, 1)));
+        }
+        let row = CountVector::from_pairs(pairs).unwrap();
+        Document { row, class: class as ClassId, copies: 1, group: u64::from(i) }
+    };
+    (0..n).map(document).collect()
+}
+
+#[test]
+fn a_correction_improves_held_out_log_loss() {
+    for n_classes in [2, 4] {
+        let (train, test) = (correlated(800, n_classes, 1), correlated(800, n_classes, 77));
+        let statistics = learn(n_classes as usize, &train);
+        let loss = |options: &WeightedOptions| {
+            let fitted = fit(n_classes as usize, &train, options);
+            let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
+            let p = |d: &Document| {
+                let mut z = read(&scorer, &statistics, &fitted.correction, d.row.row());
+                if let [one] = z[..] {
+                    z = vec![0.0, one];
+                }
+                tamis_model::softmax(&mut z);
+                (z[usize::from(d.class)], true)
+            };
+            log_loss(&test.iter().map(p).collect::<Vec<_>>()).unwrap()
+        };
+        let (with, without) = (
+            loss(&WeightedOptions::default()),
+            loss(&WeightedOptions { correction: false, ..WeightedOptions::default() }),
+        );
+        assert!(with < without, "{n_classes} classes: {with} {without}");
+    }
+}
+
+#[test]
+fn what_is_held_out_was_never_seen() {
+    // documents of a group share a word that nothing else has: who has seen one knows the others
+    let mut documents = correlated(400, 2, 5);
+    for (i, d) in documents.iter_mut().enumerate() {
+        let group = (i / 4 * 2 + i % 2) as u64;
+        let pairs = d.row.row().iter().chain([(1_000 + group as u32, 3)]);
+        (d.row, d.group) = (CountVector::from_pairs(pairs).unwrap(), group);
+    }
+    let statistics = learn(2, &documents);
+    let fitted = fit(2, &documents, &WeightedOptions::default());
+    assert_eq!(fitted.held_out.len(), documents.len());
+    for held in &fitted.held_out {
+        let own = documents[held.document].row.row();
+        let known =
+            own.ids().iter().filter(|id| **id < 1_000 && statistics.document_frequency(**id) > 0).count();
+        assert_eq!(held.known_terms, known);
+    }
+}
+
+#[test]
+fn what_options_fix_is_not_chosen() {
+    let documents = correlated(400, 2, 9);
+    let free = fit(2, &documents, &WeightedOptions::default());
+    assert_eq!((free.smoothing.tried.len(), free.taus.len()), (15, 2));
+    let alpha = 0.7.try_into().unwrap();
+    let options = WeightedOptions {
+        alpha: Some(alpha),
+        idf_power: Some(0.25),
+        correction: false,
+        ..Default::default()
+    };
+    let fixed = fit(2, &documents, &options);
+    assert_eq!((fixed.choices.alpha, fixed.choices.idf_power), (alpha, 0.25));
+    assert_eq!((fixed.choices.stack, fixed.taus.len()), ([1.0, 0.0, 0.0], 0));
+    assert_eq!(fixed.correction, Correction::default());
+    // of few documents nothing is chosen
+    let few = fit(2, &documents[..60], &WeightedOptions::default());
+    assert_eq!((few.choices, few.smoothing.tried.len()), (Choices::for_classes(2), 0));
+}
+
+#[test]
+fn copies_are_as_documents_given_so_often() {
+    let documents = correlated(240, 3, 3);
+    let mut copied = Vec::new();
+    for d in &documents {
+        let copies = 1 + u32::from(d.group % 3 == 0);
+        copied.push(Document { copies, ..d.clone() });
+    }
+    let mut repeated = copied.clone();
+    repeated.iter_mut().for_each(|d| d.copies = 1);
+    let again: Vec<_> =
+        copied.iter().filter(|d| d.copies == 2).map(|d| Document { copies: 1, ..d.clone() }).collect();
+    repeated.extend(again);
+    let options = WeightedOptions::default();
+    let (copied, repeated) = (fit(3, &copied, &options), fit(3, &repeated, &options));
+    assert_eq!(copied.choices.alpha, repeated.choices.alpha);
+    let close = |a: f64, b: f64, within: f64| assert!((a - b).abs() < within, "{a} {b}");
+    close(copied.choices.bayes[0], repeated.choices.bayes[0], 1e-6);
+    close(copied.choices.stack[0], repeated.choices.stack[0], 0.1);
+    for column in 0..3 {
+        // both are at the optimum but for the tolerance
+        close(
+            copied.correction.bias()[column] as f64 / 65_536.0,
+            repeated.correction.bias()[column] as f64 / 65_536.0,
+            1.0,
+        );
+    }
+}
