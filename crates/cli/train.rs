@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use tamis_filter::{
     Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, LearnOptions,
-    Lock, Scoring, TrainOptions, Trainer, positive_class,
+    Lock, Pairs, Scoring, TrainOptions, Trainer, positive_class,
 };
 use tamis_model::clopper_pearson;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         None => Corpus::find(&sources, Wanted::Labelled, &args.input, None)?,
     };
     let options = options(args, &corpus)?;
-    let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
+    let (mut trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 {
         bail!(
@@ -43,6 +43,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     columns::say_missing(trainer.recipe(), trainer.missing());
     duplicates::say_equal(&trainer, args.repeat);
     duplicates::check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
+    if args.scoring.chooses_alpha() {
+        // of the terms that the model will have
+        trainer = trainer.choose_pairs()?;
+    }
     let scoring = scoring(args, &trainer)?;
     setup::check_windows(trainer.recipe(), &scoring)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
@@ -63,7 +67,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     refuse_to_replace(&path, args.replace)?;
     lock.save(&model)?;
     drop(lock);
-    report(&path, &model.into_filter()?)?;
+    let filter = model.into_filter()?;
+    setup::say_chosen_terms(&options, filter.information().recipe);
+    report(&path, &filter)?;
     Ok(corpus.conclude(unreadable))
 }
 
@@ -82,6 +88,10 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         options.recipe.target = Some(target.clone());
     }
     options.repeat |= args.repeat;
+    if corpus.n_labels() > 2 {
+        // pairs would be dropped at the third: they need not be counted
+        options.pairs = Pairs::Fixed;
+    }
     options.keep = match (args.documents, args.no_documents) {
         (true, _) => Keep::Vectors,
         (_, true) => Keep::Digests,

@@ -29,10 +29,11 @@ impl Trainer {
     /// # Errors
     /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
     /// that only [`Scoring::Weighted`] heeds, or the model is larger than its format allows.
-    pub fn finish(self) -> Result<Model> {
+    pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
+        self = self.choose_pairs()?;
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = Union::new(&parts)?;
@@ -131,8 +132,7 @@ impl Distinct<'_> {
     }
 
     fn labelled(&self) -> Labelled<'_> {
-        let Learned { class, multiplicity, group, .. } = self.learned;
-        Labelled { row: self.row, class, multiplicity, group }
+        self.learned.labelled(self.row)
     }
 }
 

@@ -6,6 +6,7 @@ use tamis_model::{ClassId, Classes, Correction, Counts, WeightedLogOdds, correct
 
 use crate::error::{Error, Result};
 use crate::filter::verdict;
+use crate::pairs::Pairs;
 use crate::scorer::{positive_class, spam_class};
 use crate::scoring::{Decision, Scoring, Weighted};
 use crate::trainer::{TrainOptions, Trainer};
@@ -49,7 +50,7 @@ impl Online {
     /// # Errors
     /// If there are not two labels, or the options are out of range or ask for another scoring than the weighted one.
     pub fn new<'a>(options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let mut trainer = Trainer::new(options)?;
+        let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..options })?;
         for label in labels.into_iter().collect::<HashSet<_>>() {
             trainer.class_of(label)?;
         }

@@ -92,6 +92,12 @@ impl<'a> Union<'a> {
         self.terms.len()
     }
 
+    /// The id of the term with a fingerprint.
+    pub(crate) fn id(&self, fingerprint: u64) -> Option<TermId> {
+        let place = self.terms.binary_search_by_key(&fingerprint, |term| term.fingerprint);
+        place.ok().map(|place| place as TermId)
+    }
+
     /// The fingerprint of a term and its text, of colliding ones that of the first part.
     pub(crate) fn term(&self, id: TermId) -> (u64, &'a str) {
         let Some(source) = self.terms.get(id as usize) else { return (0, "") };

@@ -1,0 +1,188 @@
+//! Pairs of words: counted beside words while a text has at most two labels, kept where they predict better.
+
+use rayon::prelude::*;
+use tamis_model::{ClassId, Counts, Labelled, Platt, Smoothing, Statistics, WeightedLogOdds, leave_one_out};
+use tamis_tokenizer::{CountVector, TermId, Terms};
+
+use crate::error::{Error, Result};
+use crate::fitting::repeated;
+use crate::recipe::Kind;
+use crate::scoring::{Scoring, Weighted};
+use crate::trainer::{Learned, TrainOptions, Trainer};
+use crate::union::{Part, Union};
+
+/// Who decides whether pairs of words are terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairs {
+    /// What predicts left-out documents best, where it can be told: for text of two labels with weighted scoring whose
+    /// recipe names single words. Anything else has no pairs but those of its recipe.
+    Auto,
+    /// The recipe: its [`Terms`] are those of the model.
+    Fixed,
+}
+
+/// Different documents that each label needs before it is told whether pairs are of use.
+const ENOUGH: usize = 50;
+
+/// Documents that tell it, at most.
+const SAMPLE: usize = 3_000;
+
+/// Of a label that has as many, at least so many of them.
+const OF_EACH: usize = SAMPLE / 4;
+
+impl TrainOptions {
+    /// The same options with pairs of words, if it is open whether a model has them.
+    pub(crate) fn with_pairs(&self) -> Option<TrainOptions> {
+        let is_open = self.pairs == Pairs::Auto
+            && self.recipe.kind == Kind::Text
+            && self.recipe.tokenizer.terms == Terms::default()
+            && matches!(self.scoring_for(2), Scoring::Weighted(_));
+        is_open.then(|| {
+            let mut options = TrainOptions { pairs: Pairs::Fixed, ..self.clone() };
+            options.recipe.tokenizer.terms = Terms::Words { min: 1, max: 2 };
+            options
+        })
+    }
+}
+
+impl Trainer {
+    /// Decides whether pairs of words are terms, if [`Pairs::Auto`] left it open: by the documents learned so far, and for
+    /// those to come as well. [`finish`](Self::finish) does it too.
+    ///
+    /// # Errors
+    /// If a count overflows.
+    pub fn choose_pairs(self) -> Result<Trainer> {
+        self.choose_pairs_by(predict_better)
+    }
+
+    /// As [`choose_pairs`](Self::choose_pairs), by what `predict_better` says of the trainers with pairs and without.
+    fn choose_pairs_by(
+        mut self,
+        predict_better: impl FnOnce(&Trainer, &Trainer) -> Result<bool>,
+    ) -> Result<Trainer> {
+        let Some(mut with) = self.pairs.take() else { return Ok(self) };
+        // these may have been changed since the other was made
+        with.options.scoring = self.options.scoring.clone();
+        with.options.decision = self.options.decision.clone();
+        Ok(if predict_better(&with, &self)? { *with } else { self })
+    }
+}
+
+/// Whether pairs help, as far as it can be told from what was counted with them and without.
+fn predict_better(with: &Trainer, without: &Trainer) -> Result<bool> {
+    let Scoring::Weighted(weighted) = without.options.scoring_for(without.classes.len()) else {
+        return Ok(false);
+    };
+    let n_different = |class| without.documents.iter().filter(|d| d.class == class).count();
+    if without.classes.len() != 2 || (0..2).any(|class| n_different(class) < ENOUGH) {
+        return Ok(false);
+    }
+    let (with_pairs, words) = rayon::join(|| Union::new(&with.parts), || Union::new(&without.parts));
+    let (with_pairs, words) = (with_pairs?, words?);
+    let sample = sample(&with.documents);
+    let rows = sample.par_iter().map(|document| rows(document, &with.parts, &with_pairs, &words));
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    let labelled = |i: usize| -> Vec<_> {
+        let documents = std::iter::zip(&sample, &rows);
+        documents.map(|(document, rows)| document.labelled(rows[i].row())).collect()
+    };
+    let (of_pairs, of_words) = (labelled(0), labelled(1));
+    let with = Candidate { statistics: &with_pairs.statistics, documents: &of_pairs };
+    let without = Candidate { statistics: &words.statistics, documents: &of_words };
+    pairs_predict_better(&weighted, &with, &without)
+}
+
+/// The documents that tell it: those whose bodies have the least hashes, whatever the order they came in.
+fn sample(documents: &[Learned]) -> Vec<&Learned> {
+    let mut order: Vec<_> = documents.iter().collect();
+    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    let mut rank = 0;
+    let mut of_class = [0; 2];
+    order.retain(|document| {
+        let of_class = &mut of_class[usize::from(document.class)];
+        (rank, *of_class) = (rank + 1, *of_class + 1);
+        rank <= SAMPLE || *of_class <= OF_EACH
+    });
+    order
+}
+
+/// The terms of a document that was counted with pairs, by their ids there and by those that its words have among words.
+fn rows(
+    document: &Learned,
+    parts: &[Part],
+    with_pairs: &Union<'_>,
+    words: &Union<'_>,
+) -> Result<[CountVector; 2]> {
+    let part = usize::from(document.part);
+    let terms = document.terms.map(|row| parts[part].rows.terms(row)).into_iter().flatten();
+    let terms = terms.map(|(id, count)| (with_pairs.ids[part][id as usize], count));
+    let word = |(id, count)| Some((words.id(with_pairs.term(id).0)?, count));
+    let row = |terms: &mut dyn Iterator<Item = (TermId, u32)>| {
+        CountVector::from_pairs(terms)
+            .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
+    };
+    Ok([row(&mut terms.clone())?, row(&mut terms.filter_map(word))?])
+}
+
+/// What a model would be made of: counts, and documents that are among those counted.
+pub(crate) struct Candidate<'a> {
+    statistics: &'a Statistics,
+    documents: &'a [Labelled<'a>],
+}
+
+impl Candidate<'_> {
+    /// How much each document stands for: its copies and, as fewer of one class may be among them, those that are not.
+    fn shares(&self) -> Vec<f64> {
+        let copies = |class: ClassId| {
+            let of_class = self.documents.iter().filter(move |d| d.class == class);
+            of_class.map(|d| f64::from(d.multiplicity)).sum::<f64>()
+        };
+        let each =
+            [0, 1].map(|class| self.statistics.totals()[class].documents as f64 / copies(class as ClassId));
+        let share = |d: &Labelled<'_>| f64::from(d.multiplicity) * each[usize::from(d.class)];
+        self.documents.iter().map(share).collect()
+    }
+
+    /// The log loss of each document, in nats, by counts that leave it out, calibrated on all of them.
+    fn losses(&self, alpha: Smoothing) -> Result<Vec<f64>> {
+        let scorer =
+            WeightedLogOdds::new(alpha, self.statistics.totals(), self.statistics.n_features() as u64, 1)?;
+        let scores = leave_one_out(&scorer, self.statistics, self.documents);
+        // where no term is known, neither class is likelier
+        let scores: Vec<_> = scores.into_iter().map(Option::unwrap_or_default).collect();
+        let scored = std::iter::zip(self.documents, &scores);
+        let copies: Vec<_> =
+            scored.flat_map(|(d, score)| repeated(*score, d.class == 1, d.multiplicity)).collect();
+        let calibration = Platt::fit(&copies).unwrap_or(Platt::IDENTITY);
+        let loss = |(d, score): (&Labelled<'_>, f64)| {
+            let log_odds = calibration.log_odds(score);
+            softplus(if d.class == 1 { -log_odds } else { log_odds })
+        };
+        Ok(std::iter::zip(self.documents, scores).map(loss).collect())
+    }
+}
+
+/// Whether left-out documents, the same of both, are predicted better with pairs of words: by more than one standard error
+/// of the mean difference.
+pub(crate) fn pairs_predict_better(
+    weighted: &Weighted,
+    with: &Candidate<'_>,
+    without: &Candidate<'_>,
+) -> Result<bool> {
+    let shares = with.shares();
+    let losses = [with.losses(weighted.alpha)?, without.losses(weighted.alpha)?];
+    let gains: Vec<_> =
+        std::iter::zip(&losses[1], &losses[0]).map(|(without, with)| without - with).collect();
+    let all: f64 = shares.iter().sum();
+    let mean = std::iter::zip(&gains, &shares).map(|(gain, share)| gain * share).sum::<f64>() / all;
+    let deviations = std::iter::zip(&gains, &shares).map(|(gain, share)| (share * (gain - mean)).powi(2));
+    Ok(mean > deviations.sum::<f64>().sqrt() / all)
+}
+
+/// `ln(1 + e^x)`
+fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
+#[cfg(test)]
+mod tests;
