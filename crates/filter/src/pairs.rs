@@ -63,7 +63,7 @@ impl Trainer {
         let Some(mut with) = self.pairs.take() else { return Ok(self) };
         // these may have been changed since the other was made
         with.options.scoring = self.options.scoring.clone();
-        with.options.decision = self.options.decision.clone();
+        with.options.decision = self.options.decision;
         Ok(if predict_better(&with, &self)? { *with } else { self })
     }
 }
