@@ -33,10 +33,11 @@ impl Trainer {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
-        self = self.choose_pairs()?;
+        let (trainer, union) = self.settle_terms()?;
+        self = trainer;
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
-        let union = Union::new(&parts)?;
+        let union = union.map_or_else(|| Union::new(&parts), Ok)?;
         let rows: Vec<_> =
             rows.into_par_iter().zip(&union.ids).map(|(rows, ids)| rows.renumbered(ids)).collect();
         let n_classes = self.classes.len();
@@ -48,13 +49,13 @@ impl Trainer {
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
         let fitted = fit(how, &self.classes, statistics, n_terms, &documents)?;
         let sections = term_sections(n_terms, |writer, id| {
-            write_term(writer, union.term(id), statistics.cells(id), &fitted.correction, id)
+            write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.correction, id)
         })?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
-                let text = |id: TermId| Ok(union.term(id).1);
+                let text = |id: TermId| Ok(union.term(&parts, id).1);
                 let groups = summarize_columns(&self.options.recipe, statistics, text)?;
                 Some(Table { reals, groups, missing: self.missing })
             }

@@ -9,7 +9,7 @@ use crate::fitting::repeated;
 use crate::recipe::Kind;
 use crate::scoring::{Scoring, Weighted};
 use crate::trainer::{Learned, TrainOptions, Trainer};
-use crate::union::{Part, Union};
+use crate::union::Union;
 
 /// Who decides whether pairs of words are terms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,10 +24,10 @@ pub enum Pairs {
 /// Different documents that each label needs before it is told whether pairs are of use.
 const ENOUGH: usize = 50;
 
-/// Documents that tell it, at most.
+/// Documents that tell it.
 const SAMPLE: usize = 3_000;
 
-/// Of a label that has as many, at least so many of them.
+/// Documents of each label that tell it at least, if there are as many.
 const OF_EACH: usize = SAMPLE / 4;
 
 impl TrainOptions {
@@ -52,44 +52,57 @@ impl Trainer {
     /// # Errors
     /// If a count overflows.
     pub fn choose_pairs(self) -> Result<Trainer> {
-        self.choose_pairs_by(predict_better)
+        self.settle_terms().map(|(trainer, _)| trainer)
     }
 
-    /// As [`choose_pairs`](Self::choose_pairs), by what `predict_better` says of the trainers with pairs and without.
-    fn choose_pairs_by(
+    /// As [`choose_pairs`](Self::choose_pairs); with the union of the parts if it had to be made.
+    pub(crate) fn settle_terms(self) -> Result<(Trainer, Option<Union>)> {
+        self.settle_terms_by(ENOUGH, predict_better)
+    }
+
+    /// With so many different documents of both labels, by what `predict_better` says of what was counted with pairs
+    /// and without.
+    fn settle_terms_by(
         mut self,
-        predict_better: impl FnOnce(&Trainer, &Trainer) -> Result<bool>,
-    ) -> Result<Trainer> {
-        let Some(mut with) = self.pairs.take() else { return Ok(self) };
-        // these may have been changed since the other was made
-        with.options.scoring = self.options.scoring.clone();
-        with.options.decision = self.options.decision;
-        Ok(if predict_better(&with, &self)? { *with } else { self })
+        enough: usize,
+        predict_better: impl FnOnce(&Weighted, [(&Trainer, &Union); 2]) -> Result<bool>,
+    ) -> Result<(Trainer, Option<Union>)> {
+        let Some(mut with) = self.pairs.take() else { return Ok((self, None)) };
+        let Scoring::Weighted(weighted) = self.options.scoring_for(self.classes.len()) else {
+            return Ok((self, None));
+        };
+        let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
+        if self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
+            return Ok((self, None));
+        }
+        let (of_pairs, of_words) = rayon::join(|| Union::new(&with.parts), || Union::new(&self.parts));
+        let (of_pairs, of_words) = (of_pairs?, of_words?);
+        if !predict_better(&weighted, [(&with, &of_pairs), (&self, &of_words)])? {
+            return Ok((self, Some(of_words)));
+        }
+        // these may have been changed since it was made
+        (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
+        Ok((*with, Some(of_pairs)))
     }
 }
 
-/// Whether pairs help, as far as it can be told from what was counted with them and without.
-fn predict_better(with: &Trainer, without: &Trainer) -> Result<bool> {
-    let Scoring::Weighted(weighted) = without.options.scoring_for(without.classes.len()) else {
-        return Ok(false);
-    };
-    let n_different = |class| without.documents.iter().filter(|d| d.class == class).count();
-    if without.classes.len() != 2 || (0..2).any(|class| n_different(class) < ENOUGH) {
-        return Ok(false);
-    }
-    let (with_pairs, words) = rayon::join(|| Union::new(&with.parts), || Union::new(&without.parts));
-    let (with_pairs, words) = (with_pairs?, words?);
-    let sample = sample(&with.documents);
-    let rows = sample.par_iter().map(|document| rows(document, &with.parts, &with_pairs, &words));
+/// Whether pairs help, as far as a sample of the documents tells.
+fn predict_better(
+    weighted: &Weighted,
+    [(trainer, with), (_, without)]: [(&Trainer, &Union); 2],
+) -> Result<bool> {
+    let words = with.ids_in(without);
+    let sample = sample(&trainer.documents);
+    let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     let labelled = |i: usize| -> Vec<_> {
         let documents = std::iter::zip(&sample, &rows);
         documents.map(|(document, rows)| document.labelled(rows[i].row())).collect()
     };
-    let (of_pairs, of_words) = (labelled(0), labelled(1));
-    let with = Candidate { statistics: &with_pairs.statistics, documents: &of_pairs };
-    let without = Candidate { statistics: &words.statistics, documents: &of_words };
-    pairs_predict_better(&weighted, &with, &without)
+    let [of_pairs, of_words] = [0, 1].map(labelled);
+    let with = Candidate { statistics: &with.statistics, documents: &of_pairs };
+    let without = Candidate { statistics: &without.statistics, documents: &of_words };
+    pairs_predict_better(weighted, &with, &without)
 }
 
 /// The documents that tell it: those whose bodies have the least hashes, whatever the order they came in.
@@ -106,22 +119,20 @@ fn sample(documents: &[Learned]) -> Vec<&Learned> {
     order
 }
 
-/// The terms of a document that was counted with pairs, by their ids there and by those that its words have among words.
+/// The terms of a document that was counted with pairs, by their ids in the union; then its words, by those given here.
 fn rows(
     document: &Learned,
-    parts: &[Part],
-    with_pairs: &Union<'_>,
-    words: &Union<'_>,
+    trainer: &Trainer,
+    union: &Union,
+    words: &[Option<TermId>],
 ) -> Result<[CountVector; 2]> {
     let part = usize::from(document.part);
-    let terms = document.terms.map(|row| parts[part].rows.terms(row)).into_iter().flatten();
-    let terms = terms.map(|(id, count)| (with_pairs.ids[part][id as usize], count));
-    let word = |(id, count)| Some((words.id(with_pairs.term(id).0)?, count));
-    let row = |terms: &mut dyn Iterator<Item = (TermId, u32)>| {
-        CountVector::from_pairs(terms)
-            .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
-    };
-    Ok([row(&mut terms.clone())?, row(&mut terms.filter_map(word))?])
+    let terms = document.terms.map(|row| trainer.parts[part].rows.terms(row)).into_iter().flatten();
+    let terms = terms.map(|(id, count)| (union.ids[part][id as usize], count));
+    let of_words = terms.clone().filter_map(|(id, count)| Some((words[id as usize]?, count)));
+    let of_both = CountVector::from_pairs(terms);
+    let refused = |e| Error::inconsistent("documents", "terms of the vocabulary", e);
+    Ok([of_both.map_err(refused)?, CountVector::from_pairs(of_words).map_err(refused)?])
 }
 
 /// What a model would be made of: counts, and documents that are among those counted.
@@ -131,7 +142,7 @@ pub(crate) struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// How much each document stands for: its copies and, as fewer of one class may be among them, those that are not.
+    /// How many of the documents counted each stands for: of the two classes, different parts may be here.
     fn shares(&self) -> Vec<f64> {
         let copies = |class: ClassId| {
             let of_class = self.documents.iter().filter(move |d| d.class == class);

@@ -79,15 +79,18 @@ proptest! {
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let n_labels = whole.classes().len();
         prop_assert_eq!(whole.pairs.is_some(), n_labels <= 2);
-        let chosen = whole.choose_pairs_by(|_, _| Ok(better)).unwrap();
-        let expected = fixed(&options, if better && n_labels <= 2 { 2 } else { 1 });
+        let (chosen, _) = whole.settle_terms_by(0, |_, _| Ok(better)).unwrap();
+        let expected = fixed(&options, if better && n_labels == 2 { 2 } else { 1 });
         prop_assert_eq!(&chosen.recipe().tokenizer, &expected.recipe.tokenizer);
         prop_assert_eq!(chosen.finish().ok(), model(&expected, documents.iter().rev()));
     }
 }
 
-/// Documents of two labels, of words that a number decides.
-fn two_labels(n: usize, words: impl Fn(usize, &mut dyn FnMut(usize) -> usize) -> String) -> Trainer {
+/// The words of a document, by its label and numbers below others.
+type Text = fn(usize, &mut dyn FnMut(usize) -> usize) -> String;
+
+/// Documents of two labels.
+fn two_labels(n: usize, words: Text) -> Trainer {
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
     let mut state = 1_u64;
     let mut random = |below: usize| {
@@ -115,15 +118,16 @@ fn together(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
     format!("{} {}", ["not", "very"][first], ["good", "bad"][(first + label) % 2])
 }
 
+/// One word tells the label, and those around it come as it happens.
+fn one(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
+    let tells = if random(5) == 0 { random(2) } else { label };
+    let noise = (0..4).map(|_| format!("w{}", random(8))).collect::<Vec<_>>().join(" ");
+    format!("{} {noise}", ["lunch", "pills"][tells])
+}
+
 #[test]
 fn pairs_are_kept_where_they_predict_better() {
     assert_eq!(max(two_labels(400, together)), 2);
-    // one word tells it, and those around it come as it happens
-    let one = |label: usize, random: &mut dyn FnMut(usize) -> usize| {
-        let tells = if random(5) == 0 { random(2) } else { label };
-        let noise = (0..4).map(|_| format!("w{}", random(8))).collect::<Vec<_>>().join(" ");
-        format!("{} {noise}", ["lunch", "pills"][tells])
-    };
     assert_eq!(max(two_labels(400, one)), 1);
     // no document has two words
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
@@ -163,11 +167,13 @@ fn what_is_asked_for_is_not_chosen() {
 
 #[test]
 fn trainers_that_choose_first_choose_what_their_models_would() {
-    let [chosen, other] = [(); 2].map(|()| two_labels(400, together));
-    let mut chosen = chosen.choose_pairs().unwrap();
-    assert_eq!(chosen.recipe().tokenizer.terms, Terms::Words { min: 1, max: 2 });
+    for (words, max) in [(together as Text, 2), (one, 1)] {
+        let chosen = two_labels(400, words).choose_pairs().unwrap();
+        assert_eq!(chosen.recipe().tokenizer.terms, Terms::Words { min: 1, max });
+        assert!(chosen.finish().unwrap() == two_labels(400, words).finish().unwrap());
+    }
+    let mut chosen = two_labels(400, together).choose_pairs().unwrap();
     assert!(matches!(chosen.merge(two_labels(4, together)), Err(Error::DifferentSettings)));
-    assert!(chosen.finish().unwrap() == other.finish().unwrap());
 }
 
 #[test]
