@@ -18,6 +18,7 @@ mod learn;
 mod limits;
 mod model_file;
 mod newcomer;
+mod pairs;
 mod public_corpora;
 mod readme;
 mod score;

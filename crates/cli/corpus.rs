@@ -1,6 +1,7 @@
 //! Going through many documents: several at a time, results in order, past those that cannot be read.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::mem;
@@ -267,6 +268,11 @@ impl<'a> Corpus<'a> {
             let were = if n == 1 { "was" } else { "were" };
             say!("{} {were} given twice and counted once", counted(n, "file"));
         }
+    }
+
+    /// The labels that folders and names give; rows may have more.
+    pub(crate) fn n_labels(&self) -> usize {
+        self.places.iter().filter_map(|place| place.label.as_ref()).collect::<HashSet<_>>().len()
     }
 
     /// Leaves out the files of another corpus, and those that come twice.

@@ -193,7 +193,7 @@ fn hold_out(
     documents: &mut Vec<Held>,
 ) -> Result<Vec<HeldOut>> {
     if let Some(folds) = folds {
-        let mut trainer = Trainer::new(options)?;
+        let mut trainer = Trainer::new(options.clone())?;
         let mut counts = Vec::with_capacity(documents.len());
         for held in &*documents {
             let before = trainer.n_documents();
@@ -203,6 +203,8 @@ fn hold_out(
         duplicates::say_equal(&trainer, false);
         let mut counts = counts.into_iter();
         documents.retain(|_| counts.next().unwrap_or(true));
+        let trainer = trainer.choose_pairs()?;
+        setup::say_chosen_terms(&options, trainer.recipe());
         Ok(trainer.cross_validate(folds.into())?)
     } else {
         let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use tamis_filter::{
     ClassPrior, Classes, Column, ColumnKind, Counting, Decision, DecisionOptions, ExpectationMaximization,
-    Filter, Kind, Likelihood, Mixed, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions,
+    Filter, Kind, Likelihood, Mixed, Pairs, Parameters, Recipe, Scoring, Smoothing, Terms, TokenizerOptions,
     TrainOptions, Trainer, WeightedOptions, positive_class,
 };
 
 use crate::args::{DecisionArgs, Estimate, LikelihoodName, RecipeArgs, ScoringArgs, Switch, VerdictArgs};
+use crate::output::say;
 use crate::shown::shown_path;
 
 /// How documents become terms.
@@ -60,10 +61,20 @@ pub(crate) fn train_options(
 ) -> Result<TrainOptions> {
     let mut options = TrainOptions::new(kind);
     options.recipe = recipe(recipe_args, kind)?;
+    if recipe_args.ngrams.is_some() {
+        options.pairs = Pairs::Fixed;
+    }
     if scoring_args.asks_for_naive_bayes() {
         options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
     }
     Ok(options)
+}
+
+/// Says what was chosen where pairs of words are terms that were not asked for.
+pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
+    if got.tokenizer.terms != asked.recipe.tokenizer.terms {
+        say!("words and pairs of words, chosen by what predicts left-out documents best");
+    }
 }
 
 impl ScoringArgs {

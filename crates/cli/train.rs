@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use tamis_filter::{
     Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, LearnOptions,
-    Lock, Scoring, TrainOptions, Trainer, positive_class,
+    Lock, Pairs, Scoring, TrainOptions, Trainer, positive_class,
 };
 use tamis_model::clopper_pearson;
 
@@ -64,7 +64,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     refuse_to_replace(&path, args.replace)?;
     lock.save(&model)?;
     drop(lock);
-    report(&path, &model.into_filter()?)?;
+    let filter = model.into_filter()?;
+    setup::say_chosen_terms(&options, filter.information().recipe);
+    report(&path, &filter)?;
     Ok(corpus.conclude(unreadable))
 }
 
@@ -83,6 +85,10 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         options.recipe.target = Some(target.clone());
     }
     options.repeat |= args.repeat;
+    if corpus.n_labels() > 2 {
+        // pairs would be dropped at the third: they need not be counted
+        options.pairs = Pairs::Fixed;
+    }
     options.keep = match (args.documents, args.no_documents) {
         (true, _) => Keep::Vectors,
         (_, true) => Keep::Digests,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use tamis_filter::{
     ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, DecisionOptions, Document, EmOptions,
-    ExpectationMaximization, FeatureLimits, Filter, Keep, Kind, Likelihood, Limits, Mixed, Parameters,
+    ExpectationMaximization, FeatureLimits, Filter, Keep, Kind, Likelihood, Limits, Mixed, Pairs, Parameters,
     Recipe, Scoring, Scratch, Smoothing, Terms, TokenizerOptions, TrainOptions, Trainer, Transform, Weighted,
     WordRule,
 };
@@ -78,6 +78,7 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
         decision,
         keep: choices.of(&[Keep::Vectors, Keep::Digests]),
         repeat: true,
+        pairs: Pairs::Auto,
     }
 }
 

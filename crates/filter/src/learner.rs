@@ -17,13 +17,14 @@ use crate::filter::{Filter, Score, Scratch};
 use crate::labels::unknown_label;
 use crate::log::{self, Entry};
 use crate::model::Model;
+use crate::pairs::Pairs;
 use crate::recipe::{Document, digest};
 use crate::rewrite;
 use crate::save::{Lock, PATIENCE};
 use crate::scorer::{Scorer, WeightedScorer};
 use crate::scoring::Scoring;
 use crate::store::TermByTerm;
-use crate::trainer::Trainer;
+use crate::trainer::{TrainOptions, Trainer};
 
 /// How a model learns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,14 +133,14 @@ impl Learner {
     /// As [`open`](Self::open) and [`Trainer::finish`].
     pub fn create<'a>(
         path: impl AsRef<Path>,
-        train: crate::TrainOptions,
+        train: TrainOptions,
         labels: impl IntoIterator<Item = &'a str>,
         options: LearnOptions,
     ) -> Result<Self> {
         options.check()?;
         let lock = Lock::wait(path, options.patience)?;
         if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
-            let mut trainer = Trainer::new(train)?;
+            let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..train })?;
             for label in labels {
                 trainer.class_of(label)?;
             }

@@ -17,11 +17,12 @@ use crate::filter::Filter;
 use crate::fitting::{self, Fitted, Weights};
 use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
+use crate::pairs::Settled;
 use crate::recipe::Recipe;
 use crate::rows::{RowId, Rows};
 use crate::save::{Lock, PATIENCE};
 use crate::scorer::Scorer;
-use crate::scoring::{Decision, DecisionOptions, ExpectationMaximization, Scoring};
+use crate::scoring::{Chosen, Decision, DecisionOptions, ExpectationMaximization, Scoring};
 use crate::store::{GROUP, Size, TermsWriter, summarize};
 use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
 use crate::union::Union;
@@ -32,13 +33,15 @@ impl Trainer {
     /// # Errors
     /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
     /// that only [`Scoring::Weighted`] heeds, or the model is larger than its format allows.
-    pub fn finish(self) -> Result<Model> {
+    pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
+        let Settled { trainer, union, losses: of_pairs } = self.settle_terms()?;
+        self = trainer;
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
-        let union = Union::new(&parts)?;
+        let union = union.map_or_else(|| Union::new(&parts), Ok)?;
         let rows: Vec<_> =
             rows.into_par_iter().zip(&union.ids).map(|(rows, ids)| rows.renumbered(ids)).collect();
         let n_classes = self.classes.len();
@@ -50,13 +53,13 @@ impl Trainer {
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
         let fitted = fit(how, &self.classes, statistics, &documents, None)?;
         let sections = term_sections(n_terms, |writer, id| {
-            write_term(writer, union.term(id), statistics.cells(id), &fitted.weights, id)
+            write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
         })?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
-                let text = |id: TermId| Ok(union.term(id).1);
+                let text = |id: TermId| Ok(union.term(&parts, id).1);
                 let groups = summarize_columns(&self.options.recipe, statistics, text)?;
                 Some(Table { reals, groups, missing: self.missing })
             }
@@ -77,7 +80,7 @@ impl Trainer {
             classes: self.classes,
             totals: statistics.totals().to_vec(),
             decision: fitted.decision,
-            chosen: fitted.chosen,
+            chosen: fitted.chosen.map(|chosen| Chosen { pairs: of_pairs, ..chosen }),
             bias,
             expected_model: fitted.expected_model,
             expected: fitted.expected,
@@ -133,8 +136,7 @@ pub(crate) struct Distinct<'a> {
 
 impl Distinct<'_> {
     fn labelled(&self) -> Labelled<'_> {
-        let Learned { class, multiplicity, group, .. } = self.learned;
-        Labelled { row: self.row, class, multiplicity, group }
+        self.learned.labelled(self.row)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::filter::verdict;
 use crate::fitting::{self, LATEST, Weights};
 use crate::learner::Learner;
+use crate::pairs::Pairs;
 use crate::scorer::{positive_class, spam_class};
 use crate::scoring::{Chosen, Decision, Scoring};
 use crate::trainer::{TrainOptions, Trainer};
@@ -75,7 +76,7 @@ impl Online {
     /// # Errors
     /// If there are not two labels, or the options are out of range or ask for another scoring than the weighted one.
     pub fn new<'a>(options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        let mut trainer = Trainer::new(options)?;
+        let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..options })?;
         for label in labels.into_iter().collect::<HashSet<_>>() {
             trainer.class_of(label)?;
         }

@@ -1,13 +1,14 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassId, Classes, Counts};
-use tamis_tokenizer::{TermId, fingerprint};
+use tamis_model::{ClassId, Classes, Counts, Labelled};
+use tamis_tokenizer::{CountRow, TermId, fingerprint};
 
 use crate::documents::NO_DATE;
 use crate::duplicates;
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
+use crate::pairs::Pairs;
 use crate::recipe::{Document, Kind, Recipe, digest};
 use crate::rows::RowId;
 use crate::scoring::{DecisionOptions, Scoring};
@@ -38,6 +39,8 @@ pub struct TrainOptions {
     /// often it comes, and text as often as it is given: equal short texts are data. Documents without terms and rows of
     /// a table always count as often as they are given.
     pub repeat: bool,
+    /// Who decides whether pairs of words are terms: [`Pairs::Auto`] by default.
+    pub pairs: Pairs,
 }
 
 impl TrainOptions {
@@ -53,6 +56,7 @@ impl TrainOptions {
             decision: DecisionOptions::default(),
             keep,
             repeat: kind != Kind::Mail,
+            pairs: Pairs::Auto,
         }
     }
 
@@ -103,6 +107,12 @@ impl Learned {
     /// came first.
     fn is_before(&self, other: &Learned) -> bool {
         (self.group, self.date, self.cuts) < (other.group, other.date, other.cuts)
+    }
+
+    /// Its label, with the row of its terms.
+    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
+        let Learned { class, multiplicity, group, .. } = *self;
+        Labelled { row, class, multiplicity, group }
     }
 
     /// Learns the same document once more.
@@ -163,6 +173,8 @@ pub struct Trainer {
     pub(crate) counted: Counted,
     /// The terms of the document being learned, as they first came.
     terms: Vec<(TermId, u32)>,
+    /// Where it is open whether a model has pairs of words: the same labels and documents, counted with them.
+    pub(crate) pairs: Option<Box<Trainer>>,
 }
 
 impl Trainer {
@@ -175,6 +187,7 @@ impl Trainer {
         let options = TrainOptions { recipe: extractor.recipe().clone(), ..options };
         let missing = vec![0; options.recipe.columns.len()];
         let nothing = options.recipe.digest_of_nothing();
+        let pairs = options.with_pairs().map(Trainer::new).transpose()?.map(Box::new);
         Ok(Trainer {
             options,
             extractor,
@@ -189,6 +202,7 @@ impl Trainer {
             missing,
             counted: Counted::grouping(),
             terms: Vec::new(),
+            pairs,
         })
     }
 
@@ -252,6 +266,20 @@ impl Trainer {
     }
 
     fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+        if label.is_none() {
+            self.learn_itself(None, document)?;
+            // what is learned without labels is learned from words
+            self.pairs = None;
+            return Ok(());
+        }
+        if let Some(pairs) = &mut self.pairs {
+            pairs.learn(label, document)?;
+        }
+        // what is refused here must not be counted there
+        self.learn_itself(label, document).inspect_err(|_| self.pairs = None)
+    }
+
+    fn learn_itself(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         self.count(document)?;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // whether it is acceptable: it becomes a class only once nothing else can fail
@@ -355,6 +383,10 @@ impl Trainer {
             return Ok(class);
         }
         let class = self.classes.insert(label)?;
+        match &mut self.pairs {
+            Some(pairs) if self.classes.len() <= 2 => _ = pairs.class_of(label)?,
+            pairs => *pairs = None,
+        }
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
         let moved = |d: &&mut Learned| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
@@ -366,6 +398,18 @@ impl Trainer {
     /// # Errors
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
     pub fn merge(&mut self, mut other: Trainer) -> Result<()> {
+        let pairs = other.pairs.take();
+        self.merge_itself(other)?;
+        match (&mut self.pairs, pairs) {
+            (Some(here), Some(there)) => here.merge(*there),
+            _ => {
+                self.pairs = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn merge_itself(&mut self, mut other: Trainer) -> Result<()> {
         if self.options != other.options {
             return Err(Error::DifferentSettings);
         }

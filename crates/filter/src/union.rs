@@ -49,8 +49,7 @@ struct Source {
 ///
 /// Terms are sorted by fingerprint, and each stretch of the sorted ones is added up by itself, so that the threads that
 /// counted also do this side by side.
-pub(crate) struct Union<'a> {
-    parts: &'a [Part],
+pub(crate) struct Union {
     /// Documents without a label are in a class after the others.
     pub(crate) statistics: Statistics,
     /// One source of each term.
@@ -62,9 +61,9 @@ pub(crate) struct Union<'a> {
 /// Terms in a stretch that is added up by itself.
 const STRETCH: usize = 1 << 13;
 
-impl<'a> Union<'a> {
+impl Union {
     /// Terms without counts, which documents that were refused leave behind, have no place in it.
-    pub(crate) fn new(parts: &'a [Part]) -> Result<Self> {
+    pub(crate) fn new(parts: &[Part]) -> Result<Self> {
         let mut sources: Vec<_> = (0..)
             .zip(parts)
             .flat_map(|(part, p)| {
@@ -85,17 +84,28 @@ impl<'a> Union<'a> {
             }
         }
         let none = Statistics::with_documents(documents);
-        Ok(Union { parts, statistics: Statistics::concatenated(none, statistics)?, terms, ids })
+        Ok(Union { statistics: Statistics::concatenated(none, statistics)?, terms, ids })
     }
 
     pub(crate) fn n_terms(&self) -> usize {
         self.terms.len()
     }
 
-    /// The fingerprint of a term and its text, of colliding ones that of the first part.
-    pub(crate) fn term(&self, id: TermId) -> (u64, &'a str) {
+    /// For each of the terms, the id that it has in another union.
+    pub(crate) fn ids_in(&self, other: &Union) -> Vec<Option<TermId>> {
+        // both are in the order of fingerprints
+        let mut others = (0..).zip(&other.terms).peekable();
+        let id = |term: &Source| {
+            while others.next_if(|(_, it)| it.fingerprint < term.fingerprint).is_some() {}
+            others.next_if(|(_, it)| it.fingerprint == term.fingerprint).map(|(id, _)| id)
+        };
+        self.terms.iter().map(id).collect()
+    }
+
+    /// The fingerprint of a term and its text, of colliding ones that of the first of the parts.
+    pub(crate) fn term<'a>(&self, parts: &'a [Part], id: TermId) -> (u64, &'a str) {
         let Some(source) = self.terms.get(id as usize) else { return (0, "") };
-        let text = self.parts[usize::from(source.part)].vocabulary.term(source.id);
+        let text = parts[usize::from(source.part)].vocabulary.term(source.id);
         (source.fingerprint, text.unwrap_or_default())
     }
 }

@@ -48,7 +48,7 @@ struct Vectors {
 }
 
 impl Vectors {
-    fn new(trainer: &Trainer, union: &Union<'_>) -> Result<Self> {
+    fn new(trainer: &Trainer, union: &Union) -> Result<Self> {
         let vector = |document: &Learned, row: RowId| {
             let part = usize::from(document.part);
             let terms = trainer.parts[part].rows.terms(row);

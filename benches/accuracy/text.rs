@@ -1,0 +1,60 @@
+//! Text of two classes and many.
+
+use std::path::Path;
+
+use tamis_filter::{Kind, Recipe, Terms, TrainOptions};
+
+use crate::corpora::Corpus;
+use crate::engine::{counts_alone, evaluate, options};
+use crate::report::Report;
+
+pub fn default() -> TrainOptions {
+    TrainOptions::new(Kind::Text)
+}
+
+pub fn with(change: impl Fn(&mut Recipe)) -> TrainOptions {
+    options(Kind::Text, change)
+}
+
+pub fn words_and_pairs() -> TrainOptions {
+    with(|recipe| recipe.tokenizer.terms = Terms::Words { min: 1, max: 2 })
+}
+
+pub fn sentence_polarity(path: &Path, report: &mut Report) {
+    let sentences = Corpus::tables(path, [7_108, 3_554]);
+    evaluate(report, "sentence polarity", &sentences, default());
+}
+
+pub fn ohsumed(path: &Path, report: &mut Report) {
+    let abstracts = Corpus::tables(path, [3_357, 4_043]);
+    evaluate(report, "ohsumed-23", &abstracts, default());
+}
+
+pub fn sms(path: &Path, report: &mut Report) {
+    let table = path.join("messages.tsv");
+    let messages = Corpus::first(&table, [1_672, 3_902]);
+    evaluate(report, "SMS, first 30 % to learn", &messages, default());
+    let characters = |r: &mut Recipe| r.tokenizer.terms = Terms::Characters { min: 3, max: 5 };
+    evaluate(report, "SMS, 3 to 5 characters", &messages, with(characters));
+    let cased = |recipe: &mut Recipe| {
+        characters(recipe);
+        recipe.tokenizer.fold_case = false;
+    };
+    evaluate(report, "SMS, 3 to 5 characters, case kept", &messages, with(cased));
+    let halves = Corpus::halves(&table);
+    assert_eq!(halves.all().count(), 5_574);
+    evaluate(report, "SMS, halves by MD5", &halves, default());
+}
+
+pub fn reuters(path: &Path, report: &mut Report) {
+    let stories = Corpus::folders(path, [5_485, 2_190]);
+    evaluate(report, "Reuters R8", &stories, default());
+    evaluate(report, "Reuters R8, counts alone", &stories, counts_alone(Kind::Text, 8));
+}
+
+pub fn titles(path: &Path, report: &mut Report) {
+    let titles = Corpus::tables(path, [10_000, 10_000]);
+    evaluate(report, "Chinese titles", &titles, default());
+    let short = |r: &mut Recipe| r.tokenizer.terms = Terms::Characters { min: 1, max: 2 };
+    evaluate(report, "Chinese titles, 1 and 2 characters", &titles, with(short));
+}

@@ -1,0 +1,209 @@
+//! Pairs of words: counted beside words while a text has at most two labels, kept where they predict better.
+
+use rayon::prelude::*;
+use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedOptions};
+use tamis_tokenizer::{CountVector, TermId, Terms};
+
+use crate::error::{Error, Result};
+use crate::fitting;
+use crate::recipe::Kind;
+use crate::scoring::Scoring;
+use crate::trainer::{Learned, TrainOptions, Trainer};
+use crate::union::Union;
+
+/// Who decides whether pairs of words are terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairs {
+    /// What predicts left-out documents best, where it can be told: for text of two labels with weighted scoring whose
+    /// recipe names single words. Anything else has no pairs but those of its recipe.
+    Auto,
+    /// The recipe: its [`Terms`] are those of the model.
+    Fixed,
+}
+
+/// Different documents that each label needs before it is told whether pairs are of use.
+const ENOUGH: usize = 50;
+
+/// Documents of each label that tell it at least, if there are as many.
+const OF_EACH: usize = 750;
+
+/// Documents that tell it; with those of a rare label no more than a choice of smoothing asks.
+const SAMPLE: usize = 3_000 - OF_EACH;
+
+impl TrainOptions {
+    /// The same options with pairs of words, if it is open whether a model has them.
+    pub(crate) fn with_pairs(&self) -> Option<TrainOptions> {
+        let is_open = self.pairs == Pairs::Auto
+            && self.recipe.kind == Kind::Text
+            && self.recipe.tokenizer.terms == Terms::default()
+            && matches!(self.scoring(), Scoring::Weighted(_));
+        is_open.then(|| {
+            let mut options = TrainOptions { pairs: Pairs::Fixed, ..self.clone() };
+            options.recipe.tokenizer.terms = Terms::Words { min: 1, max: 2 };
+            options
+        })
+    }
+}
+
+impl Trainer {
+    /// Decides whether pairs of words are terms, if [`Pairs::Auto`] left it open: by the documents learned so far, and for
+    /// those to come as well. [`finish`](Self::finish) does it too.
+    ///
+    /// # Errors
+    /// If a count overflows.
+    pub fn choose_pairs(self) -> Result<Trainer> {
+        self.settle_terms().map(|settled| settled.trainer)
+    }
+
+    /// As [`choose_pairs`](Self::choose_pairs), with what was made for it.
+    pub(crate) fn settle_terms(self) -> Result<Settled> {
+        self.settle_terms_by(ENOUGH, predict_better)
+    }
+
+    /// With so many different documents of both labels, by what `predict_better` says of what was counted with pairs
+    /// and without.
+    fn settle_terms_by(
+        mut self,
+        enough: usize,
+        predict_better: impl FnOnce(&WeightedOptions, [(&Trainer, &Union); 2]) -> Result<Option<Verdict>>,
+    ) -> Result<Settled> {
+        let Some(mut with) = self.pairs.take() else { return Ok(Settled::as_is(self)) };
+        let Scoring::Weighted(weighted) = self.options.scoring() else {
+            return Ok(Settled::as_is(self));
+        };
+        let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
+        if self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
+            return Ok(Settled::as_is(self));
+        }
+        let (of_pairs, of_words) = rayon::join(|| Union::new(&with.parts), || Union::new(&self.parts));
+        let (of_pairs, of_words) = (of_pairs?, of_words?);
+        let verdict = predict_better(&weighted, [(&with, &of_pairs), (&self, &of_words)])?;
+        let losses = verdict.map(|verdict| verdict.losses);
+        if !verdict.is_some_and(|verdict| verdict.has_pairs) {
+            return Ok(Settled { trainer: self, union: Some(of_words), losses });
+        }
+        // these may have been changed since it was made
+        (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
+        Ok(Settled { trainer: *with, union: Some(of_pairs), losses })
+    }
+}
+
+/// A trainer of which the terms are settled.
+pub(crate) struct Settled {
+    pub(crate) trainer: Trainer,
+    /// The union of its parts, if it had to be made.
+    pub(crate) union: Option<Union>,
+    /// Where pairs were tried, the mean log loss with them and without.
+    pub(crate) losses: Option<[f64; 2]>,
+}
+
+impl Settled {
+    fn as_is(trainer: Trainer) -> Self {
+        Settled { trainer, union: None, losses: None }
+    }
+}
+
+/// Whether pairs help, and the mean log loss of left-out documents with them and without, in nats a document.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) has_pairs: bool,
+    pub(crate) losses: [f64; 2],
+}
+
+/// Whether pairs help, as far as a sample of the documents tells.
+fn predict_better(
+    weighted: &WeightedOptions,
+    [(trainer, with), (_, without)]: [(&Trainer, &Union); 2],
+) -> Result<Option<Verdict>> {
+    let words = with.ids_in(without);
+    let sample = sample(&trainer.documents);
+    let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    let labelled = |i: usize| -> Vec<_> {
+        let documents = std::iter::zip(&sample, &rows);
+        documents.map(|(document, rows)| document.labelled(rows[i].row())).collect()
+    };
+    let [of_pairs, of_words] = [0, 1].map(labelled);
+    let with = Candidate { statistics: &with.statistics, documents: &of_pairs };
+    let without = Candidate { statistics: &without.statistics, documents: &of_words };
+    pairs_predict_better(weighted, &trainer.classes, &with, &without)
+}
+
+/// The documents that tell it: those whose bodies have the least hashes, whatever the order they came in.
+fn sample(documents: &[Learned]) -> Vec<&Learned> {
+    let mut order: Vec<_> = documents.iter().collect();
+    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    let mut rank = 0;
+    let mut of_class = [0; 2];
+    order.retain(|document| {
+        let of_class = &mut of_class[usize::from(document.class)];
+        (rank, *of_class) = (rank + 1, *of_class + 1);
+        rank <= SAMPLE || *of_class <= OF_EACH
+    });
+    order
+}
+
+/// The terms of a document that was counted with pairs, by their ids in the union; then its words, by those given here.
+fn rows(
+    document: &Learned,
+    trainer: &Trainer,
+    union: &Union,
+    words: &[Option<TermId>],
+) -> Result<[CountVector; 2]> {
+    let part = usize::from(document.part);
+    let terms = document.terms.map(|row| trainer.parts[part].rows.terms(row)).into_iter().flatten();
+    let terms = terms.map(|(id, count)| (union.ids[part][id as usize], count));
+    let of_words = terms.clone().filter_map(|(id, count)| Some((words[id as usize]?, count)));
+    let of_both = CountVector::from_pairs(terms);
+    let refused = |e| Error::inconsistent("documents", "terms of the vocabulary", e);
+    Ok([of_both.map_err(refused)?, CountVector::from_pairs(of_words).map_err(refused)?])
+}
+
+/// What a model would be made of: counts, and documents that are among those counted.
+pub(crate) struct Candidate<'a> {
+    statistics: &'a Statistics,
+    documents: &'a [Labelled<'a>],
+}
+
+impl Candidate<'_> {
+    /// How many of the documents counted each stands for: of the two classes, different parts may be here.
+    fn shares(&self) -> Vec<f64> {
+        let copies = |class: ClassId| {
+            let of_class = self.documents.iter().filter(move |d| d.class == class);
+            of_class.map(|d| f64::from(d.multiplicity)).sum::<f64>()
+        };
+        let each =
+            [0, 1].map(|class| self.statistics.totals()[class].documents as f64 / copies(class as ClassId));
+        let share = |d: &Labelled<'_>| f64::from(d.multiplicity) * each[usize::from(d.class)];
+        self.documents.iter().map(share).collect()
+    }
+}
+
+/// Whether left-out documents, the same of both, are predicted better with pairs of words, each with the smoothing that suits it
+/// best: by more than one standard error of the mean difference.
+pub(crate) fn pairs_predict_better(
+    options: &WeightedOptions,
+    classes: &Classes,
+    with: &Candidate<'_>,
+    without: &Candidate<'_>,
+) -> Result<Option<Verdict>> {
+    let losses = |candidate: &Candidate<'_>| -> Result<Vec<f64>> {
+        let choice = fitting::smoothing(options, candidate.statistics, candidate.documents, classes)?;
+        Ok(choice.losses.into_iter().map(|(loss, _)| loss).collect())
+    };
+    let (shares, losses) = (with.shares(), [losses(with)?, losses(without)?]);
+    if losses.iter().any(|losses| losses.len() != shares.len()) {
+        return Ok(None);
+    }
+    let all: f64 = shares.iter().sum();
+    let mean =
+        |of: &mut dyn Iterator<Item = f64>| of.zip(&shares).map(|(x, share)| x * share).sum::<f64>() / all;
+    let gains = || std::iter::zip(&losses[1], &losses[0]).map(|(without, with)| without - with);
+    let gain = mean(&mut gains());
+    let deviations = std::iter::zip(gains(), &shares).map(|(own, share)| (share * (own - gain)).powi(2));
+    let has_pairs = gain > deviations.sum::<f64>().sqrt() / all;
+    Ok(Some(Verdict { has_pairs, losses: losses.each_ref().map(|of| mean(&mut of.iter().copied())) }))
+}
+
+#[cfg(test)]
+mod tests;
