@@ -306,7 +306,7 @@ mod tests {
         trainer.add("a", Document::Text("x")).unwrap();
         trainer.add("b", Document::Text("y")).unwrap();
         assert!(matches!(mixed_text.unwrap().finish(), Err(Error::Columns { .. })));
-        let weighted = trained().with_scoring(Scoring::for_classes(2));
+        let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
         assert!(matches!(weighted.finish(), Err(Error::Columns { .. })));
         assert!(matches!(trained().cross_validate(2), Err(Error::Columns { .. })));
         let remembering = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options() }).unwrap();
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn a_header_that_contradicts_itself_is_refused() {
         let good = filter().store.header;
-        assert!(Scorer::new(&good, &good.totals, good.n_terms()).is_ok());
+        assert!(Scorer::new(&good, &good.totals, good.n_terms(), &[]).is_ok());
         let changes: [fn(&mut Header); 7] = [
             |header| header.table = None,
             |header| header.keep = Keep::Vectors,
@@ -344,7 +344,7 @@ mod tests {
         for (i, change) in changes.into_iter().enumerate() {
             let mut header = good.clone();
             change(&mut header);
-            assert!(Scorer::new(&header, &header.totals, header.n_terms()).is_err(), "{i}");
+            assert!(Scorer::new(&header, &header.totals, header.n_terms(), &[]).is_err(), "{i}");
         }
     }
 

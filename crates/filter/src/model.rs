@@ -17,7 +17,6 @@ use crate::filter::Filter;
 use crate::fitting::{self, Fitted, Weights};
 use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
-use crate::pairs::Settled;
 use crate::recipe::Recipe;
 use crate::rows::{RowId, Rows};
 use crate::save::{Lock, PATIENCE};
@@ -37,7 +36,7 @@ impl Trainer {
         if self.classes.len() < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
         }
-        let Settled { trainer, union, losses: of_pairs } = self.settle_terms()?;
+        let (trainer, union) = self.settle_terms()?;
         self = trainer;
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
@@ -80,7 +79,7 @@ impl Trainer {
             classes: self.classes,
             totals: statistics.totals().to_vec(),
             decision: fitted.decision,
-            chosen: fitted.chosen.map(|chosen| Chosen { pairs: of_pairs, ..chosen }),
+            chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.pair_losses, ..chosen }),
             bias,
             expected_model: fitted.expected_model,
             expected: fitted.expected,

@@ -52,11 +52,11 @@ impl Trainer {
     /// # Errors
     /// If a count overflows.
     pub fn choose_pairs(self) -> Result<Trainer> {
-        self.settle_terms().map(|settled| settled.trainer)
+        self.settle_terms().map(|(trainer, _)| trainer)
     }
 
-    /// As [`choose_pairs`](Self::choose_pairs), with what was made for it.
-    pub(crate) fn settle_terms(self) -> Result<Settled> {
+    /// As [`choose_pairs`](Self::choose_pairs); with the union of the parts if it had to be made.
+    pub(crate) fn settle_terms(self) -> Result<(Trainer, Option<Union>)> {
         self.settle_terms_by(ENOUGH, predict_better)
     }
 
@@ -66,40 +66,26 @@ impl Trainer {
         mut self,
         enough: usize,
         predict_better: impl FnOnce(&WeightedOptions, [(&Trainer, &Union); 2]) -> Result<Option<Verdict>>,
-    ) -> Result<Settled> {
-        let Some(mut with) = self.pairs.take() else { return Ok(Settled::as_is(self)) };
+    ) -> Result<(Trainer, Option<Union>)> {
+        let Some(mut with) = self.pairs.take() else { return Ok((self, None)) };
         let Scoring::Weighted(weighted) = self.options.scoring() else {
-            return Ok(Settled::as_is(self));
+            return Ok((self, None));
         };
         let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
         if self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
-            return Ok(Settled::as_is(self));
+            return Ok((self, None));
         }
         let (of_pairs, of_words) = rayon::join(|| Union::new(&with.parts), || Union::new(&self.parts));
         let (of_pairs, of_words) = (of_pairs?, of_words?);
         let verdict = predict_better(&weighted, [(&with, &of_pairs), (&self, &of_words)])?;
-        let losses = verdict.map(|verdict| verdict.losses);
+        self.pair_losses = verdict.map(|verdict| verdict.losses);
         if !verdict.is_some_and(|verdict| verdict.has_pairs) {
-            return Ok(Settled { trainer: self, union: Some(of_words), losses });
+            return Ok((self, Some(of_words)));
         }
         // these may have been changed since it was made
         (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
-        Ok(Settled { trainer: *with, union: Some(of_pairs), losses })
-    }
-}
-
-/// A trainer of which the terms are settled.
-pub(crate) struct Settled {
-    pub(crate) trainer: Trainer,
-    /// The union of its parts, if it had to be made.
-    pub(crate) union: Option<Union>,
-    /// Where pairs were tried, the mean log loss with them and without.
-    pub(crate) losses: Option<[f64; 2]>,
-}
-
-impl Settled {
-    fn as_is(trainer: Trainer) -> Self {
-        Settled { trainer, union: None, losses: None }
+        with.pair_losses = self.pair_losses;
+        Ok((*with, Some(of_pairs)))
     }
 }
 

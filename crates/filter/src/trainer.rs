@@ -175,6 +175,8 @@ pub struct Trainer {
     terms: Vec<(TermId, u32)>,
     /// Where it is open whether a model has pairs of words: the same labels and documents, counted with them.
     pub(crate) pairs: Option<Box<Trainer>>,
+    /// Where pairs were tried, the mean log loss with them and without.
+    pub(crate) pair_losses: Option<[f64; 2]>,
 }
 
 impl Trainer {
@@ -203,6 +205,7 @@ impl Trainer {
             counted: Counted::grouping(),
             terms: Vec::new(),
             pairs,
+            pair_losses: None,
         })
     }
 

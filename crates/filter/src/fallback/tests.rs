@@ -5,7 +5,7 @@ use tamis_model::Counts;
 
 use crate::{
     Document, Error, Filter, Kind, LearnOptions, Learner, MergeOptions, Scoring, Scratch, TrainOptions,
-    Trainer, Weighted, merge,
+    Trainer, WeightedOptions, merge,
 };
 
 const LABELS: [&str; 3] = ["ham", "list", "spam"];
@@ -17,14 +17,13 @@ fn text(words: &[u8]) -> String {
     words.iter().map(|word| format!("w{word} ")).collect()
 }
 
-fn options(n_labels: usize, is_corrected: bool) -> TrainOptions {
-    let mut weighted = Weighted::for_classes(n_labels);
-    weighted.correction = weighted.correction.filter(|_| is_corrected);
-    TrainOptions { scoring: Some(Scoring::weighted(weighted, n_labels)), ..TrainOptions::new(Kind::Text) }
+fn options(is_corrected: bool) -> TrainOptions {
+    let weighted = WeightedOptions { correction: is_corrected, ..WeightedOptions::default() };
+    TrainOptions { scoring: Some(Scoring::Weighted(weighted)), ..TrainOptions::new(Kind::Text) }
 }
 
 fn train(n_labels: usize, is_corrected: bool, documents: &Documents) -> Filter {
-    let mut trainer = Trainer::new(options(n_labels, is_corrected)).unwrap();
+    let mut trainer = Trainer::new(options(is_corrected)).unwrap();
     for label in &LABELS[..n_labels] {
         trainer.class_of(label).unwrap();
     }
@@ -107,7 +106,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.tamis");
         let shared = Arc::new(train(n_labels, true, &shared));
-        let new = options(n_labels, true);
+        let new = options(true);
         let labels = LABELS[..n_labels].iter().copied();
         let mut learner = Learner::create(&path, new, labels, LearnOptions::default()).unwrap();
         learner.set_fallback(shared.clone()).unwrap();
@@ -147,7 +146,7 @@ fn a_mistake_of_the_shared_model_is_corrected_for_one_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.tamis");
     let labels = LABELS[..2].iter().copied();
-    let mut learner = Learner::create(&path, options(2, true), labels, LearnOptions::default()).unwrap();
+    let mut learner = Learner::create(&path, options(true), labels, LearnOptions::default()).unwrap();
     learner.set_fallback(shared.clone()).unwrap();
     let wanted = text(&[1, 2, 25, 26]);
     let score = |learner: &mut Learner| learner.score(Document::Text(&wanted)).unwrap();
@@ -180,7 +179,7 @@ fn models_that_are_not_alike_are_refused_and_nothing_changes() {
         }
         trainer.finish().unwrap().into_filter().unwrap()
     };
-    let mut kept_case = options(2, true);
+    let mut kept_case = options(true);
     kept_case.recipe.tokenizer.fold_case = false;
     let mut trainer = Trainer::new(kept_case).unwrap();
     LABELS[..2].iter().for_each(|label| trainer.add(label, Document::Text("w4")).unwrap());
@@ -203,7 +202,7 @@ fn models_that_are_not_alike_are_refused_and_nothing_changes() {
 fn of_many_terms_it_is_estimated_how_many_both_know() {
     let words = |range: std::ops::Range<u32>| range.map(|i| format!("word{i} ")).collect::<String>();
     let train = |range: std::ops::Range<u32>| {
-        let mut trainer = Trainer::new(options(2, false)).unwrap();
+        let mut trainer = Trainer::new(options(false)).unwrap();
         trainer.add("ham", Document::Text(&words(range))).unwrap();
         trainer.add("list", Document::Text("")).unwrap();
         trainer.finish().unwrap().into_filter().unwrap()

@@ -4,9 +4,11 @@ use super::*;
 use crate::columns::{Column, ColumnKind};
 use crate::filter::{Filter, Scratch};
 use crate::recipe::{Document, Kind};
-use crate::scoring::{ExpectationMaximization, Weighted};
+use tamis_model::WeightedOptions;
+
+use crate::scoring::{Chosen, ExpectationMaximization};
 use crate::trainer::{TrainOptions, Trainer};
-use tamis_model::{EmOptions, Likelihood, Parameters};
+use tamis_model::{Choices, EmOptions, Likelihood, Parameters};
 
 const TEXTS: [(&str, &str); 6] = [
     ("fruit", "apples and pears"),
@@ -72,9 +74,9 @@ fn bayes(likelihood: Likelihood) -> Scoring {
 
 fn models() -> Vec<Vec<u8>> {
     vec![
-        text(Scoring::for_classes(2), 2),
-        text(Scoring::for_classes(3), 3),
-        text(Scoring::OneAgainstRest(Weighted { correction: None, ..Weighted::for_classes(3) }), 3),
+        text(Scoring::Weighted(WeightedOptions::default()), 2),
+        text(Scoring::Weighted(WeightedOptions::default()), 3),
+        text(Scoring::Weighted(WeightedOptions { correction: false, ..Default::default() }), 3),
         text(bayes(Likelihood::Multinomial), 2),
         text(bayes(Likelihood::Bernoulli), 3),
         text(bayes(Likelihood::ComplementNormalized), 3),
@@ -110,6 +112,13 @@ fn ask(filter: &Filter) {
     let _ = (filter.suspects(), filter.verify());
 }
 
+/// Choices that are none.
+fn wrong_choices(change: fn(&mut Choices)) -> Chosen {
+    let mut chosen = Chosen::for_classes(2);
+    change(&mut chosen.choices);
+    chosen
+}
+
 #[test]
 fn a_header_that_contradicts_itself_is_refused_at_opening() {
     type Change = fn(&mut Header);
@@ -123,8 +132,8 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
         |header| header.classes = Classes::new(["a", "b", "c", "d"]).unwrap(),
         |header| header.decision.shift = f64::NAN,
         |header| (header.decision.lower, header.decision.upper) = (1.0, 0.0),
-        |header| header.temperature.exponent = f64::NAN,
-        |header| header.decision.calibration.slope = 0.0,
+        |header| header.chosen = Some(wrong_choices(|choices| choices.stack[0] = f64::NAN)),
+        |header| header.chosen = Some(wrong_choices(|choices| choices.bayes[0] = -1.0)),
         |header| header.recipe.version += 1,
         |header| header.recipe.windows = Some(0),
         |header| header.expected = Some(Expected::Accuracy { documents: 1, right: 2 }),
@@ -235,7 +244,9 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
 #[test]
 fn a_part_of_another_model_is_damage() {
     let model = |fruit: &str| {
-        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        // a correction may have another bias in the header
+        let scoring = Some(Scoring::Weighted(WeightedOptions { correction: false, ..Default::default() }));
+        let mut trainer = Trainer::new(TrainOptions { scoring, ..TrainOptions::new(Kind::Text) }).unwrap();
         trainer.add("fruit", Document::Text(fruit)).unwrap();
         trainer.add("metal", Document::Text("iron and tin")).unwrap();
         trainer.finish().unwrap().as_bytes().to_vec()

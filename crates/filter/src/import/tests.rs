@@ -14,12 +14,12 @@ fn model(which: usize, keep: Keep, documents: &[(usize, String)]) -> Model {
     let bayes = |likelihood| {
         Scoring::NaiveBayes(Parameters { likelihood, prior: ClassPrior::Uniform, ..Scoring::parameters() })
     };
-    let plain = Weighted { correction: None, ..Weighted::default() };
+    let plain = WeightedOptions { correction: false, ..WeightedOptions::default() };
     let (n, scoring) = match which {
         0 => (2, None),
         1 => (3, None),
         2 => (2, Some(Scoring::Weighted(plain))),
-        3 => (3, Some(Scoring::OneAgainstRest(plain))),
+        3 => (3, Some(Scoring::Weighted(plain))),
         4 => (3, Some(bayes(Likelihood::Bernoulli))),
         5 => (2, Some(bayes(Likelihood::Complement))),
         _ => (2, Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(1)))),

@@ -306,28 +306,31 @@ fn entry() -> impl Strategy<Value = Entry> {
     let number = || prop_oneof![4 => 0u32..3, 1 => any::<u32>()];
     let row = proptest::collection::btree_map(0u32..7, number().prop_map(|n| n.max(1)), 0..5);
     let class = || prop_oneof![9 => 0u16..2, 1 => 2u16..5];
-    let coefficients = proptest::collection::vec((class(), any::<i32>()), 0..4);
+    let coefficients = proptest::collection::vec((class(), any::<i32>(), any::<i64>()), 0..4);
     let new = proptest::collection::vec((any::<u64>(), text()), 0..3);
-    let numbers = (number(), any::<i64>(), any::<Option<f32>>(), -2i32..3);
+    let numbers = (number(), number(), any::<Option<[f32; 2]>>(), -2i32..3);
     ((proptest::bool::weighted(0.8), class(), 0u8..3), row, coefficients, new, numbers).prop_map(
         |(
             (learned, class, digest),
             row,
             coefficients,
             new_terms,
-            (multiplicity, coefficient, held_out, features),
+            (multiplicity, place, held_out, features),
         )| {
-            let coefficients =
-                coefficients.into_iter().map(|(class, units)| ClassWeight { class, units }).collect();
+            let coefficients = coefficients.into_iter().map(|(class, units, bias)| Coefficient {
+                class,
+                bias,
+                units: units.into(),
+            });
             let document = Remembered {
                 digest: [digest; 16],
                 class,
                 multiplicity,
                 date: NO_DATE,
                 group: 7,
-                coefficient,
-                coefficients,
-                held_out: held_out.map(f64::from),
+                coefficients: coefficients.collect(),
+                held_out: held_out.map(|both| both.map(f64::from)),
+                learned: place,
                 vector: CountVector::from_pairs(row).unwrap(),
             };
             Entry { learned, document, features, new_terms }
