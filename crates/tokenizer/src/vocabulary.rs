@@ -170,9 +170,8 @@ impl Vocabulary {
             each(&[fingerprint], &[self.count_fingerprinted(fingerprint, term)?]);
             return Ok(());
         }
-        of_batch(batch, &mut self.batch.fingerprints);
         let n = batch.spans.len();
-        self.find_starts(n);
+        self.find_starts(batch);
         let mut done = 0;
         loop {
             done = self.count_known(done..n);
@@ -186,11 +185,13 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// Finds where so many terms of the batch are looked for first.
+    /// Finds the fingerprints of a batch, and where in the table each is looked for first.
     #[inline(never)]
-    fn find_starts(&mut self, n: usize) {
+    fn find_starts(&mut self, batch: Batch<'_>) {
         let (slots, Lookups { fingerprints, starts, .. }) = (self.ids.slots(), &mut self.batch);
-        starts[..n].iter_mut().zip(fingerprints).for_each(|(start, it)| *start = slots.start(*it));
+        for ((place, start), fingerprint) in fingerprints.iter_mut().zip(starts).zip(of_batch(batch)) {
+            (*place, *start) = (fingerprint, slots.start(fingerprint));
+        }
     }
 
     /// Counts terms of the batch up to one that is not found from its start; returns which one.
