@@ -1,6 +1,8 @@
 //! All that this bench asks of the engine.
 
-use tamis_filter::{Filter, Kind, Model, Recipe, Score, Scoring, Scratch, TrainOptions, Trainer, Weighted};
+use tamis_filter::{
+    Filter, Kind, Model, Recipe, Score, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions,
+};
 
 use crate::answers::Answers;
 use crate::corpora::{Corpus, Labelled};
@@ -14,9 +16,9 @@ pub fn options(kind: Kind, change: impl Fn(&mut Recipe)) -> TrainOptions {
 }
 
 /// The defaults without the correction.
-pub fn counts_alone(kind: Kind, n_classes: usize) -> TrainOptions {
-    let weighted = Weighted { correction: None, ..Weighted::for_classes(n_classes) };
-    TrainOptions { scoring: Some(Scoring::weighted(weighted, n_classes)), ..TrainOptions::new(kind) }
+pub fn counts_alone(kind: Kind) -> TrainOptions {
+    let weighted = WeightedOptions { correction: false, ..WeightedOptions::default() };
+    TrainOptions { scoring: Some(Scoring::Weighted(weighted)), ..TrainOptions::new(kind) }
 }
 
 pub fn counted<'a>(options: TrainOptions, documents: impl IntoIterator<Item = &'a Labelled>) -> Trainer {

@@ -17,7 +17,7 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     let windows = options(Kind::Mail, |recipe| recipe.windows = Some(1500));
 
     let plain = evaluate(report, "SpamAssassin", &mails, default());
-    evaluate(report, "SpamAssassin, correction off", &mails, counts_alone(Kind::Mail, 2));
+    evaluate(report, "SpamAssassin, correction off", &mails, counts_alone(Kind::Mail));
     evaluate(report, "SpamAssassin, content only", &mails, content_only());
     let windowed = evaluate(report, "SpamAssassin, windows", &mails, windows);
     for (row, options) in

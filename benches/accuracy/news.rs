@@ -16,7 +16,7 @@ fn read(path: &Path) -> Corpus {
 pub fn newsgroups(path: &Path, report: &mut Report) {
     let news = read(path);
     evaluate(report, "20 Newsgroups", &news, default());
-    evaluate(report, "20 Newsgroups, counts alone", &news, counts_alone(Kind::Text, 20));
+    evaluate(report, "20 Newsgroups, counts alone", &news, counts_alone(Kind::Text));
     evaluate(report, "20 Newsgroups, words and pairs", &news, words_and_pairs());
     let bare = news.map(stripped);
     evaluate(report, "20 Newsgroups, stripped", &bare, default());

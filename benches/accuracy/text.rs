@@ -49,7 +49,7 @@ pub fn sms(path: &Path, report: &mut Report) {
 pub fn reuters(path: &Path, report: &mut Report) {
     let stories = Corpus::folders(path, [5_485, 2_190]);
     evaluate(report, "Reuters R8", &stories, default());
-    evaluate(report, "Reuters R8, counts alone", &stories, counts_alone(Kind::Text, 8));
+    evaluate(report, "Reuters R8, counts alone", &stories, counts_alone(Kind::Text));
 }
 
 pub fn titles(path: &Path, report: &mut Report) {
