@@ -89,7 +89,7 @@ const FOLDS: usize = 5;
 /// The most documents that are held out of two classes, where thresholds need them, and of more.
 const HELD_OUT: [usize; 2] = [20_000, 4_000];
 /// Passes over the documents, and over those of a fold, which begin where the others ended.
-const PASSES: [usize; 2] = [10, 3];
+const PASSES: [usize; 2] = [10, 10];
 /// What no error moves by any more in the last pass.
 const TOLERANCE: f64 = 0.02;
 /// The ridge of q, and of the line from windows.

@@ -12,6 +12,8 @@ impl WeightedLogOdds {
     /// one step of [`Fit::fit`](crate::Fit::fit), for weights that are kept elsewhere. The document must not have been counted. None
     /// of a document without terms, nor where there is no class yet to tell it from.
     ///
+    /// It leaves the bias alone: by a step of that, one document would move the scores of all others.
+    ///
     /// # Errors
     /// Reading counts or weights fails.
     pub fn teach<C: Counts, W: ClassWeights<Error = C::Error>>(
@@ -57,7 +59,7 @@ impl WeightedLogOdds {
             })?;
         }
         let length = at_least_one(square);
-        let gain = 1.0 + square / (length * length);
+        let gain = square / (length * length);
         let c = options.regularisation * copies.min(1_000) as f64;
         let ascent = Ascent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
         let own_column = columns.of(own);
@@ -67,7 +69,8 @@ impl WeightedLogOdds {
             let is_learned = columns.is_one() || is_own || has_documents(column);
             let z = self.choices().tau * b[at] + self.bias(at) + sums[at] / length;
             let c = ascent.coefficient(z, is_own, gain, c, 0.5 * c);
-            Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)
+            let coefficient = Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)?;
+            (coefficient.units != 0).then_some(Coefficient { bias: 0, ..coefficient })
         };
         Ok(ranked.into_iter().filter_map(step).collect())
     }
