@@ -17,6 +17,7 @@ mod hostile;
 mod learn;
 mod limits;
 mod model_file;
+mod names;
 mod newcomer;
 mod pairs;
 mod public_corpora;
