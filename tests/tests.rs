@@ -11,6 +11,7 @@ mod determinism;
 mod evasion;
 mod exchange;
 mod files;
+mod format_page;
 mod fuzz_corpus;
 mod golden_output;
 mod hostile;
