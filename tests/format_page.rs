@@ -54,19 +54,17 @@ struct Entry {
 const RECORD: usize = 58;
 
 fn pass_coefficients(bytes: &mut Bytes<'_>) {
-    // of each its class and units
-    for _ in 0..2 * bytes.varint() {
+    // of each its column, what it adds to the bias, and to weights
+    for _ in 0..3 * bytes.varint() {
         bytes.varint();
     }
 }
 
 /// Reads a document off its two entries; what it adds to weights is passed over.
-fn entry(mut record: Bytes<'_>, mut vector: Bytes<'_>, has_coefficients: bool, texts: &[String]) -> Entry {
+fn entry(mut record: Bytes<'_>, mut vector: Bytes<'_>, texts: &[String]) -> Entry {
     let (digest, class, copies) = (record.take(16).to_vec(), record.number(2), record.number(4));
     let name = vector.text();
-    if has_coefficients {
-        pass_coefficients(&mut vector);
-    }
+    pass_coefficients(&mut vector);
     let (mut terms, mut next) = (BTreeMap::new(), 0);
     while !vector.0.is_empty() {
         let coded = vector.varint();
@@ -126,7 +124,7 @@ fn read(file: &[u8]) -> Model {
     while !documents.0.is_empty() {
         let record = Bytes(documents.take(RECORD));
         let end = Bytes(&record.0[RECORD - 8..]).number(8);
-        model.documents.push(entry(record, Bytes(vectors.take(end - start)), false, &model.texts));
+        model.documents.push(entry(record, Bytes(vectors.take(end - start)), &model.texts));
         start = end;
     }
     assert!(vectors.0.is_empty());
@@ -155,7 +153,7 @@ fn read_log(model: &mut Model, mut log: Bytes<'_>, length: usize, seed: u32) {
             terms.run();
             pass_coefficients(&mut terms);
             let n = entries.0.len() - terms.0.len() + Bytes(&record.0[RECORD - 8..]).number(8);
-            apply(model, is_learned, entry(record, Bytes(entries.take(n)), true, &model.texts));
+            apply(model, is_learned, entry(record, Bytes(entries.take(n)), &model.texts));
         }
     }
 }
