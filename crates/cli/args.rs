@@ -202,6 +202,9 @@ pub(crate) struct TrainArgs {
     /// Remember only a digest of each document (the default for text)
     #[arg(long, help_heading = "Model")]
     pub(crate) no_documents: bool,
+    /// Do not remember what messages are called (their Message-IDs); what the model learns later keeps to it
+    #[arg(long, help_heading = "Model")]
+    pub(crate) no_names: bool,
 }
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]

@@ -63,9 +63,11 @@ fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
     }
     writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
     print_scoring(out, filter)?;
-    let remembered = match information.keep {
-        Keep::Vectors => "with their terms",
-        Keep::Digests => "by their digests",
+    let remembered = match (information.keep, information.names) {
+        (Keep::Vectors, true) => "with their terms and names",
+        (Keep::Vectors, false) => "with their terms",
+        (Keep::Digests, true) => "by their digests and names",
+        (Keep::Digests, false) => "by their digests",
     };
     writeln!(
         out,
@@ -262,7 +264,7 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
         "classes": classes,
         "terms": information.n_terms,
         "features": information.n_features,
-        "remembered": {"documents": information.documents, "keep": information.keep},
+        "remembered": {"documents": information.documents, "keep": information.keep, "names": information.names},
         "bytes": information.bytes,
     }))
 }

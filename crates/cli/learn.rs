@@ -1,12 +1,15 @@
 //! `tamis learn`, `tamis forget` and `tamis retrain`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
-use tamis_filter::{Document, Error, Filter, Information, Kind, Learned, Learner, Score, TrainOptions};
+use tamis_filter::{
+    Document, Error, Filter, Information, Kind, Known, Learned, Learner, Score, TrainOptions, document_name,
+};
 use tamis_mail::looks_like_mail;
 
 use crate::args::{ForgetArgs, InputArgs, LearnArgs, RetrainArgs};
@@ -134,15 +137,17 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
         );
     }
     let options_like = |shared: &Filter| {
-        let Information { recipe, scoring, keep, .. } = shared.information();
+        let Information { recipe, scoring, keep, names, .. } = shared.information();
         TrainOptions {
             scoring: Some(scoring.clone()),
             recipe: recipe.clone(),
             keep,
+            names,
             ..TrainOptions::new(recipe.kind)
         }
     };
-    let new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
+    let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
+    new.names &= !args.no_names;
     args.model.make_folder(path)?;
     let names = labels.join(" and ");
     let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
@@ -168,19 +173,23 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
         bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
     }
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
-    let is_at_hand = args.digest.is_empty() || !paths.is_empty();
+    let is_at_hand = args.digest.is_empty() && args.name.is_empty() || !paths.is_empty();
     let corpus = is_at_hand.then(|| corpus(paths, &args.input, Some(&filter))).transpose()?;
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    let (mut forgotten, mut unknown) = (0, 0);
+    let (mut forgotten, mut unknown, mut name) = (0, 0, None);
     for digest in &args.digest {
-        learner.forget_digest(label, digest.0)?;
+        name = learner.forget_digest(label, digest.0)?;
+        forgotten += 1;
+    }
+    for (digest, label) in of_names(&args.name, label, learner.filter())? {
+        name = learner.forget_digest(Some(&label), digest)?;
         forgotten += 1;
     }
     let mut unreadable = 0;
     if let Some(corpus) = corpus {
         unreadable = for_each(&corpus, &mut learner, |learner, item, document| {
             match learner.forget(label, document) {
-                Ok(()) => forgotten += 1,
+                Ok(its) => (forgotten, name) = (forgotten + 1, its),
                 Err(error @ Error::NotLearned { .. }) => {
                     say!("tamis: {}: {error}", shown_path(&item.name));
                     unknown += 1;
@@ -192,8 +201,34 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     }
     check_unchanged(learner.filter())?;
     learner.commit()?;
-    print(&format!("forgot {}", counted(forgotten, "document")))?;
+    let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
+    print(&format!("forgot {}{name}", counted(forgotten, "document")))?;
     Ok(if unknown > 0 { ERROR } else { unreadable })
+}
+
+/// The digests and labels of the documents with these names; under a label, if one is given.
+fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
+    let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
+    let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
+    for known in filter.documents().filter(|_| !names.is_empty()) {
+        let Known { digest, class, name, .. } = known?;
+        let own = filter.classes().label(class).unwrap_or_default();
+        let name = name.filter(|name| names.contains_key(name) && label.is_none_or(|label| label == own));
+        if let Some(name) = name {
+            documents.insert((digest, own.to_owned()));
+            missing.remove(&name);
+        }
+    }
+    if let Some(typed) = missing.values().next() {
+        let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
+        let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
+        bail!(
+            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints it, \
+             got {}{hint}",
+            shown(typed)
+        );
+    }
+    Ok(documents)
 }
 
 pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {

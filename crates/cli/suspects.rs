@@ -14,11 +14,11 @@ use crate::output::counted;
 use crate::paths;
 use crate::shown::{shown, shown_path};
 
-type Names = HashMap<[u8; 16], OsString>;
+type Files = HashMap<[u8; 16], OsString>;
 
-/// The names of the documents in the sources, by their digests.
-fn find_names(args: &InspectArgs, filter: &Filter) -> Result<Names> {
-    let mut names = HashMap::new();
+/// The files of the documents in the sources, by their digests.
+fn find_files(args: &InspectArgs, filter: &Filter) -> Result<Files> {
+    let mut files = HashMap::new();
     let sources = args.input.list.add_to(&args.sources)?;
     if !sources.is_empty() {
         let recipe = filter.information().recipe;
@@ -28,16 +28,16 @@ fn find_names(args: &InspectArgs, filter: &Filter) -> Result<Names> {
             || Ok(()),
             |(), _, document| Ok(filter.digest(document)?),
             |item, digest| {
-                names.entry(digest).or_insert_with(|| item.name.clone());
+                files.entry(digest).or_insert_with(|| item.name.clone());
                 Ok(())
             },
         )?;
     }
-    Ok(names)
+    Ok(files)
 }
 
 pub(crate) fn print(out: &mut impl Write, args: &InspectArgs, filter: &Filter, most: usize) -> Result<()> {
-    let names = find_names(args, filter)?;
+    let files = find_files(args, filter)?;
     let suspects = filter.suspects()?;
     writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
     let suspects = &suspects[..most.min(suspects.len())];
@@ -46,20 +46,33 @@ pub(crate) fn print(out: &mut impl Write, args: &InspectArgs, filter: &Filter, m
     }
     let label = |suspect: &Suspect| shown(filter.classes().label(suspect.class).unwrap_or_default());
     let width = suspects.iter().map(|suspect| label(suspect).chars().count()).max().unwrap_or(0).max(10);
-    writeln!(out, "\n{:>9}  {:<width$}  {:<10}  document", "log-odds", "learned as", "date")?;
+    let document = |suspect: &Suspect| {
+        files.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path)
+    };
+    let has_names = suspects.iter().any(|suspect| suspect.name.is_some());
+    let longest = suspects.iter().map(|suspect| document(suspect).chars().count()).max().unwrap_or(0).max(8);
+    writeln!(out)?;
+    let mut line = |log_odds: &str, learned: &str, date: &str, document: &str, name: &str| {
+        let line = format!("{log_odds:>9}  {learned:<width$}  {date:<10}  {document:<longest$}  {name}");
+        writeln!(out, "{}", line.trim_end())
+    };
+    line("log-odds", "learned as", "date", "document", if has_names { "name" } else { "" })?;
     for suspect in suspects {
-        let date = suspect.date.map_or("unknown".to_owned(), day);
-        let document = names.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path);
-        writeln!(out, "{:>+9.3}  {:<width$}  {date:<10}  {document}", suspect.log_odds, label(suspect))?;
+        let (log_odds, date) =
+            (format!("{:+.3}", suspect.log_odds), suspect.date.map_or("unknown".to_owned(), day));
+        let name = suspect.name.as_deref().map(shown).unwrap_or_default();
+        line(&log_odds, &label(suspect), &date, &document(suspect), &name)?;
     }
-    print_what_to_do(out, args, filter, suspects.iter().all(|suspect| names.contains_key(&suspect.digest)))
+    let are_at_hand = suspects.iter().all(|suspect| files.contains_key(&suspect.digest));
+    print_what_to_do(out, args, filter, has_names, are_at_hand)
 }
 
 fn print_what_to_do(
     out: &mut impl Write,
     args: &InspectArgs,
     filter: &Filter,
-    all_are_named: bool,
+    has_names: bool,
+    are_at_hand: bool,
 ) -> Result<()> {
     let option = args.model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
     writeln!(out, "\nA document that was learned under the wrong label is moved to the right one by")?;
@@ -67,8 +80,11 @@ fn print_what_to_do(
     if filter.information().keep == Keep::Vectors {
         writeln!(out, "and forgotten, also if it is not at hand, by")?;
         writeln!(out, "  tamis forget {option}--digest DIGEST")?;
+        if has_names {
+            writeln!(out, "  tamis forget {option}--name NAME")?;
+        }
     }
-    if !all_are_named {
+    if !are_at_hand {
         writeln!(out, "Where you name what was learned, files stand in place of digests:")?;
         writeln!(out, "  tamis inspect {option}--suspects PATH ...")?;
     }
@@ -76,11 +92,12 @@ fn print_what_to_do(
 }
 
 pub(crate) fn json(args: &InspectArgs, filter: &Filter) -> Result<serde_json::Value> {
-    let names = find_names(args, filter)?;
+    let files = find_files(args, filter)?;
     let suspect = |suspect: &Suspect| {
         let digest = hexadecimal(&suspect.digest);
         let label = filter.classes().label(suspect.class);
-        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "path": names.get(&suspect.digest).map(|name| paths::to_text(name))})
+        let path = files.get(&suspect.digest).map(|name| paths::to_text(name));
+        json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "name": suspect.name, "path": path})
     };
     Ok(filter.suspects()?.iter().take(args.suspects.unwrap_or(0)).map(suspect).collect())
 }

@@ -89,6 +89,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         // pairs would be dropped at the third: they need not be counted
         options.pairs = Pairs::Fixed;
     }
+    options.names &= !args.no_names;
     options.keep = match (args.documents, args.no_documents) {
         (true, _) => Keep::Vectors,
         (_, true) => Keep::Digests,

@@ -79,6 +79,7 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
         keep: choices.of(&[Keep::Vectors, Keep::Digests]),
         repeat: true,
         pairs: Pairs::Auto,
+        names: kind == Kind::Mail,
     }
 }
 

@@ -192,7 +192,7 @@ impl Documents {
         };
         let known = self.0.get(&digest).map(|(known, _)| by_digest || known == label);
         match outcome {
-            Ok(()) => {
+            Ok(_) => {
                 assert_eq!(known, Some(true));
                 self.0.remove(&digest);
             }

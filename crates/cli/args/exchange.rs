@@ -30,7 +30,7 @@ pub(crate) struct MergeArgs {
     /// Fit correction, calibration and thresholds anew to the documents of all models
     #[arg(long)]
     pub(crate) retrain: bool,
-    /// Leave out the terms of documents, since they tell what was in them; only digests remain
+    /// Leave out the terms and names of documents, since they tell what was in them; only digests remain
     #[arg(long)]
     pub(crate) strip: bool,
     /// Count a document that several models know as often as each of them does, not once

@@ -70,6 +70,9 @@ pub(crate) struct LearnArgs {
     /// The labels of a new model, made where there is none [default: ham,spam]
     #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
     pub(crate) labels: Vec<String>,
+    /// Do not remember in a new model what messages are called (their Message-IDs)
+    #[arg(long)]
+    pub(crate) no_names: bool,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
@@ -84,6 +87,7 @@ knows such a label; write ./spam for a file of that name.
 Example:
   tamis forget < message.eml
   tamis forget spam message.eml
+  tamis forget --name '<1@example.org>'
   tamis forget --digest 0123456789abcdef0123456789abcdef")]
 pub(crate) struct ForgetArgs {
     #[command(flatten)]
@@ -95,6 +99,9 @@ pub(crate) struct ForgetArgs {
     /// Forget the document with this digest, as `inspect --suspects` prints it; it need not be at hand
     #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
     pub(crate) digest: Vec<Digest>,
+    /// Forget the message with this Message-ID, likewise
+    #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
+    pub(crate) name: Vec<String>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

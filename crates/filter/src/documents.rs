@@ -40,6 +40,8 @@ pub(crate) struct Remembered {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
+    /// What it is called; empty if that is not known.
+    pub(crate) name: Box<str>,
     /// Its part of the correction, in increasing order of columns.
     pub(crate) coefficients: Vec<Coefficient>,
     pub(crate) held_out: Option<[f64; 2]>,
@@ -48,7 +50,12 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    pub(crate) fn new(record: &DocumentRecord, coefficients: Vec<Coefficient>, vector: CountVector) -> Self {
+    pub(crate) fn new(
+        record: &DocumentRecord,
+        name: Box<str>,
+        coefficients: Vec<Coefficient>,
+        vector: CountVector,
+    ) -> Self {
         let held_out = record.held_out.map(|number| f64::from(number.get()));
         Remembered {
             digest: record.digest,
@@ -56,6 +63,7 @@ impl Remembered {
             multiplicity: record.multiplicity.get(),
             date: record.date.get(),
             group: record.group.get(),
+            name,
             coefficients,
             held_out: Some(held_out).filter(|numbers| numbers.iter().all(|number| number.is_finite())),
             learned: record.learned.get(),
@@ -80,8 +88,20 @@ impl Remembered {
     /// The same as it was when it was counted.
     pub(crate) fn learned(&self) -> Learned {
         let Remembered { digest, class, multiplicity, date, group, .. } = *self;
-        let (windows, reals) = (Vec::new(), Reals::default());
-        Learned { digest, class, multiplicity, date, group, cuts: 0, part: 0, terms: None, windows, reals }
+        let (name, windows, reals) = (self.name.clone(), Vec::new(), Reals::default());
+        Learned {
+            digest,
+            class,
+            multiplicity,
+            date,
+            group,
+            name,
+            cuts: 0,
+            part: 0,
+            terms: None,
+            windows,
+            reals,
+        }
     }
 
     /// What tells it from all others: a digest can be known under several classes.

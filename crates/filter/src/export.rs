@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::format::Header;
 use crate::mixed::Table;
+use crate::names::named;
 use crate::recipe::Recipe;
 use crate::rewrite;
 use crate::scorer::positive_class;
@@ -32,6 +33,7 @@ pub(crate) struct Head {
     pub(crate) documents: bool,
     pub(crate) recipe: Recipe,
     pub(crate) keep: Keep,
+    pub(crate) names: bool,
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
@@ -49,13 +51,14 @@ pub(crate) struct Head {
 
 impl Head {
     fn new(header: Header, documents: bool) -> Self {
-        let Header { recipe, keep, scoring, classes, totals, asked, changes, .. } = header;
+        let Header { recipe, keep, names, scoring, classes, totals, asked, changes, .. } = header;
         let Header { unfitted, decision, chosen, bias, expected, expected_model, table, .. } = header;
         Head {
             tamis_export: EXPORT_VERSION,
             documents,
             recipe,
             keep,
+            names,
             scoring,
             classes,
             totals,
@@ -96,6 +99,9 @@ pub(crate) struct DocumentLine {
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
     pub(crate) group: String,
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
     /// By label: what it adds to the bias of the correction, and to the weights of its terms, in fixed point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
@@ -114,7 +120,7 @@ fn is_zero(n: &u32) -> bool {
 }
 
 /// A document that a model knows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Known {
     /// Its identity, see [`Filter::digest`].
@@ -125,14 +131,17 @@ pub struct Known {
     pub copies: u32,
     /// When it was written, in seconds since 1970, where it says so.
     pub date: Option<i64>,
+    /// What it is called, where that is remembered.
+    pub name: Option<String>,
 }
 
 impl Filter {
     /// The documents that the model knows, by digest. Reads all that is remembered.
     pub fn documents(&self) -> impl Iterator<Item = Result<Known>> + '_ {
         self.store.documents().map(|document| -> Result<Known> {
-            let Remembered { digest, class, multiplicity: copies, date, .. } = document?;
-            Ok(Known { digest, class, copies, date: (date != NO_DATE).then_some(date) })
+            let Remembered { digest, class, multiplicity: copies, date, name, .. } = document?;
+            let (date, name) = ((date != NO_DATE).then_some(date), named(name));
+            Ok(Known { digest, class, copies, date, name })
         })
     }
 
@@ -143,7 +152,7 @@ impl Filter {
     /// ```text
     /// {"tamis_export":1,"documents":true,"recipe":{...},"classes":["ham","spam"],...}
     /// {"term":"pills","counts":{"ham":[1,1],"spam":[20,31]},"weights":{"spam":41230}}
-    /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","terms":{"pills":2}}
+    /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","name":"1@example.org","terms":{"pills":2}}
     /// ```
     ///
     /// Counts are documents and occurrences. Weights and coefficients are in fixed point; of two labels they speak for the
@@ -197,6 +206,7 @@ fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
         copies: document.multiplicity,
         date: (document.date != NO_DATE).then_some(document.date),
         group: format!("{:016x}", document.group),
+        name: document.name.to_string(),
         coefficients: coefficients
             .map(|c| (label(classes, weighed(&store.header, c.class)), [c.bias, c.units]))
             .collect(),

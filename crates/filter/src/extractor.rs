@@ -8,6 +8,7 @@ use tamis_tokenizer::{
 
 use crate::columns::{ColumnKind, Columns};
 use crate::error::{Error, Result};
+use crate::names::document_name;
 use crate::recipe::{Document, Kind, RECIPE_VERSION, Recipe};
 
 /// A recipe made ready to run.
@@ -40,6 +41,8 @@ pub(crate) struct Counted {
     /// A hash of the terms of the body, in their order.
     group: u64,
     date: Option<i64>,
+    /// What the document is called, if the body is hashed as well: of documents that are learned.
+    name: String,
     limits_hit: LimitsHit,
     /// Of a row, the values of the columns of real values.
     reals: Vec<Option<f64>>,
@@ -102,6 +105,11 @@ impl Counted {
         self.date
     }
 
+    /// What the document is called, if anything. Only if these buffers are for [`grouping`](Self::grouping).
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What was not read of a message.
     pub(crate) fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
@@ -155,6 +163,7 @@ impl Counted {
         self.full = None;
         self.group = 0;
         self.date = None;
+        self.name.clear();
         self.limits_hit = LimitsHit::default();
         self.outside.clear();
         self.body.clear();
@@ -245,6 +254,9 @@ impl Extractor {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
         counted.date = message.date();
+        if let Some(id) = message.header("message-id").filter(|_| counted.grouping) {
+            counted.name = document_name(id);
+        }
         counted.limits_hit = message.limits_hit();
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),

@@ -12,6 +12,7 @@ use crate::fallback::Fallback;
 use crate::labels::unknown_label;
 use crate::map::Bytes;
 use crate::memo::Memo;
+use crate::names::named;
 use crate::recipe::{self, Document};
 use crate::scorer::{KnownTerm, Scorer, WeightedScorer, positive_class, spam_class};
 use crate::scoring::Decision;
@@ -114,7 +115,7 @@ pub struct Score {
 }
 
 /// A learned document that a model which had not seen it would have labelled otherwise.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Suspect {
     /// Its identity, see [`Filter::digest`].
@@ -123,6 +124,8 @@ pub struct Suspect {
     pub class: ClassId,
     /// When it was written, in seconds since 1970, where it says so.
     pub date: Option<i64>,
+    /// What it is called, where that is remembered.
+    pub name: Option<String>,
     /// Its held-out log-odds of the positive class, in nats.
     pub log_odds: f64,
 }
@@ -398,11 +401,12 @@ impl Filter {
         let Some(choices) = self.store.header.choices() else { return Ok(Vec::new()) };
         let mut suspects = Vec::new();
         for remembered in self.store.documents() {
-            let Remembered { digest, class, date, held_out, .. } = remembered?;
+            let Remembered { digest, class, date, name, held_out, .. } = remembered?;
             let Some(held_out) = held_out else { continue };
             let log_odds = decision.log_odds(choices.log_odds(held_out));
             if (log_odds > 0.0) != (class == positive) {
-                suspects.push(Suspect { digest, class, date: (date != NO_DATE).then_some(date), log_odds });
+                let (date, name) = ((date != NO_DATE).then_some(date), named(name));
+                suspects.push(Suspect { digest, class, date, name, log_odds });
             }
         }
         suspects.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()).then(a.digest.cmp(&b.digest)));

@@ -47,6 +47,8 @@ pub(crate) const N_SECTIONS: usize = 5;
 pub(crate) struct Header {
     pub(crate) recipe: Recipe,
     pub(crate) keep: Keep,
+    /// Whether it remembers what documents are called.
+    pub(crate) names: bool,
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,

@@ -14,6 +14,7 @@ use crate::export::{DocumentLine, EXPORT_VERSION, Head, TermLine, weighed};
 use crate::filter::Filter;
 use crate::format::Header;
 use crate::model::{Model, seal, term_sections};
+use crate::names::{self, is_name};
 use crate::recipe::{Kind, Recipe};
 use crate::scoring::{Chosen, Decision, Scoring};
 use crate::store::{Size, summarize};
@@ -111,10 +112,11 @@ struct Draft {
 
 impl Draft {
     fn new(head: Head) -> Self {
-        let Head { documents, recipe, keep, scoring, classes, totals, asked, changes, .. } = head;
+        let Head { documents, recipe, keep, names, scoring, classes, totals, asked, changes, .. } = head;
         let Head { unfitted, decision, chosen, bias, expected, expected_model, table, .. } = head;
         let header = Header {
             keep: if documents { keep } else { Keep::Digests },
+            names,
             recipe,
             scoring,
             classes,
@@ -172,12 +174,14 @@ impl Draft {
             Ok(Coefficient { class: weighed(&self.header, self.class(label)?), bias: *bias, units: *units })
         };
         let coefficients = line.coefficients.iter().map(coefficient);
+        let name = Some(line.name).filter(|name| is_name(name)).map(String::into_boxed_str);
         let document = Remembered {
             digest: hexadecimal(&line.digest, 32)?.to_be_bytes(),
             class: self.class(&line.label)?,
             multiplicity: line.copies,
             date: line.date.unwrap_or(NO_DATE),
             group: hexadecimal(&line.group, 16)? as u64,
+            name: name.ok_or_else(|| ("a name of at most 100 bytes".to_owned(), "another".to_owned()))?,
             coefficients: coefficients.collect::<std::result::Result<_, Unlike>>()?,
             held_out: line.held_out,
             learned: line.learned,
@@ -222,6 +226,7 @@ impl Draft {
             let row = pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok()).ok_or_else(|| {
                 Error::inconsistent("documents", "terms that have lines, each with a count", "others")
             })?;
+            names::encode(&document.name, &mut vectors);
             if has_coefficients {
                 encode_coefficients(&document.coefficients, &mut vectors);
             }
@@ -354,6 +359,7 @@ fn of_counts(
         documents: false,
         recipe,
         keep: Keep::Digests,
+        names: true,
         scoring: Scoring::Weighted(WeightedOptions::default()),
         decision: Decision::for_classes(&classes),
         classes,

@@ -17,6 +17,7 @@ use crate::filter::{Filter, Score, Scratch};
 use crate::labels::unknown_label;
 use crate::log::{self, Entry};
 use crate::model::Model;
+use crate::names;
 use crate::pairs::Pairs;
 use crate::recipe::{Document, digest};
 use crate::rewrite;
@@ -217,6 +218,7 @@ impl Learner {
         let limit = Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
         seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
         seen.document.class = class;
+        known.iter().for_each(|known| names::unite(&mut seen.document.name, &known.name));
         let mut done = Vec::new();
         let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
         self.settle(done, outcome)?;
@@ -224,12 +226,13 @@ impl Learner {
     }
 
     /// Forgets a document, all copies of it; with a label, only if it is known under that one. Of documents without terms,
-    /// which cannot be told apart, it forgets one, and that needs the label if they are known under several.
+    /// which cannot be told apart, it forgets one, and that needs the label if they are known under several. Returns what
+    /// it is called, where that is remembered.
     ///
     /// # Errors
     /// [`Error::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
     /// then.
-    pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+    pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
         let seen = self.see(document)?;
         self.forget_known(label, seen.document.digest, Some(seen))
     }
@@ -238,11 +241,16 @@ impl Learner {
     ///
     /// # Errors
     /// As [`forget`](Self::forget); [`Error::NotAtHand`] if the model remembers digests only.
-    pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<()> {
+    pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<Option<String>> {
         self.forget_known(label, digest, None)
     }
 
-    fn forget_known(&mut self, label: Option<&str>, digest: [u8; 16], seen: Option<Seen>) -> Result<()> {
+    fn forget_known(
+        &mut self,
+        label: Option<&str>,
+        digest: [u8; 16],
+        seen: Option<Seen>,
+    ) -> Result<Option<String>> {
         let class = label.map(|label| self.class(label)).transpose()?;
         let mut known = self.known(digest)?;
         if let Some(class) = class {
@@ -265,15 +273,18 @@ impl Learner {
             .first()
             .filter(|_| one_less)
             .map(|known| (known.class, known.multiplicity.saturating_sub(1)));
+        let mut name = Box::default();
+        known.iter().for_each(|known| names::unite(&mut name, &known.name));
         let mut done = Vec::new();
         let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
             (Some((class, multiplicity)), Some(mut seen)) if multiplicity > 0 => {
                 (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
+                seen.document.name.clone_from(&name);
                 self.add(seen, &mut done)
             }
             _ => Ok(()),
         });
-        self.settle(done, outcome)
+        self.settle(done, outcome).map(|()| names::named(name))
     }
 
     /// Whether a document has no terms.
@@ -411,6 +422,7 @@ impl Learner {
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: counted.group(),
+            name: if store.header.names { counted.name().into() } else { Box::default() },
             coefficients: Vec::new(),
             held_out: None,
             learned: 0,

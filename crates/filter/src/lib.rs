@@ -4,7 +4,8 @@
 //! mapped and never changed: share one among threads, give each a [`Scratch`], and ask for a [`Score`] or an
 //! [`Explanation`]. Rows of a table are documents too, see [`Scoring::Mixed`]. Nothing here prints, exits or panics on input, and there is no global state.
 //!
-//! Equal documents give a model of equal bytes, whatever the order they came in and the threads that counted them.
+//! Equal documents of equal names give a model of equal bytes, whatever the order they came in and the threads that counted
+//! them.
 //! What is read from a file is checked when it is first touched, so a damaged model is an error and never a wrong answer.
 //!
 //! ```
@@ -47,6 +48,7 @@ mod memo;
 mod merge;
 mod mixed;
 mod model;
+mod names;
 mod online;
 mod overlay;
 mod pairs;
@@ -74,6 +76,7 @@ pub use import::{Imported, import, import_bogofilter};
 pub use learner::{LearnOptions, Learned, Learner};
 pub use merge::{MergeOptions, merge};
 pub use model::Model;
+pub use names::document_name;
 pub use online::Online;
 pub use pairs::Pairs;
 pub use recipe::{Document, Kind, RECIPE_VERSION, Recipe};

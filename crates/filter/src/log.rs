@@ -28,6 +28,7 @@ use crate::documents::{
     put_varint, take_varint,
 };
 use crate::error::{Error, Result};
+use crate::names;
 
 /// What happened to a document.
 #[derive(Clone, PartialEq, Debug)]
@@ -165,6 +166,7 @@ impl Entry {
             put_varint(text.len() as u64, out);
             out.extend(text.as_bytes());
         }
+        names::encode(&document.name, out);
         encode_coefficients(&document.coefficients, out);
         out.extend(vector);
     }
@@ -184,11 +186,13 @@ impl Entry {
         for _ in 0..take_varint(bytes).ok_or_else(broken)? {
             new_terms.push(take_term(bytes).ok_or_else(broken)?);
         }
+        let name = names::decode(bytes)?;
         let coefficients: Vec<Coefficient> = decode_coefficients(bytes)?;
         let length = usize::try_from(record.vector_end.get()).map_err(|_| broken())?;
         let vector = take(bytes, length).ok_or_else(broken)?;
         let vector = decode_vector(vector, n_terms + new_terms.len())?;
-        Ok(Entry { learned, document: Remembered::new(record, coefficients, vector), features, new_terms })
+        let document = Remembered::new(record, name, coefficients, vector);
+        Ok(Entry { learned, document, features, new_terms })
     }
 }
 
@@ -226,6 +230,7 @@ mod tests {
                     multiplicity: 1,
                     date: 5,
                     group: 7,
+                    name: ["", "7@example.org"][usize::from(class) % 2].into(),
                     coefficients: vec![Coefficient { class, bias: -9, units: -3 }],
                     held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5]),
                     learned: 9,

@@ -19,8 +19,8 @@ pub struct MergeOptions {
     /// Insist on fitting everything anew to the documents of all models, as if they had been trained together; without it
     /// that is done where all remember the terms of their documents. Off by default.
     pub retrain: bool,
-    /// Leave the terms of documents out of the result, for a model that others get: it then knows a document again
-    /// only by its digest ([`Keep::Digests`]). Off by default.
+    /// Leave the terms and names of documents out of the result, for a model that others get: it then knows a document
+    /// again only by its digest ([`Keep::Digests`]). Off by default.
     pub strip: bool,
     /// Count a document that several models know as often as all of them together do. Off by default.
     pub repeat: bool,
@@ -31,7 +31,7 @@ pub struct MergeOptions {
 /// Labels are matched by name, and some may know labels that others do not. A document that several models learned under
 /// a label counts once: as often as in the model that has most copies of it, whose part of the correction stays too. Of
 /// its held-out scores the least sure one stays, of its dates and bodies the first. Documents without terms are never the
-/// same: they add up. The terms of documents stay if all models remember them.
+/// same: they add up. The terms of documents stay if all models remember them, so do their names, of which the least stays.
 ///
 /// Where all models remember the terms of their documents, everything is fitted anew to these. Else what was chosen is that
 /// of the model with the most documents, and the documents of the others count as not fitted yet; with two labels, thresholds
@@ -73,10 +73,12 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         true => Keep::Vectors,
         false => Keep::Digests,
     };
-    let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), Keep::Digests, true);
+    let keep = (keep, stores.iter().all(|store| store.header.names));
+    let stripped = (Keep::Digests, false);
+    let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), stripped, true);
     let refits = options.retrain || stores.len() > 1 && stores.iter().all(|store| can_refit(store));
     if !refits {
-        let keep = if options.strip { Keep::Digests } else { keep };
+        let keep = if options.strip { stripped } else { keep };
         return rewrite::add_up(&stores, classes, keep, options.repeat);
     }
     let sum = rewrite::add_up(&stores, classes, keep, options.repeat)?.into_filter()?.store;

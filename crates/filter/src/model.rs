@@ -17,6 +17,7 @@ use crate::filter::Filter;
 use crate::fitting::{self, Fitted, Weights};
 use crate::format::{self, Header};
 use crate::mixed::{Table, summarize_columns};
+use crate::names;
 use crate::recipe::Recipe;
 use crate::rows::{RowId, Rows};
 use crate::save::{Lock, PATIENCE};
@@ -73,6 +74,7 @@ impl Trainer {
             changes: 0,
             unfitted: 0,
             keep,
+            names: self.options.names,
             summary,
             table,
             scoring,
@@ -274,6 +276,7 @@ fn encode_vectors(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> (V
     let encode = |(chunk, documents): (usize, &[Distinct<'_>])| {
         let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(documents.len()));
         for (i, document) in (chunk * TOGETHER..).zip(documents) {
+            names::encode(&document.learned.name, &mut vectors);
             if let Weights::Correction(_, coefficients) = &fitted.weights {
                 encode_coefficients(&coefficients[i], &mut vectors);
             }

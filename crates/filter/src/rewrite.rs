@@ -10,6 +10,7 @@ use crate::fitting::{self, Judged};
 use crate::format::Header;
 use crate::merge::{add_bias, add_cells, add_totals, add_weights};
 use crate::model::{Distinct, Model, document_sections, fit, seal, term_sections, write_term};
+use crate::names;
 use crate::rows::Rows;
 use crate::scorer::positive_class;
 use crate::scoring::{Chosen, Decision, Scoring};
@@ -20,7 +21,7 @@ use crate::trainer::{Keep, Learned};
 /// The model of a file and its log, as a file without a log. The correction stays what it is; calibration and thresholds
 /// follow from the scores of all documents remembered.
 pub(crate) fn fold(store: &Store) -> Result<Model> {
-    add_up(&[store], store.header.classes.clone(), store.header.keep, true)
+    add_up(&[store], store.header.classes.clone(), kept(store), true)
 }
 
 /// The same model with one label more. A model of two labels gets another scoring by that, of which everything is fitted
@@ -29,7 +30,7 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
     let is_other = !keeps_weights(store, classes.len());
-    let model = add_up(&[store], classes, store.header.keep, true)?;
+    let model = add_up(&[store], classes, kept(store), true)?;
     match is_other && can_refit(store) {
         true => refit(&model.into_filter()?.store),
         false => Ok(model),
@@ -41,9 +42,19 @@ pub(crate) fn keeps_weights(store: &Store, n_classes: usize) -> bool {
     (store.header.classes.len() == 2) == (n_classes == 2)
 }
 
+/// What a model keeps of documents: their terms or not, and whether their names.
+pub(crate) fn kept(store: &Store) -> (Keep, bool) {
+    (store.header.keep, store.header.names)
+}
+
 /// The sum of models and their logs, as a file without a log; `classes` are all of theirs. What does not add up is that of
 /// the first. `repeat` says whether a document that several know counts as often as in all of them.
-pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bool) -> Result<Model> {
+pub(crate) fn add_up(
+    stores: &[&Store],
+    classes: Classes,
+    (keep, names): (Keep, bool),
+    repeat: bool,
+) -> Result<Model> {
     let mut terms = Terms::new(stores, &classes)?;
     if !repeat {
         terms.count_once()?;
@@ -58,7 +69,7 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bo
     })?;
     let first = stores[0];
     let scoring = first.header.scoring.clone();
-    let (documents, mut held_out) = documents(&terms, &classes, keep, repeat)?;
+    let (documents, mut held_out) = documents(&terms, &classes, (keep, names), repeat)?;
     let sum =
         |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
     let mut header = Header {
@@ -68,6 +79,7 @@ pub(crate) fn add_up(stores: &[&Store], classes: Classes, keep: Keep, repeat: bo
         unfitted: sum(&|store| store.unfitted()),
         summary: summarize(&scoring, &terms)?,
         keep,
+        names,
         scoring,
         classes,
         ..first.header.clone()
@@ -331,7 +343,7 @@ type DocumentSections = (Vec<u8>, Vec<u8>);
 fn documents(
     terms: &Terms<'_>,
     classes: &Classes,
-    keep: Keep,
+    (keep, keeps_names): (Keep, bool),
     repeat: bool,
 ) -> Result<(DocumentSections, Vec<Judged>)> {
     let positive = positive_class(classes);
@@ -344,6 +356,7 @@ fn documents(
             let Remembered { class, multiplicity, learned, group, .. } = document;
             judged.push(Judged { held_out, is_positive: class == positive, multiplicity, learned, group });
         }
+        names::encode(if keeps_names { &document.name } else { "" }, &mut vectors);
         if has_coefficients {
             encode_coefficients(&document.coefficients, &mut vectors);
         }

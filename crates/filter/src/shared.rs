@@ -9,6 +9,7 @@ use tamis_tokenizer::TermId;
 use crate::documents::Remembered;
 use crate::error::{Error, Result};
 use crate::merge::{add_bias, add_weights, fits, too_large};
+use crate::names;
 use crate::rewrite::{Terms, for_each_group};
 
 /// A document as a store knows it, by the store's number.
@@ -124,6 +125,7 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
     for (_, other) in group {
         let first = (document.group, document.date).min((other.group, other.date));
         (document.group, document.date) = first;
+        names::unite(&mut document.name, &other.name);
         let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
         let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],

@@ -21,6 +21,7 @@ use crate::format::{self, Header};
 use crate::log;
 use crate::map::Bytes;
 use crate::merge::add_bias;
+use crate::names;
 use crate::overlay::Overlay;
 use crate::recipe::Recipe;
 use crate::scoring::{Chosen, Decision, Expected, Scoring};
@@ -60,6 +61,8 @@ pub struct Information<'a> {
     pub documents: usize,
     /// What it remembers of them.
     pub keep: Keep,
+    /// Whether it remembers what they are called.
+    pub names: bool,
     /// Documents that were learned or forgotten one by one since it was trained.
     pub changes: u64,
     /// Bytes of the whole file.
@@ -186,7 +189,18 @@ impl Store {
 
     pub(crate) fn information(&self) -> Information<'_> {
         let Header {
-            recipe, keep, scoring, decision, chosen, expected, classes, summary, table, size, ..
+            recipe,
+            keep,
+            names,
+            scoring,
+            decision,
+            chosen,
+            expected,
+            classes,
+            summary,
+            table,
+            size,
+            ..
         } = &self.header;
         Information {
             recipe,
@@ -204,6 +218,7 @@ impl Store {
             n_weights: size.weights as usize,
             documents: self.n_documents(),
             keep: *keep,
+            names: *names,
             changes: self.changes(),
             bytes: self.base().len() + self.log.1.len(),
             log_bytes: self.log.1.len(),
@@ -316,12 +331,13 @@ impl Store {
         let start = before.transpose()?.map_or(0, |before| before.vector_end.get() as usize);
         let record: &DocumentRecord = self.entry(&self.documents, i)?;
         let mut bytes = self.vectors.get(&self.bytes, start..record.vector_end.get() as usize)?;
+        let name = names::decode(&mut bytes)?;
         let coefficients = match self.header.has_coefficients() {
             true => decode_coefficients(&mut bytes)?,
             false => Vec::new(),
         };
         let vector = decode_vector(bytes, self.n_terms)?;
-        Ok(Remembered::new(record, coefficients, vector))
+        Ok(Remembered::new(record, name, coefficients, vector))
     }
 
     /// The documents remembered before the log.

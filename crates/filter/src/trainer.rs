@@ -8,6 +8,7 @@ use crate::documents::NO_DATE;
 use crate::duplicates;
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
+use crate::names;
 use crate::pairs::Pairs;
 use crate::recipe::{Document, Kind, Recipe, digest};
 use crate::rows::RowId;
@@ -41,6 +42,9 @@ pub struct TrainOptions {
     pub repeat: bool,
     /// Who decides whether pairs of words are terms: [`Pairs::Auto`] by default.
     pub pairs: Pairs,
+    /// Whether what a document is called is remembered, by default of mail: its Message-ID, the least of several. Models of
+    /// documents that sources name differently are then of different bytes.
+    pub names: bool,
 }
 
 impl TrainOptions {
@@ -57,6 +61,7 @@ impl TrainOptions {
             keep,
             repeat: kind != Kind::Mail,
             pairs: Pairs::Auto,
+            names: kind == Kind::Mail,
         }
     }
 
@@ -92,6 +97,8 @@ pub(crate) struct Learned {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
+    /// What it is called; empty if that is not known, or not to be remembered.
+    pub(crate) name: Box<str>,
     /// What lies in which window.
     pub(crate) cuts: u64,
     /// Which part has its rows; if it counts once, also its counts.
@@ -116,13 +123,20 @@ impl Learned {
     }
 
     /// Learns the same document once more.
-    fn repeat(&mut self, other: Learned) -> Result<()> {
+    fn repeat(&mut self, mut other: Learned) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
-        if other.is_before(self) {
-            *self = other;
-        }
+        self.put_first(&mut other);
         self.multiplicity = multiplicity;
         Ok(())
+    }
+
+    /// Becomes the one of two equal documents that counts, the other becomes the other one. The name is that of both.
+    fn put_first(&mut self, other: &mut Learned) {
+        names::unite(&mut self.name, &other.name);
+        if other.is_before(self) {
+            std::mem::swap(&mut self.name, &mut other.name);
+            std::mem::swap(self, other);
+        }
     }
 }
 
@@ -299,6 +313,7 @@ impl Trainer {
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: counted.group(),
+            name: if self.options.names { counted.name().into() } else { Box::default() },
             cuts: counted.cuts(part.vocabulary.document()),
             part: 0,
             terms: None,
@@ -312,6 +327,7 @@ impl Trainer {
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
                 known.date = known.date.min(document.date);
+                names::unite(&mut known.name, &document.name);
                 self.n_equal += 1;
                 self.last_digest = Some(digest);
                 return Ok(());
@@ -351,9 +367,7 @@ impl Trainer {
         let (copies, is_nothing) = (document.multiplicity, document.digest == self.nothing);
         match self.documents.get_mut(place as usize) {
             Some(known) if self.options.counts_once() && !is_nothing => {
-                if document.is_before(known) {
-                    std::mem::swap(known, &mut document);
-                }
+                known.put_first(&mut document);
                 self.n_equal += 1;
                 return duplicates::uncount(&mut self.parts, &document);
             }

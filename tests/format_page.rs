@@ -1,0 +1,226 @@
+//! `docs/format.md`, followed: a reader that knows nothing else finds in a file what the library says is in it.
+
+use std::collections::BTreeMap;
+
+use tamis_filter::{Document, Filter, Kind, LearnOptions, Learner, TrainOptions, Trainer};
+
+/// What is left to read.
+#[derive(Clone, Copy)]
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, n: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(n);
+        self.0 = rest;
+        taken
+    }
+
+    fn number(&mut self, n: usize) -> usize {
+        self.take(n).iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
+    }
+
+    fn varint(&mut self) -> usize {
+        let byte = self.number(1);
+        if byte < 0x80 { byte } else { byte & 0x7F | self.varint() << 7 }
+    }
+
+    fn run(&mut self) -> Bytes<'a> {
+        let length = self.varint();
+        Bytes(self.take(length))
+    }
+
+    fn text(&mut self) -> String {
+        String::from_utf8(self.run().0.to_vec()).unwrap()
+    }
+}
+
+/// `crc(s, x)`, bit by bit.
+fn crc(s: u32, x: &[u8]) -> u32 {
+    let step = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
+    !x.iter().fold(!s, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
+}
+
+/// A document: its digest, class, copies and name, and how often each term is in it.
+#[derive(Clone, PartialEq, Debug)]
+struct Entry {
+    digest: Vec<u8>,
+    class: usize,
+    copies: usize,
+    name: String,
+    terms: BTreeMap<String, usize>,
+}
+
+/// Bytes of an entry of `documents`.
+const RECORD: usize = 58;
+
+fn pass_coefficients(bytes: &mut Bytes<'_>) {
+    // of each its column, what it adds to the bias, and to weights
+    for _ in 0..3 * bytes.varint() {
+        bytes.varint();
+    }
+}
+
+/// Reads a document off its two entries; what it adds to weights is passed over.
+fn entry(mut record: Bytes<'_>, mut vector: Bytes<'_>, texts: &[String]) -> Entry {
+    let (digest, class, copies) = (record.take(16).to_vec(), record.number(2), record.number(4));
+    let name = vector.text();
+    pass_coefficients(&mut vector);
+    let (mut terms, mut next) = (BTreeMap::new(), 0);
+    while !vector.0.is_empty() {
+        let coded = vector.varint();
+        let (id, count) = (next + (coded >> 1), if coded & 1 == 1 { vector.varint() } else { 1 });
+        terms.insert(texts[id].clone(), count);
+        next = id + 1;
+    }
+    Entry { digest, class, copies, name, terms }
+}
+
+/// Everything that was read of a file: by term and class documents and occurrences, the documents.
+struct Model {
+    texts: Vec<String>,
+    counts: BTreeMap<(String, usize), (usize, usize)>,
+    documents: Vec<Entry>,
+}
+
+fn read(file: &[u8]) -> Model {
+    let mut rest = Bytes(file);
+    assert_eq!(rest.take(8), b"TAMIS\r\n\x1a");
+    let [version, length, of_sections, checksum] = [(); 4].map(|()| rest.number(4));
+    assert_eq!(version, 1);
+    let header = rest.take(length);
+    assert_eq!(crc(crc(0, &file[8..20]), header) as usize, checksum);
+    let mut size = Bytes(&header[length - 64..]);
+    let [n_terms, n_cells, _] = [(); 3].map(|()| size.number(8));
+    let sections = [(); 5].map(|()| {
+        let content = rest.take(size.number(8));
+        let sums = content.chunks(256).map(|block| crc(checksum as u32, block) as usize);
+        sums.for_each(|sum| assert_eq!(rest.number(4), sum));
+        content
+    });
+    assert_eq!(crc(0, &sections.concat()) as usize, of_sections);
+    let mut model = Model { texts: Vec::new(), counts: BTreeMap::new(), documents: Vec::new() };
+    let [mut directory, mut groups, mut texts, mut documents, mut vectors] = sections.map(Bytes);
+    while model.texts.len() < n_terms {
+        let prefix = directory.number(4);
+        assert_eq!(directory.number(4), sections[1].len() - groups.0.len());
+        assert_eq!(groups.number(4), sections[2].len() - texts.0.len());
+        let n = (n_terms - model.texts.len()).min(8);
+        let fingerprints: Vec<_> = (0..n).map(|_| groups.number(8)).collect();
+        assert!(fingerprints.is_sorted() && fingerprints[0] >> 32 == prefix);
+        for _ in fingerprints {
+            let (text, mut cells, mut class) = (texts.text(), groups.run().run(), 0);
+            while !cells.0.is_empty() {
+                class += cells.varint();
+                let df = cells.varint();
+                model.counts.insert((text.clone(), class), (df, df + cells.varint()));
+                class += 1;
+            }
+            model.texts.push(text);
+        }
+    }
+    assert!([directory, groups, texts].iter().all(|section| section.0.is_empty()));
+    assert_eq!(model.counts.len(), n_cells);
+    let mut start = 0;
+    while !documents.0.is_empty() {
+        let record = Bytes(documents.take(RECORD));
+        let end = Bytes(&record.0[RECORD - 8..]).number(8);
+        model.documents.push(entry(record, Bytes(vectors.take(end - start)), &model.texts));
+        start = end;
+    }
+    assert!(vectors.0.is_empty());
+    read_log(&mut model, rest, file.len(), checksum as u32);
+    model
+}
+
+fn read_log(model: &mut Model, mut log: Bytes<'_>, length: usize, seed: u32) {
+    while !log.0.is_empty() {
+        let left = 512 - (length - log.0.len()) % 512;
+        assert!(log.take(if left < 12 { left } else { 0 }).iter().all(|byte| *byte == 0xFF));
+        let head = log.take(8);
+        assert_eq!((&head[..4], crc(seed, head) as usize), (&b"log\n"[..], log.number(4)));
+        let content: Vec<u8> = log.take(Bytes(&head[4..]).number(4)).iter().map(|byte| !byte).collect();
+        assert_eq!((crc(seed, &content) as usize, 0xFF), (log.number(4), log.number(1)));
+        let mut entries = Bytes(&content);
+        while !entries.0.is_empty() {
+            let (is_learned, record) = (entries.number(1) == 1, Bytes(entries.take(RECORD)));
+            entries.take(4);
+            for _ in 0..entries.varint() {
+                entries.take(8);
+                model.texts.push(entries.text());
+            }
+            // its name and coefficients stand before so many bytes of terms
+            let mut terms = entries;
+            terms.run();
+            pass_coefficients(&mut terms);
+            let n = entries.0.len() - terms.0.len() + Bytes(&record.0[RECORD - 8..]).number(8);
+            apply(model, is_learned, entry(record, Bytes(entries.take(n)), &model.texts));
+        }
+    }
+}
+
+fn apply(model: &mut Model, is_learned: bool, entry: Entry) {
+    for (term, count) in &entry.terms {
+        let (df, tf) = model.counts.entry((term.clone(), entry.class)).or_default();
+        let add = |to: &mut usize, n: usize| *to = if is_learned { *to + n } else { *to - n };
+        add(df, entry.copies);
+        add(tf, entry.copies * count);
+    }
+    model.counts.retain(|_, (df, _)| *df > 0);
+    if is_learned {
+        return model.documents.push(entry);
+    }
+    let known = model.documents.iter().position(|known| *known == entry);
+    model.documents.remove(known.expect("it was learned"));
+}
+
+#[test]
+fn a_reader_made_from_the_page_finds_what_is_there() {
+    let mails: Vec<_> = (0..60).map(crate::model_file::mail).collect();
+    let named = |i: usize| format!("Message-ID: <{i}@example.org>\n{}", mails[i].1);
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+    for (i, (label, _)) in mails[..40].iter().enumerate() {
+        trainer.add(label, Document::Mail(named(i).as_bytes())).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.tamis");
+    trainer.finish().unwrap().save(&path).unwrap();
+    let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
+    for (i, (label, _)) in mails.iter().enumerate().skip(30) {
+        let mail = named(i);
+        match i < 40 {
+            true => drop(learner.forget(None, Document::Mail(mail.as_bytes())).unwrap()),
+            false => drop(learner.learn(label, Document::Mail(mail.as_bytes())).unwrap()),
+        }
+        learner.commit().unwrap();
+    }
+    let file = std::fs::read(&path).unwrap();
+    let (model, filter) = (read(&file), Filter::open(&path).unwrap());
+    assert!(filter.information().log_bytes > 10_000);
+    let mut exported = Vec::new();
+    filter.export(true, &mut exported).unwrap();
+    let (mut counts, mut documents) = (BTreeMap::new(), Vec::new());
+    let class = |label: &str| usize::from(filter.classes().index(label).unwrap());
+    for line in exported.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty()) {
+        let line: serde_json::Value = serde_json::from_slice(line).unwrap();
+        let number = |value: &serde_json::Value| value.as_u64().unwrap() as usize;
+        if let Some(term) = line["term"].as_str() {
+            for (label, n) in line["counts"].as_object().unwrap() {
+                counts.insert((term.to_owned(), class(label)), (number(&n[0]), number(&n[1])));
+            }
+            continue;
+        }
+        let digest = u128::from_str_radix(line["digest"].as_str().unwrap(), 16).unwrap();
+        let terms = line["terms"].as_object().unwrap().iter();
+        documents.push(Entry {
+            digest: digest.to_be_bytes().to_vec(),
+            class: class(line["label"].as_str().unwrap()),
+            copies: number(&line["copies"]),
+            name: line["name"].as_str().unwrap().to_owned(),
+            terms: terms.map(|(term, n)| (term.clone(), number(n))).collect(),
+        });
+    }
+    let mut got = model.documents;
+    got.sort_by_key(|document| (document.digest.clone(), document.class));
+    assert_eq!((got.len(), got), (50, documents));
+    assert_eq!(model.counts, counts);
+}
