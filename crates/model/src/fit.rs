@@ -88,12 +88,10 @@ fn stacked(choices: &Choices, [b, d]: [f64; 2]) -> f64 {
 const FOLDS: usize = 5;
 /// The most documents that are held out of two classes, where thresholds need them, and of more.
 const HELD_OUT: [usize; 2] = [20_000, 4_000];
-/// Passes over the documents, and over those of a fold, which begin where the others ended.
-const PASSES: [usize; 2] = [10, 10];
+/// The most passes over the documents, and over those of a fold, which begin where the others ended.
+const PASSES: usize = 10;
 /// What no error moves by any more in the last pass.
 const TOLERANCE: f64 = 0.02;
-/// The ridge of q, and of the line from windows.
-const RIDGE: f64 = 0.1;
 /// Of two classes, the shares of the counts that are tried.
 const TAUS: [f64; 2] = [0.5, 1.0];
 /// Columns that are worked on together.
@@ -122,7 +120,7 @@ impl Choices {
     }
 
     fn with_stack(self, parts: &Parts, default: &[f64]) -> Self {
-        let weights = parts.fit(default, RIDGE, 2);
+        let weights = parts.fit(default, 2);
         // without either part nothing would be said
         let says = weights[0] > 0.0 || weights[1] > 0.0;
         let stack = [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)];
@@ -130,7 +128,7 @@ impl Choices {
     }
 
     fn with_line(self, parts: &Parts) -> Self {
-        let line = parts.fit(&Choices::for_classes(2).line, RIDGE, 1);
+        let line = parts.fit(&Choices::for_classes(2).line, 1);
         if line[0] > 0.0 { Choices { line: [line[0], line[1]], ..self } } else { self }
     }
 }
@@ -436,17 +434,17 @@ impl Course<'_> {
     /// Fits some columns to all documents, and then, starting from there, to those of each fold.
     fn block<const N: usize>(&self, lanes: [Option<Lane>; N]) -> Block<N> {
         let n_terms = self.full.vectors.squares.len();
-        let ascent = |passes| Ascent {
+        let passes = if self.fit.options.correction { PASSES } else { 0 };
+        let ascent = Ascent {
             c: self.fit.options.regularisation,
             passes,
             tolerance: TOLERANCE,
             seed: self.fit.options.seed,
             only_rivals: !self.fit.columns.is_one(),
         };
-        let [passes, fold_passes] = if self.fit.options.correction { PASSES } else { [0, 0] };
         let mut pupils = self.pupils(self.full, lanes);
         let mut weights = Weights::new(n_terms);
-        ascent(passes).climb(&self.full.vectors, &mut pupils, &mut weights);
+        ascent.climb(&self.full.vectors, &mut pupils, &mut weights);
         drop(weights);
         let of_fold = |view: &View<'_>| {
             let mut others = self.pupils(view, lanes);
@@ -458,7 +456,7 @@ impl Course<'_> {
                 }
             }
             let mut weights = Weights::<N>::new(n_terms);
-            ascent(fold_passes).climb(&view.vectors, &mut others, &mut weights);
+            ascent.climb(&view.vectors, &mut others, &mut weights);
             let with_bias = |sums: [f64; N]| std::array::from_fn(|lane| sums[lane] + weights.bias[lane]);
             let read = |document: &usize| {
                 let windows = self.fit.windows.get(*document).into_iter().flatten();
@@ -591,3 +589,6 @@ impl Coefficient {
         (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
     }
 }
+
+#[cfg(test)]
+mod tests;

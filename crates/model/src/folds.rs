@@ -104,7 +104,7 @@ pub(crate) struct Sample {
 /// use tamis_model::{Labelled, deal};
 /// use tamis_tokenizer::CountRow;
 ///
-/// let document = |(i, class)| Labelled { row: CountRow::default(), class, multiplicity: 1, group: i / 2 };
+/// let document = |(i, class): (u64, u16)| Labelled { row: CountRow::default(), class, multiplicity: 1, group: i / 2 };
 /// let documents: Vec<_> = (0..8).zip([0, 0, 0, 0, 1, 1, 1, 1]).map(document).collect();
 /// let folds = deal(&documents, 2);
 /// assert_eq!(folds.concat().len(), 8);

@@ -35,8 +35,6 @@ const SAMPLE: usize = 3_000;
 const LEAST: usize = 1_500;
 /// The most scores that are held at a time.
 const SCORES: usize = 1 << 22;
-/// The ridge of k0 and k1.
-const RIDGE: f64 = 1e-3;
 
 /// As many of the documents as a fit should ask, at most `most`: fewer where there are very many classes.
 pub(crate) fn sample_size(most: usize, columns: Columns) -> usize {
@@ -82,9 +80,9 @@ impl SmoothingChoice {
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
         let sample =
             Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
-        let fit = Fit { counts, documents, columns, default: default.bayes };
+        let grid = Grid { counts, documents, columns, default: default.bayes };
         let tried: Vec<_> =
-            alphas.par_iter().map(|alpha| (*alpha, fit.of(*alpha, &powers, &sample))).collect();
+            alphas.par_iter().map(|alpha| (*alpha, grid.fit(*alpha, &powers, &sample))).collect();
         let mut best = f64::INFINITY;
         for (alpha, of_powers) in tried {
             for (power, (bayes, losses, loss)) in powers.iter().zip(of_powers) {
@@ -98,7 +96,7 @@ impl SmoothingChoice {
         }
         if documents.len() * columns.len() <= SCORES && documents.len() > sample.len() {
             let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
-            if let Some((bayes, ..)) = fit.of(choice.alpha, &[choice.idf_power], &all).pop() {
+            if let Some((bayes, ..)) = grid.fit(choice.alpha, &[choice.idf_power], &all).pop() {
                 choice.bayes = bayes;
             }
         }
@@ -116,19 +114,20 @@ impl SmoothingChoice {
 /// k, the losses of the documents with their weights, and the mean of these.
 type Fitted = ([f64; 2], Vec<(f64, f64)>, f64);
 
-struct Fit<'a> {
-    counts: &'a Statistics,
-    documents: &'a [Labelled<'a>],
-    columns: Columns,
-    default: [f64; 2],
+/// What is tried on documents.
+pub(crate) struct Grid<'a> {
+    pub(crate) counts: &'a Statistics,
+    pub(crate) documents: &'a [Labelled<'a>],
+    pub(crate) columns: Columns,
+    pub(crate) default: [f64; 2],
 }
 
 /// Documents that one thread scores at a time.
 const TOGETHER: usize = 64;
 
-impl Fit<'_> {
+impl Grid<'_> {
     /// For each power k and its losses, by the leave-one-out scores of some documents.
-    fn of(&self, alpha: Smoothing, powers: &[f64], sample: &[(usize, f64)]) -> Vec<Fitted> {
+    pub(crate) fn fit(&self, alpha: Smoothing, powers: &[f64], sample: &[(usize, f64)]) -> Vec<Fitted> {
         let left_out = LeaveOneOut::new(alpha, self.counts, self.columns);
         let prior = priors(self.counts.totals(), self.columns);
         let score = |of: &[(usize, f64)]| {
@@ -155,7 +154,7 @@ impl Fit<'_> {
                 );
                 weights.extend((weight > 0.0).then_some(weight));
             }
-            let fitted = parts.fit(&self.default, RIDGE, 0);
+            let fitted = parts.fit(&self.default, 0);
             let bayes = if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default };
             let losses = parts.losses(&bayes);
             let mean = parts.mean(&losses);
@@ -164,10 +163,10 @@ impl Fit<'_> {
         (0..powers.len()).into_par_iter().map(fit).collect()
     }
 
-    /// 1, or 0 of a document that is all its class has: without it nothing is known of the class.
+    /// 1, or 0 of a document without terms, and of one that is all its class has: without it nothing is known of the class.
     fn is_judged(&self, document: &Labelled<'_>) -> f64 {
         let of_class = self.counts.totals().get(usize::from(document.class));
-        f64::from(u8::from(of_class.is_some_and(|totals| totals.documents > 1)))
+        f64::from(u8::from(!document.row.is_empty() && of_class.is_some_and(|totals| totals.documents > 1)))
     }
 }
 

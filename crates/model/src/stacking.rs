@@ -26,6 +26,9 @@ struct Target {
 /// As many documents is what the weights taken by default count for.
 const PRIOR_DOCUMENTS: f64 = 50.0;
 
+/// Of parts that were brought to deviation 1.
+const RIDGE: f64 = 0.1;
+
 /// Documents that are added up at a time; fixed, so that threads leave no trace in the sums.
 const TOGETHER: usize = 512;
 
@@ -68,10 +71,10 @@ impl Parts {
     /// ones of 50 documents more. The first `n_positive` weights are never negative: one that would be is 0.
     ///
     /// Source: Platt, "Probabilistic Outputs for Support Vector Machines" (1999), for the targets and the halving of steps.
-    pub(crate) fn fit(&self, default: &[f64], ridge: f64, n_positive: usize) -> Vec<f64> {
+    pub(crate) fn fit(&self, default: &[f64], n_positive: usize) -> Vec<f64> {
         let mut free = vec![true; self.n_parts];
         loop {
-            let weights = self.fit_free(default, ridge, &free);
+            let weights = self.fit_free(default, &free);
             match (0..n_positive).find(|part| weights[*part] < 0.0) {
                 Some(part) => free[part] = false,
                 None => return weights,
@@ -79,12 +82,12 @@ impl Parts {
         }
     }
 
-    fn fit_free(&self, default: &[f64], ridge: f64, free: &[bool]) -> Vec<f64> {
+    fn fit_free(&self, default: &[f64], free: &[bool]) -> Vec<f64> {
         let all: f64 = self.targets.iter().map(|target| target.weight).sum();
         let scales = self.deviations(all);
         // in units of deviations
         let centre: Vec<f64> = default.iter().zip(&scales).map(|(weight, scale)| weight * scale).collect();
-        let problem = Problem { parts: self, smoothing: Smoothed::new(self, all), scales, centre, ridge };
+        let problem = Problem { parts: self, smoothing: Smoothed::new(self, all), scales, centre };
         let mut at: Vec<f64> =
             problem.centre.iter().zip(free).map(|(w, free)| if *free { *w } else { 0.0 }).collect();
         let mut loss = problem.loss(&at);
@@ -189,7 +192,6 @@ struct Problem<'a> {
     smoothing: Smoothed,
     scales: Vec<f64>,
     centre: Vec<f64>,
-    ridge: f64,
 }
 
 /// Gradient and second derivatives.
@@ -248,7 +250,7 @@ impl Problem<'_> {
                 };
         };
         let penalty: f64 = at.iter().zip(&self.centre).map(|(w, centre)| (w - centre) * (w - centre)).sum();
-        self.sum(of_document, |all: &mut f64, sum| *all += sum) + self.ridge / 2.0 * penalty
+        self.sum(of_document, |all: &mut f64, sum| *all += sum) + RIDGE / 2.0 * penalty
     }
 
     /// What Newton's method subtracts.
@@ -280,8 +282,8 @@ impl Problem<'_> {
             for j in 0..n {
                 slope.curvature[i][j] /= self.scales[i] * self.scales[j];
             }
-            slope.gradient[i] = slope.gradient[i] / self.scales[i] + self.ridge * (at[i] - self.centre[i]);
-            slope.curvature[i][i] += self.ridge + 1e-9;
+            slope.gradient[i] = slope.gradient[i] / self.scales[i] + RIDGE * (at[i] - self.centre[i]);
+            slope.curvature[i][i] += RIDGE + 1e-9;
             if !free[i] {
                 (slope.gradient[i], slope.curvature[i]) = (0.0, [0.0; MOST_PARTS]);
                 slope.curvature.iter_mut().for_each(|row| row[i] = 0.0);
@@ -347,12 +349,12 @@ mod tests {
 
     #[test]
     fn two_classes_are_calibrated() {
-        let weights = two(8_000).fit(&[0.3, 0.0], 1e-3, 1);
+        let weights = two(8_000).fit(&[0.3, 0.0], 1);
         assert!((sigmoid(2.0 * weights[0] + weights[1]) - 0.75).abs() < 1e-2, "{weights:?}");
         // of few documents the default is left
-        let few = two(2).fit(&[0.3, 0.0], 1e-3, 1);
+        let few = two(2).fit(&[0.3, 0.0], 1);
         assert!((few[0] - 0.3).abs() < 0.1, "{few:?}");
-        assert_eq!(Parts::new(1, 2).fit(&[0.3, 0.1], 1e-3, 1), [0.3, 0.1]);
+        assert_eq!(Parts::new(1, 2).fit(&[0.3, 0.1], 1), [0.3, 0.1]);
     }
 
     #[test]
@@ -363,7 +365,7 @@ mod tests {
             let said = if i / 4 % 10 == 0 { (own + 1) % 4 } else { own };
             parts.push((0..4).map(|column| f64::from(u8::from(column == said))), Some(own), 1.0);
         }
-        let weights = parts.fit(&[1.0], 0.1, 1);
+        let weights = parts.fit(&[1.0], 1);
         // e^q / (e^q + 3) = 0.9
         assert!((weights[0] - 27f64.ln()).abs() < 0.05, "{weights:?}");
         let mean = parts.mean(&parts.losses(&[27f64.ln()]));
@@ -378,7 +380,7 @@ mod tests {
             let sign = if positive { 1.0 } else { -1.0 };
             parts.push([sign + f64::from(i % 7), -sign, 1.0], positive.then_some(0), 1.0);
         }
-        let weights = parts.fit(&[0.5, 1.0, 0.0], 0.1, 2);
+        let weights = parts.fit(&[0.5, 1.0, 0.0], 2);
         assert!(weights[0] > 0.0 && weights[1] == 0.0, "{weights:?}");
     }
 
@@ -390,7 +392,7 @@ mod tests {
             once.push([value, 1.0], column, f64::from(i % 3));
             (0..i % 3).for_each(|_| thrice.push([value, 1.0], column, 1.0));
         }
-        let [a, b] = [once, thrice].map(|parts| parts.fit(&[0.3, 0.0], 0.1, 1));
+        let [a, b] = [once, thrice].map(|parts| parts.fit(&[0.3, 0.0], 1));
         assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9), "{a:?}");
     }
 }
