@@ -16,10 +16,11 @@ The file has, of each set:
                  that the engine's passes come to, mean, least and most of ten orders: after ten passes, and when
                  nothing moves any more (of many classes that is above the optimum, as only competing classes learn)
   fold           which documents are held out together
-  held_out       B and d of each document by the fold that did not have it, at the optimum
+  held_out       B and d of each document by the counts and the optimum without its fold, and whether any term is known there
   q              two classes: z = q0 B + q1 d + q2; many: z_c = q0 B_c + q1 d_c, fitted to held_out
 
-A document without terms is counted, but has no coefficient, no held-out scores and no part in any fit: null.
+A document without terms is counted, and scores 0 in the fit of k, but has neither coefficient nor held-out scores: null. One of
+whose terms none is known has no part in the fit of q.
 """
 
 import json
@@ -36,7 +37,7 @@ CORRECTIONS = [(16.0, 0.5), (16.0, 1.0)]  # C, tau; held-out scores and q are wi
 COMPETES = 0.05  # the least probability of another class that learns, among many
 PASSES, TOLERANCE = 10, 0.02  # of the engine's passes; the optimum is solved to 1e-12
 FOLDS = 5
-RIDGE = 0.1  # on k and q in standardised units, around the constants below
+RIDGE = {"k": 1e-3, "q": 0.1}  # in standardised units, around the constants below
 SHRINK = 50.0  # documents that the constants are worth
 MOST_COPIES = 1000
 CONSTANTS = {"k": {2: [0.3, 0.0], "many": [0.3, 1.0]}, "q": {2: [0.5, 1.0, 0.0], "many": [0.5, 1.0]}}
@@ -135,8 +136,9 @@ def targets(documents, n_classes):
     return np.array(rows)
 
 
-def fit(parts, documents, n_classes, center):
-    """theta of least log loss of sum(theta_j part_j) (parts: documents x columns), near `center`"""
+def fit(what, parts, documents, n_classes):
+    """k or q: theta of least log loss of sum(theta_j part_j) (parts: documents x columns), near the constants"""
+    center, ridge = constants(what, n_classes), RIDGE[what]
     w = np.array([weight(d) for d in documents], float)
     if n_classes > 2:
         parts = [p - p.mean(1, keepdims=True) for p in parts]
@@ -147,15 +149,15 @@ def fit(parts, documents, n_classes, center):
     t, theta0 = targets(documents, n_classes), center * scale
 
     def objective(theta):
-        return -(w[:, None] * t * log_softmax(a @ theta)).sum() + RIDGE / 2 * ((theta - theta0) ** 2).sum()
+        return -(w[:, None] * t * log_softmax(a @ theta)).sum() + ridge / 2 * ((theta - theta0) ** 2).sum()
 
     theta = theta0
     for _ in range(200):
         p = np.exp(log_softmax(a @ theta))
         mean = np.einsum("nk,nkj->nj", p, a)
-        gradient = -np.einsum("n,nk,nkj->j", w, t - p, a) + RIDGE * (theta - theta0)
+        gradient = -np.einsum("n,nk,nkj->j", w, t - p, a) + ridge * (theta - theta0)
         hessian = np.einsum("n,nk,nkj,nkl->jl", w, p, a, a) - np.einsum("n,nj,nl->jl", w, mean, mean)
-        step, length = np.linalg.solve(hessian + RIDGE * np.eye(len(theta)), gradient), 1.0
+        step, length = np.linalg.solve(hessian + ridge * np.eye(len(theta)), gradient), 1.0
         while length > 1e-9 and objective(theta - length * step) > objective(theta) + 1e-12:
             length /= 2
         theta = theta - length * step
@@ -283,16 +285,10 @@ def corrected(p, C, tau):
 
 # ---- the whole recipe ---------------------------------------------------------------------------------------------------
 def bayes_fitted(documents, n_classes, counts, alpha, power):
-    s = np.array(list(left_out_of_all(documents, n_classes, alpha, power)))
-    part = [s, np.tile(counts.prior(), (len(s), 1))]
-    here = [d for d in documents if d[2]]
-    k = fit(part, here, n_classes, constants("k", n_classes))
-    return s, k, log_loss(counts.bayes(s, k), here)
-
-
-def left_out_of_all(documents, n_classes, alpha, power):
-    """leave-one-out scores of the documents that have terms"""
-    return (s for s, d in zip(left_out(documents, n_classes, alpha, power), documents) if d[2])
+    """leave-one-out scores, k by them, and their log loss"""
+    s = np.array(list(left_out(documents, n_classes, alpha, power)))
+    k = fit("k", [s, np.tile(counts.prior(), (len(s), 1))], documents, n_classes)
+    return s, k, log_loss(counts.bayes(s, k), documents)
 
 
 def worked_out(name, documents, n_classes):
@@ -302,6 +298,7 @@ def worked_out(name, documents, n_classes):
     grid = [(bayes_fitted(documents, n_classes, counts, a, g)[2], a, g) for a in ALPHAS for g in POWERS]
     _, alpha, power = min(grid)
     s, k, _ = bayes_fitted(documents, n_classes, counts, alpha, power)
+    s = s[here]
     o = offsets(counts.bayes(s, k))
     assert abs(o).max() < 15, "clipped"
     corrections = [
@@ -310,17 +307,18 @@ def worked_out(name, documents, n_classes):
     ]
 
     fold = [i % FOLDS for i in range(len(documents))]
-    B, d = held_out(documents, n_classes, terms, fold, alpha, power, k)
+    B, d, known = held_out(documents, n_classes, terms, fold, alpha, power, k)
     parts = [B, d] + ([np.ones_like(B)] if n_classes == 2 else [])
-    q = fit(parts, learned, n_classes, constants("q", n_classes))
-    z = sum(a * p for a, p in zip(q, parts))
+    parts, judged = [p[known] for p in parts], [doc for doc, is_known in zip(learned, known) if is_known]
+    q = fit("q", parts, judged, n_classes)
+    loss = log_loss(sum(a * p for a, p in zip(q, parts)), judged)
 
     def rows(of_learned):
         by_document = dict(zip(here, np.asarray(of_learned).tolist()))
         return [by_document.get(i) for i in range(len(documents))]
 
     def left_out_by(alpha, power):
-        return {"alpha": alpha, "power": power, "scores": rows(list(left_out_of_all(documents, n_classes, alpha, power)))}
+        return {"alpha": alpha, "power": power, "scores": rows([s for s, d in zip(left_out(documents, n_classes, alpha, power), documents) if d[2]])}
 
     for correction in corrections:
         correction["coefficients"] = rows(correction["coefficients"])
@@ -334,25 +332,26 @@ def worked_out(name, documents, n_classes):
         "offsets": rows(o),
         "correction": corrections,
         "fold": fold,
-        "held_out": {"B": rows(B), "d": rows(d), "log_loss": log_loss(z, learned)},
+        "held_out": {"B": rows(B), "d": rows(d), "known": rows(known), "log_loss": loss},
         "q": q.tolist(),
     }
 
 
 def held_out(documents, n_classes, terms, fold, alpha, power, k):
     """step 3: B and d of each document by what the other folds say; alpha, power and k are kept"""
-    B, d = {}, {}
+    B, d, known = {}, {}, {}
     C, tau = CORRECTIONS[0]
     for f in range(FOLDS):
         rest = [doc for doc, of in zip(documents, fold) if of != f]
         learned, counts = [doc for doc in rest if doc[2]], Counts(rest, n_classes)
-        s = np.array(list(left_out_of_all(rest, n_classes, alpha, power)))
+        s = np.array([s for s, doc in zip(left_out(rest, n_classes, alpha, power), rest) if doc[2]])
         _, w = optimum(*problem(learned, n_classes, counts, terms, counts.bayes(s, k), C, tau))
         for i, doc in enumerate(documents):
             if fold[i] == f and doc[2]:
                 B[i] = counts.bayes(counts.scores(doc[2], alpha, power), k)
                 d[i] = features([doc], counts, terms)[0] @ w
-    return np.array([B[i] for i in sorted(B)]), np.array([d[i] for i in sorted(d)])
+                known[i] = any(term in counts.n for term in doc[2])
+    return [np.array([of[i] for i in sorted(of)]) for of in (B, d, known)]
 
 
 # ---- the documents ------------------------------------------------------------------------------------------------------

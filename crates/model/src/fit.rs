@@ -591,3 +591,6 @@ impl Coefficient {
         (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
     }
 }
+
+#[cfg(test)]
+mod golden;
