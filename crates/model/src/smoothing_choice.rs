@@ -57,7 +57,8 @@ pub fn enough_to_choose(documents: &[Labelled<'_>], n_classes: usize) -> bool {
 }
 
 impl SmoothingChoice {
-    /// Chooses by exact leave-one-out, among five smoothings and three powers unless the options fix them. Of so many documents at
+    /// Chooses by exact leave-one-out, among five smoothings and three powers unless the options fix them: of those that are as good
+    /// as the best, to one standard error of the paired difference, the one nearest to what is taken by default. Of so many documents at
     /// most 3,000 are asked, more of rare classes than is their share, each counting for those it stands for. `counts` must be of these
     /// documents at least. The same for any number of threads.
     pub fn new(
@@ -83,15 +84,21 @@ impl SmoothingChoice {
         let grid = Grid { counts, documents, columns, default: default.bayes };
         let tried: Vec<_> =
             alphas.par_iter().map(|alpha| (*alpha, grid.fit(*alpha, &powers, &sample))).collect();
-        let mut best = f64::INFINITY;
-        for (alpha, of_powers) in tried {
-            for (power, (bayes, losses, loss)) in powers.iter().zip(of_powers) {
-                choice.tried.push((alpha, *power, loss));
-                if loss < best {
-                    best = loss;
-                    (choice.alpha, choice.idf_power, choice.bayes, choice.losses) =
-                        (alpha, *power, bayes, losses);
-                }
+        let each = tried.into_iter().flat_map(|(alpha, of_powers)| {
+            std::iter::zip(&powers, of_powers).map(move |(power, fitted)| (alpha, *power, fitted))
+        });
+        let each: Vec<_> = each.collect();
+        choice.tried = each.iter().map(|(alpha, power, (.., loss))| (*alpha, *power, *loss)).collect();
+        let distance = |alpha: Smoothing, power: f64| {
+            (alpha.alpha() / default.alpha.alpha()).ln().abs() / 3f64.ln()
+                + 2.0 * (power - default.idf_power).abs()
+        };
+        if let Some((.., best)) = each.iter().min_by(|(.., (.., a)), (.., (.., b))| a.total_cmp(b)) {
+            let as_good = each.iter().filter(|(.., fitted)| !is_worse(&fitted.1, &best.1));
+            let nearest = as_good.min_by(|a, b| distance(a.0, a.1).total_cmp(&distance(b.0, b.1)));
+            if let Some((alpha, power, (bayes, losses, _))) = nearest {
+                (choice.alpha, choice.idf_power, choice.bayes, choice.losses) =
+                    (*alpha, *power, *bayes, losses.clone());
             }
         }
         if documents.len() * columns.len() <= SCORES && documents.len() > sample.len() {
@@ -109,6 +116,15 @@ impl SmoothingChoice {
             |(alpha, power, _): &&(Smoothing, f64, f64)| *alpha == self.alpha && *power == self.idf_power;
         self.tried.iter().find(chosen).map(|(.., loss)| *loss)
     }
+}
+
+/// Whether losses are worse than others of the same documents, by more than one standard error of the mean difference.
+fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
+    let all: f64 = losses.iter().map(|(_, weight)| weight).sum();
+    let differences = || losses.iter().zip(others).map(|((a, weight), (b, _))| (a - b, weight));
+    let mean = differences().map(|(difference, weight)| difference * weight).sum::<f64>() / all;
+    let squares = differences().map(|(difference, weight)| (weight * (difference - mean)).powi(2));
+    mean > squares.sum::<f64>().sqrt() / all
 }
 
 /// k, the losses of the documents with their weights, and the mean of these.
