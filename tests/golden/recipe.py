@@ -47,8 +47,8 @@ def constants(what, n_classes):
 
 
 def log_tf(count):
-    """ln(1 + tf) by the engine's table of whole numbers, 256 to a doubling"""
-    return round(256 * math.log2(1 + min(count, 65535))) * math.log(2) / 256
+    """ln(1 + tf) by the engine's table of whole numbers, 16 to a doubling"""
+    return round(16 * math.log2(1 + min(count, 65535))) * math.log(2) / 16
 
 
 def weight(document):

@@ -6,8 +6,8 @@ use crate::cells::{Cells, ClassCell};
 use crate::term_frequency::{TF_UNIT, tf_units};
 use crate::{ClassId, StatisticsError};
 
-/// The number that stands for 1 in a [`Coefficient`]: 2^16.
-pub const COEFFICIENT_ONE: i64 = 1 << 16;
+/// The number that stands for 1 in a [`Coefficient`]: 2^12.
+pub const COEFFICIENT_ONE: i64 = 1 << 12;
 
 /// What a document adds to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so that sums of it are
 /// exact: neither their order nor adding and taking away again leaves a trace.
@@ -22,7 +22,7 @@ pub struct Coefficient {
     pub units: i64,
 }
 
-/// The weight of a term for a column: the sum over documents of their coefficients' units, each times 369 ln(1 + tf).
+/// The weight of a term for a column: the sum over documents of their coefficients' units, each times 16 log2(1 + tf), rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassWeight {
     /// The column.
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn sums_that_do_not_fit_are_refused() {
         let row = CountVector::from_pairs([(0, 3)]).unwrap();
-        let huge = Coefficient { class: 0, bias: 0, units: i64::MAX / 512 };
+        let huge = Coefficient { class: 0, bias: 0, units: i64::MAX / 32 };
         let mut correction = Correction::default();
         assert_eq!(correction.add(row.row(), &[huge]), Ok(()));
         assert!(correction.add(row.row(), &[huge]).is_err());

@@ -27,7 +27,7 @@ use crate::{Choices, ClassId, ClassTotals, ClassWeights, Counts, ParametersError
 /// z = q0 B + q1 d + q2                                     the log-odds; of more than two classes their softmax
 /// ```
 ///
-/// Terms without counts are in no sum. A class without documents is never the likeliest. `ln(1 + tf)` is rounded to a 369th
+/// Terms without counts are in no sum. A class without documents is never the likeliest. `ln(1 + tf)` is rounded to a 23rd
 /// nat, so that the weights `u` are exact sums ([`ClassWeight`](crate::ClassWeight)).
 ///
 /// A class without a term shares `ln a - ln(n + r + a)` with all classes that lack it, so the work for a document grows
