@@ -1,5 +1,7 @@
 //! The correction's coefficients: coordinate ascent in the dual of logistic regression.
 
+use tamis_tokenizer::TermId;
+
 use crate::folds::Labelled;
 use crate::random::SplitMix64;
 use crate::term_frequency::{TF_UNIT, tf_units};
@@ -26,10 +28,34 @@ const WORTH: f64 = 0.05;
 /// Documents that are shuffled at a time, so that not all of them need to be at hand.
 pub(crate) const BLOCK: usize = 1 << 16;
 
+/// What stays the same of the terms of documents, whichever of these are held out: ln(1 + tf) in units.
+pub(crate) struct Factors {
+    starts: Vec<usize>,
+    factors: Vec<f32>,
+}
+
+impl Factors {
+    pub(crate) fn new(documents: &[Labelled<'_>]) -> Factors {
+        let mut all = Factors { starts: Vec::with_capacity(documents.len() + 1), factors: Vec::new() };
+        for document in documents {
+            all.starts.push(all.factors.len());
+            all.factors.extend(document.row.counts().iter().map(|tf| tf_units(*tf) as f32));
+        }
+        all.starts.push(all.factors.len());
+        all
+    }
+
+    #[inline]
+    fn of(&self, document: usize) -> &[f32] {
+        &self.factors[self.starts[document]..self.starts[document + 1]]
+    }
+}
+
 /// Documents as vectors of length 1 at most: what stays the same from pass to pass.
 pub(crate) struct Vectors<'a> {
     pub(crate) documents: &'a [Labelled<'a>],
-    /// idf idf of every term, nats squared.
+    pub(crate) factors: &'a Factors,
+    /// idf idf of every term of the documents, nats squared.
     pub(crate) squares: Vec<f32>,
     /// 1 / |v| of every document, at most 1; 0 of one that is not learned from.
     pub(crate) scales: Vec<f32>,
@@ -61,16 +87,15 @@ impl<const N: usize> Weights<N> {
     /// What the weights say of each column, less the bias.
     #[inline]
     pub(crate) fn read(&self, vectors: &Vectors<'_>, document: usize) -> [f64; N] {
-        self.read_row(vectors.documents[document].row, vectors.scales[document])
+        let ids = vectors.documents[document].row.ids();
+        self.read_terms(ids, vectors.factors.of(document), vectors.scales[document])
     }
 
     #[inline]
-    pub(crate) fn read_row(&self, row: tamis_tokenizer::CountRow<'_>, scale: f32) -> [f64; N] {
+    pub(crate) fn read_terms(&self, ids: &[TermId], factors: &[f32], scale: f32) -> [f64; N] {
         let mut sums = [0f32; N];
-        for (id, tf) in row.iter() {
-            let factor = tf_units(tf) as f32;
-            let Some(weights) = self.terms.get(id as usize) else { continue };
-            for (sum, weight) in sums.iter_mut().zip(weights) {
+        for (&id, factor) in ids.iter().zip(factors) {
+            for (sum, weight) in sums.iter_mut().zip(&self.terms[id as usize]) {
                 *sum += factor * weight;
             }
         }
@@ -83,8 +108,9 @@ impl<const N: usize> Weights<N> {
     fn add(&mut self, vectors: &Vectors<'_>, document: usize, steps: [f32; N]) {
         let scale = vectors.scales[document] * TF_UNIT as f32;
         let steps_per_unit = steps.map(|step| step * scale);
-        for (id, tf) in vectors.documents[document].row.iter() {
-            let factor = tf_units(tf) as f32 * vectors.squares[id as usize];
+        let ids = vectors.documents[document].row.ids();
+        for (&id, factor) in ids.iter().zip(vectors.factors.of(document)) {
+            let factor = factor * vectors.squares[id as usize];
             for (weight, step) in self.terms[id as usize].iter_mut().zip(steps_per_unit) {
                 *weight += factor * step;
             }
@@ -98,12 +124,10 @@ impl<const N: usize> Weights<N> {
 impl<'a> Vectors<'a> {
     /// |x|^2 + 1, what a unit of its coefficient adds to a document's own log-odds.
     fn own(&self, document: usize) -> f64 {
-        let square = |(id, tf): (u32, u32)| {
-            let tf = tf_units(tf) as f32;
-            tf * tf * self.squares[id as usize]
-        };
+        let ids = self.documents[document].row.ids().iter();
+        let square = |(&id, factor): (&TermId, &f32)| factor * factor * self.squares[id as usize];
         let scale = f64::from(self.scales[document]) * TF_UNIT;
-        let sum: f32 = self.documents[document].row.iter().map(square).sum();
+        let sum: f32 = ids.zip(self.factors.of(document)).map(square).sum();
         1.0 + scale * scale * f64::from(sum)
     }
 }

@@ -1,10 +1,9 @@
 use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::ascent::{Ascent, Pupil, Vectors, Weights};
+use crate::ascent::{Ascent, Factors, Pupil, Vectors, Weights};
 use crate::columns::Columns;
 use crate::competitors::{Competitors, odds};
-use crate::counts::term_ids;
 use crate::folds::{Groups, Labelled, hold_back};
 use crate::leave_one_out::LeaveOneOut;
 use crate::smoothing_choice::{SmoothingChoice, enough_to_choose, least_of_class, priors, sample_size};
@@ -87,7 +86,7 @@ fn stacked(choices: &Choices, [b, d]: [f64; 2]) -> f64 {
 /// Folds that documents are held out in.
 const FOLDS: usize = 5;
 /// The most documents that are held out of two classes, where thresholds need them, and of more.
-const HELD_OUT: [usize; 2] = [20_000, 4_000];
+const HELD_OUT: [usize; 2] = [20_000, 2_000];
 /// The most passes over the documents, and over those of a fold, which begin where the others ended.
 const PASSES: usize = 10;
 /// What no error moves by any more in the last pass.
@@ -218,13 +217,13 @@ impl Fit<'_> {
             return Ok(Fitted { held_out: self.left_out(&choices), ..none });
         }
         let competitors = Competitors::new(self, &choices);
-        let folds = self.folds();
+        let (folds, factors) = (self.folds(), Factors::new(self.documents));
         let (full, views) = rayon::join(
-            || self.view(&choices, &competitors, &[], self.counts),
+            || self.view(&choices, &competitors, &factors, &[], self.counts),
             || {
                 let views = folds.par_iter().map(|(fold, weights)| {
                     let counts = hold_back(self.counts, self.documents, fold);
-                    let mut view = self.view(&choices, &competitors, fold, &counts);
+                    let mut view = self.view(&choices, &competitors, &factors, fold, &counts);
                     view.readings.iter_mut().zip(weights).for_each(|(held, weight)| held.weight *= weight);
                     view
                 });
@@ -289,16 +288,21 @@ impl Fit<'_> {
     }
 
     /// What follows from counts without the documents of a fold.
-    fn view(
-        &self,
+    fn view<'a>(
+        &'a self,
         choices: &Choices,
         competitors: &Competitors,
+        factors: &'a Factors,
         fold: &[usize],
         counts: &Statistics,
-    ) -> View<'_> {
+    ) -> View<'a> {
         let documents = counts.totals().iter().map(|totals| totals.documents).sum();
         let log_documents = log_documents(documents);
-        let ids: Vec<TermId> = term_ids(self.counts).collect();
+        // ids increase: the last of a row is its highest
+        let rows = self.documents.iter().map(|document| &document.row).chain(self.windows.iter().flatten());
+        let last = rows.filter_map(|row| row.ids().last()).max();
+        let n_terms = last.map_or(0, |&id| id as usize + 1);
+        let ids: Vec<TermId> = (0..=TermId::MAX).take(n_terms).collect();
         let square = |term: &TermId| {
             let df = counts.document_frequency(*term);
             let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
@@ -311,7 +315,7 @@ impl Fit<'_> {
         let readings = self.read_held_out(choices, fold, counts);
         View {
             held: fold.to_vec(),
-            vectors: Vectors { documents: self.documents, squares, scales },
+            vectors: Vectors { documents: self.documents, factors, squares, scales },
             odds,
             readings,
         }
@@ -460,7 +464,10 @@ impl Course<'_> {
             let with_bias = |sums: [f64; N]| std::array::from_fn(|lane| sums[lane] + weights.bias[lane]);
             let read = |document: &usize| {
                 let windows = self.fit.windows.get(*document).into_iter().flatten();
-                let window = |row: &CountRow<'_>| weights.read_row(*row, scale(&view.vectors.squares, *row));
+                let window = |row: &CountRow<'_>| {
+                    let factors: Vec<_> = row.counts().iter().map(|tf| tf_units(*tf) as f32).collect();
+                    weights.read_terms(row.ids(), &factors, scale(&view.vectors.squares, *row))
+                };
                 let whole = weights.read(&view.vectors, *document);
                 std::iter::once(whole).chain(windows.map(window)).map(with_bias).collect::<Vec<_>>()
             };

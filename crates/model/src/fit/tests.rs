@@ -98,6 +98,7 @@ impl Set {
     fn problem<'a, const N: usize>(
         &self,
         documents: &'a [Labelled<'a>],
+        factors: &'a Factors,
         tau: f64,
     ) -> (Vectors<'a>, Vec<Pupil<N>>) {
         let columns = self.columns();
@@ -106,7 +107,7 @@ impl Set {
             let idf = idf(self.counts.document_frequency(term).max(1), log_documents);
             (idf * idf) as f32
         };
-        let squares: Vec<_> = term_ids(&self.counts).map(square).collect();
+        let squares: Vec<_> = crate::counts::term_ids(&self.counts).map(square).collect();
         let scales =
             documents.iter().map(|d| if d.row.is_empty() { 0.0 } else { scale(&squares, d.row) }).collect();
         let pupil = |(i, offsets): (usize, &Option<Vec<f64>>)| {
@@ -123,7 +124,7 @@ impl Set {
             Some(pupil)
         };
         let pupils = self.golden.offsets.iter().enumerate().filter_map(pupil).collect();
-        (Vectors { documents, squares, scales }, pupils)
+        (Vectors { documents, factors, squares, scales }, pupils)
     }
 }
 
@@ -196,8 +197,9 @@ fn leaving_out_and_choosing_are_the_formulas() {
 fn the_ascent_ends_at_the_optimum() {
     for set in sets() {
         let documents = set.documents();
+        let factors = Factors::new(&documents);
         for expected in &set.golden.correction {
-            let (vectors, mut pupils) = set.problem::<LANES>(&documents, expected.tau);
+            let (vectors, mut pupils) = set.problem::<LANES>(&documents, &factors, expected.tau);
             let mut weights = Weights::new(vectors.squares.len());
             let (tolerance, passes) = (1e-6, 10_000);
             let ascent = Ascent { c: expected.c, passes, tolerance, seed: 7, only_rivals: false };
@@ -222,9 +224,10 @@ fn the_ascent_ends_at_the_optimum() {
 fn it_comes_as_near_as_the_prototype() {
     for set in sets() {
         let documents = set.documents();
+        let factors = Factors::new(&documents);
         for expected in &set.golden.correction {
             let objective = |passes, tolerance| {
-                let (vectors, mut pupils) = set.problem::<LANES>(&documents, expected.tau);
+                let (vectors, mut pupils) = set.problem::<LANES>(&documents, &factors, expected.tau);
                 let mut weights = Weights::new(vectors.squares.len());
                 let only_rivals = set.golden.n_classes > 2;
                 let ascent = Ascent { c: expected.c, passes, tolerance, seed: 0, only_rivals };
