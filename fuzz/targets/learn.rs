@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tamis_filter::{
     ClassPrior, Document, Error, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions,
-    Parameters, Scoring, Scratch, TrainOptions, Trainer, Weighted, merge,
+    Parameters, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions, merge,
 };
 
 const LABELS: [&str; 4] = ["eggs", "ham", "spam", "bacon"];
@@ -19,10 +19,10 @@ pub fn run(data: &[u8]) {
     let mut options = TrainOptions::new(Kind::Text);
     options.keep = choices.of(&[Keep::Vectors, Keep::Digests]);
     let n_labels = 2 + usize::from(choices.flag());
-    let uncorrected = Weighted { correction: None, ..Weighted::for_classes(n_labels) };
+    let uncorrected = WeightedOptions { correction: false, ..WeightedOptions::default() };
     options.scoring = choices.of(&[
         None,
-        Some(Scoring::weighted(uncorrected, n_labels)),
+        Some(Scoring::Weighted(uncorrected)),
         // learned priors want a document of each label
         Some(Scoring::NaiveBayes(Parameters { prior: ClassPrior::Smoothed, ..Scoring::parameters() })),
     ]);
