@@ -194,18 +194,20 @@ fn print_chosen(
 
 /// Why the smoothing is what it is.
 fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
-    let mut losses: Vec<_> = chosen.smoothing.iter().map(|(.., loss)| *loss).collect();
-    losses.sort_by(f64::total_cmp);
-    match losses[..] {
-        [] if options.alpha.is_some() && options.idf_power.is_some() => Ok(()),
-        [] => Ok(writeln!(out, "            too few documents to choose by")?),
-        [loss] => Ok(writeln!(out, "            log loss of left-out documents {loss:.4}")?),
-        [best, next, ..] => {
-            let (n, worst) = (losses.len(), losses[losses.len() - 1]);
+    let Choices { alpha, idf_power, .. } = chosen.choices;
+    let losses = || chosen.smoothing.iter().map(|(.., loss)| *loss);
+    let (best, worst) = (losses().fold(f64::INFINITY, f64::min), losses().fold(0.0, f64::max));
+    let own = chosen.smoothing.iter().find(|(a, power, _)| (*a, *power) == (alpha, idf_power));
+    match (own, losses().count()) {
+        (None, _) if options.alpha.is_some() && options.idf_power.is_some() => (),
+        (None, _) => writeln!(out, "            too few documents to choose by")?,
+        (Some((.., loss)), 1) => writeln!(out, "            log loss of left-out documents {loss:.4}")?,
+        (Some((.., loss)), n) => {
             writeln!(out, "            chosen by what predicts left-out documents best of {n} tried:")?;
-            Ok(writeln!(out, "            log loss {best:.4}, the next {next:.4}, the worst {worst:.4}")?)
+            writeln!(out, "            log loss {loss:.4}, of all tried {best:.4} to {worst:.4}")?;
         }
     }
+    Ok(())
 }
 
 fn describe_prior(prior: &ClassPrior) -> String {
