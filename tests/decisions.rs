@@ -148,7 +148,7 @@ fn counts_alone_are_enough() {
     let world = World::new();
     let [ham, spam] = mail();
     world.succeed(&["train", "--correction", "off", &ham, &spam]);
-    assert!(world.succeed(&["inspect"]).contains("correction off"));
+    assert!(world.succeed(&["inspect"]).contains("likelihood  weighted, correction off"));
     world.succeed(&["verify"]);
     let one = root().join("corpora/mail/inbox/01.eml").display().to_string();
     assert!(stdout(&world.run(&["score", &one])).starts_with("spam "));

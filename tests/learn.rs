@@ -76,6 +76,27 @@ fn what_is_forgotten_leaves_no_trace_in_any_score() {
     assert_eq!(scores(), before);
 }
 
+/// What a document adds to the offset of all scores stays, or one odd message would take the others with it.
+#[test]
+fn correcting_the_oddest_message_leaves_the_verdicts_on_others() {
+    let world = World::with_mail_model();
+    let inbox = root().join("corpora/mail/inbox").display().to_string();
+    let verdicts = || {
+        let rows = world.succeed(&["label", &inbox]);
+        rows.lines().map(|row| row.split(',').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let before = verdicts();
+    let mail = root().join("corpora/mail").display().to_string();
+    let told = world.succeed(&["inspect", "--json", "--suspects=3", &mail]);
+    let suspects = serde_json::from_str::<serde_json::Value>(&told).unwrap()["suspects"].clone();
+    let suspects = suspects.as_array().unwrap();
+    assert_eq!(suspects.len(), 3);
+    for suspect in suspects {
+        world.succeed(&["forget", "--digest", suspect["digest"].as_str().unwrap()]);
+        assert_eq!(verdicts(), before, "without {suspect}");
+    }
+}
+
 #[test]
 fn labels_are_those_that_the_model_knows() {
     let world = World::with_mail_model();

@@ -2,7 +2,7 @@
 
 use tamis_filter::{
     Column, ColumnKind, Document, Error, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learned,
-    Learner, Likelihood, Model, Parameters, Score, Scoring, Scratch, TrainOptions, Trainer, Weighted,
+    Learner, Likelihood, Model, Parameters, Score, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions,
 };
 
 use crate::attacks::Random;
@@ -55,7 +55,7 @@ fn small_model() -> Model {
 fn models() -> Vec<(&'static str, Model, Document<'static>)> {
     let three = [&TEXTS[..], &MORE].concat();
     let by = |scoring| TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
-    let counts = Scoring::OneAgainstRest(Weighted { correction: None, ..Weighted::for_classes(3) });
+    let counts = Scoring::Weighted(WeightedOptions { correction: false, ..WeightedOptions::default() });
     let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });
     let em = Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(6));
     let text = Document::Text(QUESTION);

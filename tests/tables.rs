@@ -366,7 +366,7 @@ fn a_table_of_texts_is_scored_as_texts_are() {
     assert!(labels.contains("u.csv:2,fruit,") && labels.contains("u.csv:3,unsure,"), "{labels}");
     let explained = world.succeed(&["explain", "t.csv"]);
     assert!(explained.contains("  title:pears\n") && explained.contains("  body:ripe\n"), "{explained}");
-    for options in [["--likelihood", "bernoulli"], ["--alpha", "auto"], ["--prior", "metal=0.1"]] {
+    for options in [["--likelihood", "bernoulli"], ["--idf-power", "0.5"], ["--prior", "metal=0.1"]] {
         let all: Vec<_> = arguments.iter().chain(&options).copied().collect();
         world.succeed(&all);
         world.succeed(&["verify"]);
@@ -398,7 +398,7 @@ fn what_is_not_for_tables_is_refused() {
         (&["--likelihood", "multinomial"][..], "expected no options of scoring for a table"),
         (&["--likelihood", "weighted"], "expected no options of scoring for a table"),
         (&["--min-df", "2"], "expected no options of scoring for a table"),
-        (&["--alpha", "auto"], "--alpha auto"),
+        (&["--idf-power", "1"], "expected no options of scoring for a table"),
         (&["--documents"], "--documents"),
         (&["--max-fpr", "1%"], "--max-fpr"),
         (&["--prior", "walk=0.1"], "--prior"),

@@ -24,7 +24,7 @@ fn every_likelihood_tells_topics_apart() {
     for (options, least) in [
         (&[][..], 0.97),
         (&["--correction", "off"], 0.97),
-        (&["--alpha", "auto"], 0.97),
+        (&["--alpha", "1", "--idf-power", "0.5", "--regularisation", "4"], 0.97),
         (&["--likelihood", "multinomial"], 0.9),
         (&["--likelihood", "multinomial", "--select", "chi2=500"], 0.8),
         (&["--likelihood", "multinomial", "--select", "mi=500", "--occurrences"], 0.8),
@@ -55,13 +55,18 @@ fn options_that_do_not_go_together_are_refused() {
         (&["--likelihood", "complement", "--estimate", "ml"][..], "smoothing"),
         (&["--likelihood", "multinomial", "--estimate", "ml", "--alpha", "1"], "--estimate ml"),
         (&["--likelihood", "multinomial", "--estimate", "map", "--alpha", "0.5"], "--alpha"),
-        (&["--likelihood", "multinomial", "--alpha", "auto"], "weighted"),
+        (&["--likelihood", "multinomial", "--idf-power", "1"], "weighted"),
+        (&["--likelihood", "multinomial", "--regularisation", "1"], "weighted"),
+        (&["--correction", "off", "--regularisation", "1"], "--regularisation"),
+        (&["--alpha", "0"], "--alpha"),
+        (&["--idf-power", "5"], "idf power"),
+        (&["--regularisation", "0"], "regularisation"),
         (&["--likelihood", "weighted", "--select", "mi=9"], "naive Bayes"),
         (&["--likelihood", "multinomial", "--correction", "on"], "weighted"),
         (&["--select", "chi2=0"], "chi2=N"),
         (&["--lambda", "1"], "--unlabelled"),
         (&["--unlabelled", &train, "--lambda", "-1"], "lambda"),
-        (&["--unlabelled", &train, "--alpha", "auto"], "weighted"),
+        (&["--unlabelled", &train, "--idf-power", "1"], "weighted"),
         (&["--unlabelled", &train, "--windows"], "--windows"),
         (&["--windows=0"], "--windows"),
         (&["--windows"], "--windows: expected mail or text of two labels"),
@@ -82,8 +87,7 @@ fn evaluating_refuses_what_it_would_pass_over() {
     let world = World::new();
     let train = topics("train");
     for (options, said) in [
-        (&["--folds", "3", "--alpha", "auto"][..], "--alpha auto: expected a number"),
-        (&["--folds", "3", "--windows"], "--windows"),
+        (&["--folds", "3", "--windows"][..], "--windows"),
         (&["--folds", "3", "--content-only"], "expected mail, got text"),
         (&["--online", "--order", "date"], "--order date: expected mail, got text"),
     ] {
@@ -121,7 +125,7 @@ fn probabilities_add_up_and_are_calibrated_on_documents_held_out() {
     let world = World::new();
     let said = world.succeed(&["train", "-m", "t.tamis", &topics("train")]);
     assert!(said.contains("labelled right (95 % interval)"), "{said}");
-    assert!(world.succeed(&["inspect", "-m", "t.tamis"]).contains("one against the rest"));
+    assert!(world.succeed(&["inspect", "-m", "t.tamis"]).contains("likelihood  weighted, correction on"));
     let rows = world.succeed(&["label", "-m", "t.tamis", "--all", "--format", "jsonl", &topics("test")]);
     for row in rows.lines().map(json) {
         let probabilities = row["probabilities"].as_object().unwrap();

@@ -252,7 +252,7 @@ pub(crate) struct RecipeArgs {
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ScoringArgs {
-    /// weighted (whether a term occurs, with idf, log tf and length norm; corrected and calibrated), or naive Bayes:
+    /// weighted (whether a term occurs, with idf, log tf and length norm, corrected), or naive Bayes:
     /// multinomial, bernoulli, complement or complement-normalized [default: weighted]
     #[arg(long, value_name = "NAME", hide_possible_values = true)]
     pub(crate) likelihood: Option<LikelihoodName>,

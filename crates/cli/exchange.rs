@@ -35,6 +35,7 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
         error @ Error::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
         error => error.into(),
     })?;
+    let unfitted: u64 = models.iter().map(|model| model.information().unfitted).sum();
     let had = |keep| models.iter().any(|model| model.information().keep == keep);
     models.iter().try_for_each(check_unchanged)?;
     lock.save(&model)?;
@@ -43,6 +44,13 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     let contradictions = filter.n_contradictions()?;
     if contradictions > 0 {
         say!("{} known under several labels", counted(contradictions, "document"));
+    }
+    if let Some(more @ 1..) = filter.information().unfitted.checked_sub(unfitted) {
+        say!(
+            "{} not fitted: what was chosen is that of the model with the most documents, and the others' add to it; \
+             models that remember terms (train --documents) are fitted anew when they are merged",
+            counted(more, "document")
+        );
     }
     if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
         say!(
@@ -154,7 +162,7 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
     }
     let n_old = old.iter().map(|old| old.len() as u64).sum();
     if !args.dry_run && n_old > 0 {
-        // all of it in one step, and calibration anew
+        // all of it in one step, and thresholds anew
         learner.fold()?;
     }
     let mut out = std::io::stdout().lock();

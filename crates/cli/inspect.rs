@@ -135,7 +135,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, options, chosen)?;
+                print_chosen(out, information.recipe.tokenizer.terms, options, chosen)?;
             }
             if filter.classes().len() == 2 {
                 let Decision { shift, upper, lower, .. } = filter.decision();
@@ -153,38 +153,59 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
 }
 
 /// What was chosen, and the losses that decided.
-fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
+fn print_chosen(
+    out: &mut impl Write,
+    terms: Terms,
+    options: &WeightedOptions,
+    chosen: &Chosen,
+) -> Result<()> {
     let Choices { alpha, idf_power, tau, .. } = chosen.choices;
     let Choices { stack: [counts, correction, offset], line: [slope, more], .. } = *chosen.in_use();
-    let regularisation = options.regularisation;
-    let corrected = match options.correction {
-        true => format!("corrected (C {regularisation})"),
-        false => "not corrected".to_owned(),
-    };
-    writeln!(out, "likelihood  weighted, {corrected}")?;
-    let losses = || chosen.smoothing.iter().map(|(.., loss)| *loss);
-    let worst = losses().fold(0.0, f64::max);
-    let why = match losses().min_by(f64::total_cmp) {
-        None if options.alpha.is_some() && options.idf_power.is_some() => "given".to_owned(),
-        None => "too few documents to choose by".to_owned(),
-        Some(best) if losses().count() == 1 => format!("given; log loss {best:.4} left out"),
-        Some(best) => format!(
-            "chosen by what predicts left-out documents best:\n            log loss {best:.4}, of the worst tried {worst:.4}"
-        ),
-    };
-    writeln!(out, "smoothing   alpha {}, idf power {idf_power}; {why}", alpha.alpha())?;
+    match options.correction {
+        true => writeln!(out, "likelihood  weighted, correction on (C {})", options.regularisation)?,
+        false => writeln!(out, "likelihood  weighted, correction off")?,
+    }
+    let given = |is_given| if is_given { " (given)" } else { "" };
+    let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
+    writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
+    print_why(out, options, chosen)?;
     if let Some([with, without]) = chosen.pairs {
-        writeln!(out, "pairs       log loss {with:.4} with pairs of words, {without:.4} without")?;
+        let verdict = if terms == Terms::default() { "left out" } else { "taken" };
+        writeln!(out, "pairs       {verdict}: log loss {with:.4} with pairs of words, {without:.4} without")?;
     }
     if options.correction {
-        let taus: Vec<_> = chosen.taus.iter().map(|(tau, loss)| format!("{loss:.4} on {tau}")).collect();
-        let why =
-            if taus.is_empty() { String::new() } else { format!("; log loss held out {}", taus.join(", ")) };
+        let of = |of: &(f64, f64)| (of.0 == tau, format!("{:.4} on {}", of.1, of.0));
+        let (own, others): (Vec<_>, Vec<_>) = chosen.taus.iter().map(of).partition(|(is_own, _)| *is_own);
+        let losses: Vec<_> = own.into_iter().chain(others).map(|(_, loss)| loss).collect();
+        let why = if losses.is_empty() {
+            String::new()
+        } else {
+            format!(": held-out log loss {}", losses.join(", "))
+        };
         writeln!(out, "correction  on {tau} of the counts{why}")?;
+        let since = if chosen.refitted.is_some() { " (fitted to the latest learned)" } else { "" };
+        writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}{since}")?;
     }
-    writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}")?;
     if (slope, more) != (1.0, 0.0) {
-        writeln!(out, "windows     {slope:.4} of the highest {more:+.4}")?;
+        writeln!(out, "windows     {slope:.4} times the highest log-odds of a part {more:+.4}")?;
+    }
+    Ok(())
+}
+
+/// Why the smoothing is what it is.
+fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
+    let Choices { alpha, idf_power, .. } = chosen.choices;
+    let losses = || chosen.smoothing.iter().map(|(.., loss)| *loss);
+    let (best, worst) = (losses().fold(f64::INFINITY, f64::min), losses().fold(0.0, f64::max));
+    let own = chosen.smoothing.iter().find(|(a, power, _)| (*a, *power) == (alpha, idf_power));
+    match (own, losses().count()) {
+        (None, _) if options.alpha.is_some() && options.idf_power.is_some() => (),
+        (None, _) => writeln!(out, "            too few documents to choose by")?,
+        (Some((.., loss)), 1) => writeln!(out, "            log loss of left-out documents {loss:.4}")?,
+        (Some((.., loss)), n) => {
+            writeln!(out, "            chosen by what predicts left-out documents best of {n} tried:")?;
+            writeln!(out, "            log loss {loss:.4}, of all tried {best:.4} to {worst:.4}")?;
+        }
     }
     Ok(())
 }

@@ -64,7 +64,10 @@ pub(crate) fn train_options(
     if recipe_args.ngrams.is_some() {
         options.pairs = Pairs::Fixed;
     }
-    if scoring_args.asks_for_naive_bayes() {
+    if !scoring_args.asks_for_naive_bayes() {
+        // before all documents are read
+        scoring_args.weighted()?;
+    } else {
         options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
     }
     Ok(options)
@@ -105,19 +108,10 @@ impl ScoringArgs {
     /// The scoring asked for, now that the labels are known.
     pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
         self.check()?;
-        let alpha = self.alpha.map(|alpha| self.smoothing(alpha).context("--alpha")).transpose()?;
         if !self.asks_for_naive_bayes() {
-            let default = WeightedOptions::default();
-            let options = WeightedOptions {
-                alpha,
-                idf_power: self.idf_power,
-                correction: self.correction != Some(Switch::Off),
-                regularisation: self.regularisation.unwrap_or(default.regularisation),
-                ..default
-            };
-            options.check()?;
-            return Ok(Scoring::Weighted(options));
+            return Ok(Scoring::Weighted(self.weighted()?));
         }
+        let alpha = self.smoothing_asked()?;
         let of_weighted = [
             ("--correction", self.correction.is_some()),
             ("--idf-power", self.idf_power.is_some()),
@@ -130,6 +124,25 @@ impl ScoringArgs {
             bail!("--occurrences: expected another likelihood than bernoulli, which is of presence");
         }
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
+    }
+
+    fn weighted(&self) -> Result<WeightedOptions> {
+        let default = WeightedOptions::default();
+        let regularisation = self.regularisation.unwrap_or(default.regularisation);
+        WeightedOptions { idf_power: self.idf_power, ..default }.check().context("--idf-power")?;
+        WeightedOptions { regularisation, ..default }.check().context("--regularisation")?;
+        if self.correction == Some(Switch::Off) && self.regularisation.is_some() {
+            bail!(
+                "--regularisation: expected none beside --correction off, which leaves nothing to regularise"
+            );
+        }
+        Ok(WeightedOptions {
+            alpha: self.smoothing_asked()?,
+            idf_power: self.idf_power,
+            correction: self.correction != Some(Switch::Off),
+            regularisation,
+            ..default
+        })
     }
 
     /// The mixed naive Bayes asked for, of a table.
@@ -186,6 +199,10 @@ impl ScoringArgs {
         settings.options.lambda = lambda.unwrap_or(settings.options.lambda);
         settings.options.max_iterations = iterations.unwrap_or(settings.options.max_iterations);
         Ok(Scoring::ExpectationMaximization(settings))
+    }
+
+    fn smoothing_asked(&self) -> Result<Option<Smoothing>> {
+        self.alpha.map(|alpha| self.smoothing(alpha).context("--alpha")).transpose()
     }
 
     /// What `--alpha` means to `--estimate`.

@@ -4,10 +4,10 @@ use super::{Choices, tokenizer};
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use tamis_filter::{
-    ClassPrior, ClassTotals, Classes, CorrectionOptions, Counting, DecisionOptions, Document, EmOptions,
+    ClassPrior, ClassTotals, Classes, Counting, DecisionOptions, Document, EmOptions,
     ExpectationMaximization, FeatureLimits, Filter, Keep, Kind, Likelihood, Limits, Mixed, Pairs, Parameters,
-    Recipe, Scoring, Scratch, Smoothing, Terms, TokenizerOptions, TrainOptions, Trainer, Transform, Weighted,
-    WordRule,
+    Recipe, Scoring, Scratch, Smoothing, Terms, TokenizerOptions, TrainOptions, Trainer, Transform,
+    WeightedOptions, WordRule,
 };
 use tamis_mail::{Message, Piece};
 use tamis_tokenizer::Tokenizer;
@@ -101,12 +101,16 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
         Likelihood::ComplementNormalized,
     ]);
     let (rate, mix) = (choices.of(&NUMBERS), choices.of(&NUMBERS));
-    let correction = choices.flag().then_some(CorrectionOptions { rate, mix, passes: 2, seed: 1 });
-    let weighted = Weighted { alpha, correction };
+    let weighted = WeightedOptions {
+        correction: choices.flag(),
+        regularisation: rate,
+        seed: 1,
+        ..WeightedOptions::default()
+    };
     Some(match choices.byte() % 7 {
         0 => return None,
         1 => Scoring::Weighted(weighted),
-        2 => Scoring::OneAgainstRest(weighted),
+        2 => Scoring::Weighted(WeightedOptions { alpha: Some(alpha), idf_power: Some(mix), ..weighted }),
         3 => {
             let features = FeatureLimits {
                 min_df: choices.byte().into(),

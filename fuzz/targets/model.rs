@@ -4,7 +4,7 @@ use super::Choices;
 use std::sync::LazyLock;
 use tamis_filter::{
     Column, ColumnKind, Document, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learner,
-    Likelihood, Parameters, Scoring, Scratch, TrainOptions, Trainer, Weighted,
+    Likelihood, Parameters, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions,
 };
 
 const ROW: [(&str, &str); 4] = [("miles", "2"), ("notes", "late tin"), ("sky", "blue"), ("wet", "yes")];
@@ -132,21 +132,22 @@ fn models() -> Vec<Vec<u8>> {
         ..TrainOptions::new(Kind::Text)
     };
     let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });
-    let counts = Weighted { correction: None, ..Weighted::for_classes(3) };
+    let weighted = Scoring::Weighted(WeightedOptions::default());
+    let counts = Scoring::Weighted(WeightedOptions { correction: false, ..WeightedOptions::default() });
     let mut windows = TrainOptions::new(Kind::Mail);
     windows.recipe.windows = Some(20);
     vec![
-        text_model(text(Scoring::for_classes(2)), 2),
+        text_model(text(weighted.clone()), 2),
         text_model(windows, 2),
-        text_model(text(Scoring::for_classes(3)), 3),
-        text_model(text(Scoring::OneAgainstRest(counts)), 3),
+        text_model(text(weighted.clone()), 3),
+        text_model(text(counts), 3),
         text_model(text(bayes(Likelihood::Multinomial)), 2),
         text_model(text(bayes(Likelihood::Bernoulli)), 3),
         text_model(text(bayes(Likelihood::ComplementNormalized)), 3),
         text_model(text(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(7))), 3),
         table_model(),
-        taught(text_model(text(Scoring::for_classes(2)), 2)),
-        taught(text_model(text(Scoring::for_classes(3)), 3)),
+        taught(text_model(text(weighted.clone()), 2)),
+        taught(text_model(text(weighted.clone()), 3)),
     ]
 }
 

@@ -13,9 +13,10 @@ Labels are matched by name, and a model may know labels that others do not. How 
 terms and scores must be the same. Counts, corrections and documents add up, whatever the order. \
 A document that several models know counts once; models that remember only digests of such \
 documents, as those of text do by default, are refused unless --repeat. \
-With two labels, calibration and thresholds follow from the held-out scores of all documents; with \
-more, the temperature and what to expect are those of the model with the most documents. --retrain \
-fits all of it anew, as if the models had been trained together.
+Where all models remember the terms of their documents, everything is fitted anew, as if they had been \
+trained together. Else what was chosen is that of the model with the most documents; with two \
+labels, thresholds follow from the held-out scores of all documents. --retrain insists on fitting \
+anew.
 
 Example:
   tamis merge -m all.tamis shard-*.tamis
@@ -27,7 +28,7 @@ pub(crate) struct MergeArgs {
     /// The models to add up
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) models: Vec<PathBuf>,
-    /// Fit correction, calibration and thresholds anew to the documents of all models
+    /// Fit everything anew to the documents of all models, or refuse
     #[arg(long)]
     pub(crate) retrain: bool,
     /// Leave out the terms and names of documents, since they tell what was in them; only digests remain

@@ -21,7 +21,7 @@ pub struct Explanation {
     pub class: ClassId,
     /// The class it is held against: the likeliest of the others.
     pub against: ClassId,
-    /// What is said before any term is seen, in nats: the prior or the calibration's offset, and for Bernoulli the
+    /// What is said before any term is seen, in nats: the prior or an offset, and for Bernoulli the
     /// absence of every term.
     pub intercept: f64,
     /// The known terms, those that moved the score most first; of a row also its numbers, as `column=number`.

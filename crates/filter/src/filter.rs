@@ -192,7 +192,7 @@ impl Filter {
     }
 
     fn new(store: Store, source: Option<Source>) -> Result<Self> {
-        let scorer = Scorer::new(&store.header, &store.totals, store.n_features(), &store.bias()?)?;
+        let scorer = Scorer::new(&store.header, &store.totals, store.n_features(), store.bias())?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
         let spam = spam_class(&store.header.classes);
         Ok(Filter {

@@ -56,7 +56,7 @@ pub(crate) struct Header {
     pub(crate) asked: Option<DecisionOptions>,
     /// Documents that were learned or forgotten one by one since the model was trained.
     pub(crate) changes: u64,
-    /// Of these, those since correction, calibration and thresholds were fitted to all documents.
+    /// Documents that were learned, forgotten or added by merging since everything was fitted to all documents.
     pub(crate) unfitted: u64,
     /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
     pub(crate) summary: Option<Summary>,

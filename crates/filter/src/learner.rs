@@ -356,7 +356,7 @@ impl Learner {
         rewrite::can_refit(store) && n <= Self::MOST_REFITTED && store.unfitted() > n / 4
     }
 
-    /// Fits correction, calibration and thresholds anew to all documents that the model remembers, and writes the file.
+    /// Chooses and fits everything anew, by all documents that the model remembers, and writes the file.
     ///
     /// # Errors
     /// [`Error::NotAtHand`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).

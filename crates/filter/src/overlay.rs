@@ -21,8 +21,6 @@ pub(crate) struct Overlay {
     new_terms: Vec<(u64, String)>,
     /// What became of each document that the log speaks of; `None` if it is no longer known.
     documents: BTreeMap<DocumentKey, Option<Remembered>>,
-    /// What it adds to the bias of each column of the correction; of those beyond it nothing.
-    bias: Vec<i64>,
     /// Terms that have counts now and had none, less those of which it is the other way round.
     features: i64,
     /// Entries of documents learned, and of documents forgotten.
@@ -78,16 +76,6 @@ impl Overlay {
                 let units = if learned { weight.units } else { -weight.units };
                 self.change(id, Change { class: weight.class, units, ..Change::default() });
             }
-        }
-        for Coefficient { class, bias, .. } in &document.coefficients {
-            let column = usize::from(*class);
-            self.bias.resize(self.bias.len().max(column + 1), 0);
-            let sum = if learned {
-                self.bias[column].checked_add(*bias)
-            } else {
-                self.bias[column].checked_sub(*bias)
-            };
-            self.bias[column] = sum.ok_or_else(|| impossible("biases that fit"))?;
         }
         self.features += i64::from(features);
         *(if learned { &mut self.learned } else { &mut self.forgotten }) += 1;
@@ -177,11 +165,6 @@ impl Overlay {
             }
         }
         Ok(())
-    }
-
-    /// What the log adds to the bias of each column of the correction.
-    pub(crate) fn bias(&self) -> &[i64] {
-        &self.bias
     }
 
     /// The id of a term that the log brought.

@@ -18,7 +18,7 @@ use crate::shared::{Held, Surplus, unite};
 use crate::store::{Store, limited, summarize};
 use crate::trainer::{Keep, Learned};
 
-/// The model of a file and its log, as a file without a log. The correction stays what it is; calibration and thresholds
+/// The model of a file and its log, as a file without a log. The correction stays what it is; the weights of counts and correction, and thresholds,
 /// follow from the scores of all documents remembered.
 pub(crate) fn fold(store: &Store) -> Result<Model> {
     add_up(&[store], store.header.classes.clone(), kept(store), true)
@@ -110,7 +110,7 @@ pub(crate) fn add_up(
     seal(header, sections, documents)
 }
 
-/// The model with correction, calibration and thresholds fitted anew to the documents it remembers.
+/// The model with everything chosen and fitted anew to the documents it remembers.
 ///
 /// # Errors
 /// [`Error::NotAtHand`] if it remembers digests only, or scores windows, which no model remembers.
@@ -270,10 +270,10 @@ impl<'a> Terms<'a> {
         let mut sums = Vec::new();
         for (at, store) in self.stores.iter().enumerate().filter(|(at, _)| self.keeps_weights[*at]) {
             let mut moved = Vec::new();
-            for (column, bias) in (0..=ClassId::MAX).zip(store.bias()?) {
+            for (column, bias) in (0..=ClassId::MAX).zip(store.bias()) {
                 let to = usize::from(self.column(at, column));
                 moved.resize(moved.len().max(to + 1), 0);
-                moved[to] = bias;
+                moved[to] = *bias;
             }
             add_bias(&mut sums, &moved)?;
         }

@@ -20,7 +20,6 @@ use crate::error::{Error, Result};
 use crate::format::{self, Header};
 use crate::log;
 use crate::map::Bytes;
-use crate::merge::add_bias;
 use crate::names;
 use crate::overlay::Overlay;
 use crate::recipe::Recipe;
@@ -65,6 +64,8 @@ pub struct Information<'a> {
     pub names: bool,
     /// Documents that were learned or forgotten one by one since it was trained.
     pub changes: u64,
+    /// Documents that were learned, forgotten or added by merging since everything was fitted to all documents.
+    pub unfitted: u64,
     /// Bytes of the whole file.
     pub bytes: usize,
     /// Of these, bytes of the log of what was learned and forgotten since the rest was written.
@@ -155,7 +156,7 @@ impl Store {
             && [directory, terms, texts, documents, vectors].into_iter().all(is_there)
     }
 
-    /// Documents learned or forgotten since correction, calibration and thresholds were fitted to all.
+    /// Documents learned, forgotten or added by merging since everything was fitted to all.
     pub(crate) fn unfitted(&self) -> u64 {
         self.header.unfitted.saturating_add(self.overlay.n_entries())
     }
@@ -170,11 +171,10 @@ impl Store {
         self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
     }
 
-    /// The bias of each column of the correction, the log's part among it.
-    pub(crate) fn bias(&self) -> Result<Vec<i64>> {
-        let mut bias = self.header.bias.clone();
-        add_bias(&mut bias, self.overlay.bias())?;
-        Ok(bias)
+    /// The bias of each column of the correction: as it was fitted. A document that is learned or forgotten by itself leaves it
+    /// alone, or it would move the scores of all others.
+    pub(crate) fn bias(&self) -> &[i64] {
+        &self.header.bias
     }
 
     /// Terms with counts, of which weighted scoring is.
@@ -220,6 +220,7 @@ impl Store {
             keep: *keep,
             names: *names,
             changes: self.changes(),
+            unfitted: self.unfitted(),
             bytes: self.base().len() + self.log.1.len(),
             log_bytes: self.log.1.len(),
         }

@@ -78,9 +78,9 @@ impl<'a> Layers<'a> {
 
     /// The bias of each column of the correction.
     pub(crate) fn bias(&self) -> Result<Vec<i64>> {
-        let mut bias = self.own.bias()?;
+        let mut bias = self.own.bias().to_vec();
         if let Some((shared, _)) = self.shared {
-            add_bias(&mut bias, &shared.bias()?)?;
+            add_bias(&mut bias, shared.bias())?;
         }
         Ok(bias)
     }

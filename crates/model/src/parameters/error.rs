@@ -83,7 +83,7 @@ pub enum ParametersError {
         /// The class that was to be positive.
         positive: ClassId,
     },
-    /// An option of a correction out of its range.
+    /// An option of weighted scoring, or a number that it chose, out of its range.
     Weighted {
         /// The range.
         expected: &'static str,
@@ -149,7 +149,7 @@ impl fmt::Display for ParametersError {
             TwoClasses { expected, got, positive } => {
                 write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
             }
-            Weighted { expected, got } => write!(f, "correction: expected {expected}, got {got}"),
+            Weighted { expected, got } => write!(f, "expected {expected}, got {got}"),
             OutOfRange { name, expected, got } => write!(f, "{name}: expected {expected}, got {got}"),
             Singular { class, feature, expected, got } => {
                 write!(f, "feature {feature}")?;
