@@ -111,8 +111,9 @@ impl Choices {
             return Err(ParametersError::Smoothing { got: alpha.alpha() });
         }
         let numbers = [bayes[0], bayes[1], stack[0], stack[1], stack[2], line[0], line[1]];
-        let wrong = numbers.into_iter().find(|n| !(n.abs() <= MOST));
-        let negative = [bayes[0], stack[0], stack[1], line[0], tau].into_iter().find(|n| !(*n >= 0.0));
+        let wrong = numbers.into_iter().find(|n| !(-MOST..=MOST).contains(n));
+        let negative =
+            [bayes[0], stack[0], stack[1], line[0], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
         let power = Some(idf_power).filter(|power| !(0.0..=MAX_POWER).contains(power));
         match wrong.or(negative).or(power) {
             Some(got) => Err(ParametersError::Weighted { expected: "choices within their ranges", got }),

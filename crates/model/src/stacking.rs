@@ -209,14 +209,11 @@ impl Problem<'_> {
     }
 
     /// Sums over the documents, in parallel, and always in the same order.
-    fn sum<T: Send>(
+    fn sum<T: Send + Default>(
         &self,
         of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut T) + Sync,
         add: impl Fn(&mut T, T),
-    ) -> T
-    where
-        T: Default,
-    {
+    ) -> T {
         let size = TOGETHER * self.parts.n_columns * self.parts.n_parts;
         let chunks = self.parts.values.par_chunks(size).zip(self.parts.targets.par_chunks(TOGETHER));
         let sums = chunks.map(|(values, targets)| {

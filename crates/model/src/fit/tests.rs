@@ -7,11 +7,14 @@ use super::*;
 use crate::Smoothing;
 use crate::smoothing_choice::Grid;
 
+/// Class, copies, and how often which term.
+type Document = (ClassId, u32, Vec<(TermId, u32)>);
+
 #[derive(Deserialize)]
 struct Golden {
     name: String,
     n_classes: usize,
-    documents: Vec<(ClassId, u32, Vec<(TermId, u32)>)>,
+    documents: Vec<Document>,
     grid: Vec<GridPoint>,
     left_out: Vec<LeftOut>,
     k: Vec<f64>,
@@ -66,9 +69,7 @@ fn sets() -> Vec<Set> {
     let sets: Vec<Golden> =
         serde_json::from_str(include_str!("../../../../tests/golden/recipe.json")).unwrap();
     let set = |golden: Golden| {
-        let row = |(_, _, terms): &(ClassId, u32, Vec<(TermId, u32)>)| {
-            CountVector::from_pairs(terms.iter().copied()).unwrap()
-        };
+        let row = |(_, _, terms): &Document| CountVector::from_pairs(terms.iter().copied()).unwrap();
         let rows: Vec<_> = golden.documents.iter().map(row).collect();
         let mut counts = Statistics::new(golden.n_classes);
         for ((class, copies, _), row) in golden.documents.iter().zip(&rows) {
