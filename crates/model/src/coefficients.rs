@@ -22,6 +22,16 @@ pub struct Coefficient {
     pub units: i64,
 }
 
+impl Coefficient {
+    /// In fixed point; none if nothing is left of it. `scale` is 1 / |v|, at most 1.
+    pub(crate) fn new(class: ClassId, c: f64, scale: f64) -> Option<Coefficient> {
+        // casts saturate, and take what is not a number to 0
+        let fixed = |x: f64| (x * COEFFICIENT_ONE as f64).round() as i64;
+        let coefficient = Coefficient { class, bias: fixed(c), units: fixed(c * scale) };
+        (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
+    }
+}
+
 /// The weight of a term for a column: the sum over documents of their coefficients' units, each times 16 log2(1 + tf), rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassWeight {

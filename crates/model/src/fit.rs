@@ -1,18 +1,21 @@
+mod course;
+
 use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::ascent::{Ascent, Factors, Pupil, Vectors, Weights};
+use course::Course;
+
+use crate::ascent::{Factors, Vectors};
 use crate::columns::Columns;
 use crate::competitors::{Competitors, odds};
 use crate::folds::{Groups, Labelled, hold_back};
 use crate::leave_one_out::LeaveOneOut;
-use crate::smoothing_choice::{SmoothingChoice, enough_to_choose, least_of_class, priors, sample_size};
-use crate::stacking::Parts;
+use crate::smoothing_choice::{SmoothingChoice, least_of_class, priors, sample_size};
 use crate::term_frequency::{TF_UNIT, tf_units};
 use crate::transform::{idf, log_documents};
 use crate::weighted::at_least_one;
 use crate::{
-    COEFFICIENT_ONE, Choices, ClassId, Coefficient, Correction, Counts, FitError, Readings, Statistics,
+    Choices, ClassId, Coefficient, Correction, Counts, FitError, HeldOut, Readings, Statistics,
     StatisticsError, WeightedLogOdds, WeightedOptions,
 };
 
@@ -34,104 +37,10 @@ pub struct Fitted {
     pub held_out: Vec<HeldOut>,
 }
 
-/// What models say of a document that have seen neither it nor any of its group.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HeldOut {
-    /// Which document, by its position.
-    pub document: usize,
-    /// How many documents it stands for: more than its copies where it is of a sample.
-    pub weight: f64,
-    /// How many of its distinct terms the model knew; 0 is no evidence at all.
-    pub known_terms: usize,
-    /// The counts' log-odds B, one a column.
-    pub bayes: Vec<f64>,
-    /// What the correction says, d, one a column.
-    pub correction: Vec<f64>,
-    /// B and d of each of its windows, where these were asked for: of those the highest score counts.
-    pub windows: Vec<[f64; 2]>,
-}
-
-impl HeldOut {
-    /// B and d of the part of it that scores highest, of two classes.
-    pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
-        let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
-        let parts = whole.into_iter().chain(self.windows.iter().copied());
-        parts.max_by(|a, b| stacked(choices, *a).total_cmp(&stacked(choices, *b)))
-    }
-
-    /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`].
-    pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
-        match self.windows.is_empty() {
-            true => {
-                self.bayes.iter().zip(&self.correction).map(|(b, d)| stacked(choices, [*b, *d])).collect()
-            }
-            false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
-        }
-    }
-}
-
-impl Choices {
-    /// The log-odds between two classes of a document, given B and d of the part of it that scores highest.
-    pub fn log_odds(&self, both: [f64; 2]) -> f64 {
-        self.line[0] * stacked(self, both) + self.line[1]
-    }
-}
-
-/// q0 B + q1 d + q2
-fn stacked(choices: &Choices, [b, d]: [f64; 2]) -> f64 {
-    let [q0, q1, q2] = choices.stack;
-    q0 * b + q1 * d + q2
-}
-
 /// Folds that documents are held out in.
 const FOLDS: usize = 5;
 /// The most documents that are held out of two classes, where thresholds need them, and of more.
 const HELD_OUT: [usize; 2] = [20_000, 2_000];
-/// The most passes over the documents, and over those of a fold, which begin where the others ended.
-const PASSES: usize = 10;
-/// What no error moves by any more in the last pass.
-const TOLERANCE: f64 = 0.02;
-/// Of two classes, the shares of the counts that are tried.
-const TAUS: [f64; 2] = [0.5, 1.0];
-/// Columns that are worked on together.
-const LANES: usize = 8;
-
-impl Choices {
-    /// The same with the weights of counts and correction that do best on documents of two classes, given B and d of each by a model
-    /// that had not seen it, whether it is of the positive class, and what it counts; or, of windows, with such a line. As
-    /// they were where there are fewer than 50 documents of a class.
-    #[must_use]
-    pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
-        let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
-        if of(true).min(of(false)) < 50 {
-            return self;
-        }
-        let mut parts = Parts::new(1, if of_windows { 2 } else { 3 });
-        for ([b, d], is_positive, weight) in scored {
-            let column = is_positive.then_some(0);
-            match of_windows {
-                true => parts.push([stacked(&self, [*b, *d]), 1.0], column, *weight),
-                false => parts.push([*b, *d, 1.0], column, *weight),
-            }
-        }
-        let default = Choices::for_classes(2);
-        if of_windows { self.with_line(&parts) } else { self.with_stack(&parts, &default.stack) }
-    }
-
-    fn with_stack(self, parts: &Parts, default: &[f64]) -> Self {
-        let weights = parts.fit(default, 2);
-        // without either part nothing would be said
-        let says = weights[0] > 0.0 || weights[1] > 0.0;
-        let stack = [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)];
-        if says { Choices { stack, ..self } } else { self }
-    }
-
-    fn with_line(self, parts: &Parts) -> Self {
-        let line = parts.fit(&Choices::for_classes(2).line, 1);
-        if line[0] > 0.0 { Choices { line: [line[0], line[1]], ..self } } else { self }
-    }
-}
-
 /// What there is to fit to.
 #[derive(Clone, Copy)]
 pub struct Fit<'a> {
@@ -156,19 +65,6 @@ struct View<'a> {
     odds: Vec<f32>,
     /// B of the rows of the documents held out, whole and windows, and how many terms are known.
     readings: Vec<HeldOut>,
-}
-
-/// A column of numbers that is fitted: of one class, with one share of the counts.
-#[derive(Clone, Copy)]
-struct Lane {
-    column: ClassId,
-    tau: f64,
-}
-
-/// What the lanes of a block say: the coefficients by document, and of each held-out document (fold by fold, whole and windows) d.
-struct Block<const N: usize> {
-    pupils: Vec<Pupil<N>>,
-    held: Vec<Vec<[f64; N]>>,
 }
 
 impl Fit<'_> {
@@ -366,235 +262,6 @@ fn scale(squares: &[f32], row: CountRow<'_>) -> f32 {
     };
     let sum: f64 = row.iter().map(square).sum();
     (1.0 / at_least_one(sum * TF_UNIT * TF_UNIT)) as f32
-}
-
-/// The fits of all columns and folds.
-struct Course<'a> {
-    fit: &'a Fit<'a>,
-    competitors: &'a Competitors,
-    full: &'a View<'a>,
-    views: &'a [View<'a>],
-}
-
-impl Course<'_> {
-    /// Of two classes both shares of the counts are tried.
-    fn two(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let lanes = TAUS.map(|tau| Some(Lane { column: 0, tau }));
-        let block = self.block(lanes);
-        let mut best: Option<(f64, usize, Choices, Vec<HeldOut>)> = None;
-        let chooses = enough_to_choose(self.fit.documents, 2);
-        for (lane, tau) in TAUS.into_iter().enumerate().take(if chooses { TAUS.len() } else { 1 }) {
-            let held_out = self.held_out(|fold, row| vec![block.held[fold][row][lane]]);
-            let (choices, loss) = self.stack(Choices { tau, ..fitted.choices }, &held_out, chooses);
-            if chooses && self.fit.options.correction {
-                fitted.taus.push((tau, loss));
-            }
-            if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
-                best = Some((loss, lane, choices, held_out));
-            }
-        }
-        let Some((_, lane, choices, held_out)) = best else { return Ok(fitted) };
-        (fitted.choices, fitted.held_out) = (self.line(choices, &held_out, chooses), held_out);
-        if self.fit.options.correction {
-            let lane_of = |lane_at: usize| (lane_at == lane).then_some(0);
-            self.keep(&mut fitted.coefficients, &block.pupils, lane_of);
-        }
-        self.add_up(fitted)
-    }
-
-    /// Of more classes, each is a column, and so many are worked on together.
-    fn many(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let tau = fitted.choices.tau;
-        let columns: Vec<ClassId> = self.fit.columns.classes().collect();
-        let blocks: Vec<Block<LANES>> = columns
-            .par_chunks(LANES)
-            .map(|columns| {
-                let mut lanes = [None; LANES];
-                lanes
-                    .iter_mut()
-                    .zip(columns)
-                    .for_each(|(lane, column)| *lane = Some(Lane { column: *column, tau }));
-                self.block(lanes)
-            })
-            .collect();
-        let of_column =
-            |fold: usize, row: usize, column: usize| blocks[column / LANES].held[fold][row][column % LANES];
-        let held_out = self
-            .held_out(|fold, row| (0..columns.len()).map(|column| of_column(fold, row, column)).collect());
-        let chooses = enough_to_choose(self.fit.documents, columns.len());
-        let (choices, loss) = self.stack(fitted.choices, &held_out, chooses);
-        if chooses && self.fit.options.correction {
-            fitted.taus.push((tau, loss));
-        }
-        (fitted.choices, fitted.held_out) = (choices, held_out);
-        if self.fit.options.correction {
-            for (block, first) in blocks.iter().zip((0..).step_by(LANES)) {
-                self.keep(&mut fitted.coefficients, &block.pupils, |lane| Some((first + lane) as ClassId));
-            }
-        }
-        self.add_up(fitted)
-    }
-
-    /// Fits some columns to all documents, and then, starting from there, to those of each fold.
-    fn block<const N: usize>(&self, lanes: [Option<Lane>; N]) -> Block<N> {
-        let n_terms = self.full.vectors.squares.len();
-        let passes = if self.fit.options.correction { PASSES } else { 0 };
-        let ascent = Ascent {
-            c: self.fit.options.regularisation,
-            passes,
-            tolerance: TOLERANCE,
-            seed: self.fit.options.seed,
-            only_rivals: !self.fit.columns.is_one(),
-        };
-        let mut pupils = self.pupils(self.full, lanes);
-        let mut weights = Weights::new(n_terms);
-        ascent.climb(&self.full.vectors, &mut pupils, &mut weights);
-        drop(weights);
-        let of_fold = |view: &View<'_>| {
-            let mut others = self.pupils(view, lanes);
-            let mut known = pupils.iter().peekable();
-            for pupil in &mut others {
-                while known.next_if(|known| known.document < pupil.document).is_some() {}
-                if let Some(known) = known.next_if(|known| known.document == pupil.document) {
-                    pupil.coefficients = known.coefficients;
-                }
-            }
-            let mut weights = Weights::<N>::new(n_terms);
-            ascent.climb(&view.vectors, &mut others, &mut weights);
-            let with_bias = |sums: [f64; N]| std::array::from_fn(|lane| sums[lane] + weights.bias[lane]);
-            let read = |document: &usize| {
-                let windows = self.fit.windows.get(*document).into_iter().flatten();
-                let window = |row: &CountRow<'_>| {
-                    let factors: Vec<_> = row.counts().iter().map(|tf| tf_units(*tf) as f32).collect();
-                    weights.read_terms(row.ids(), &factors, scale(&view.vectors.squares, *row))
-                };
-                let whole = weights.read(&view.vectors, *document);
-                std::iter::once(whole).chain(windows.map(window)).map(with_bias).collect::<Vec<_>>()
-            };
-            view.held.par_iter().map(read).collect::<Vec<_>>().concat()
-        };
-        let held = self.views.par_iter().map(of_fold).collect();
-        Block { pupils, held }
-    }
-
-    /// The documents that teach any of these columns, in their order.
-    fn pupils<const N: usize>(&self, view: &View<'_>, lanes: [Option<Lane>; N]) -> Vec<Pupil<N>> {
-        let mut pupils = Vec::new();
-        let mut held = view.held.iter().peekable();
-        for (i, document) in self.fit.documents.iter().enumerate() {
-            if held.next_if(|held| **held == i).is_some() || document.row.is_empty() {
-                continue;
-            }
-            let mut pupil = Pupil {
-                document: i as u32,
-                offsets: [f32::NAN; N],
-                is_own: [false; N],
-                coefficients: [0.0; N],
-            };
-            let own = self.fit.columns.of(document.class);
-            for (lane, to) in lanes.iter().enumerate() {
-                let Some(Lane { column, tau }) = to else { continue };
-                if let Some(at) = self.competitors.place(i, *column) {
-                    pupil.offsets[lane] = view.odds[at] * *tau as f32;
-                    pupil.is_own[lane] = own == Some(usize::from(*column));
-                }
-            }
-            if pupil.offsets.iter().any(|offset| !offset.is_nan()) {
-                pupils.push(pupil);
-            }
-        }
-        pupils
-    }
-
-    /// The documents held out, in their order, with what the correction says of each row of a fold: its documents one after the
-    /// other, each whole and then its windows.
-    fn held_out(&self, correction: impl Fn(usize, usize) -> Vec<f64>) -> Vec<HeldOut> {
-        let mut all = Vec::new();
-        for (fold, view) in self.views.iter().enumerate() {
-            let mut row = 0;
-            for held in &view.readings {
-                let mut held = HeldOut { correction: correction(fold, row), ..held.clone() };
-                row += 1;
-                for window in self.fit.windows.get(held.document).into_iter().flatten().enumerate() {
-                    if let Some(both) = held.windows.get_mut(window.0) {
-                        both[1] = correction(fold, row).first().copied().unwrap_or(0.0);
-                    }
-                    row += 1;
-                }
-                all.push(held);
-            }
-        }
-        all.sort_unstable_by_key(|held| held.document);
-        all
-    }
-
-    /// The choices with the weights of counts and correction that do best on documents held out, and their mean log loss.
-    fn stack(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> (Choices, f64) {
-        let columns = self.fit.columns;
-        let n_parts = if columns.is_one() { 3 } else { 2 };
-        let mut parts = Parts::new(columns.len(), n_parts);
-        for held in held_out.iter().filter(|held| held.known_terms > 0) {
-            let both = held.bayes.iter().zip(&held.correction);
-            let values = both.flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(self.fit.documents[held.document].class), held.weight);
-        }
-        let mut choices = choices;
-        if chooses && self.fit.options.correction && parts.len() > 0 {
-            let default = Choices::for_classes(columns.n_classes()).stack;
-            choices = choices.with_stack(&parts, &default[..n_parts]);
-        }
-        let loss = parts.mean(&parts.losses(&choices.stack[..n_parts]));
-        (choices, if loss.is_nan() { f64::MAX } else { loss })
-    }
-
-    /// The choices with the line from the highest log-odds of a document's windows to its log-odds.
-    fn line(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> Choices {
-        if self.fit.windows.is_empty() || !chooses {
-            return choices;
-        }
-        let mut parts = Parts::new(1, 2);
-        for held in held_out.iter().filter(|held| held.known_terms > 0) {
-            let z = held.log_odds(&choices).first().copied().unwrap_or(0.0);
-            let column = self.fit.columns.of(self.fit.documents[held.document].class);
-            parts.push([z, 1.0], column, held.weight);
-        }
-        choices.with_line(&parts)
-    }
-
-    /// Keeps the coefficients of the lanes that stand for a column, in fixed point.
-    fn keep<const N: usize>(
-        &self,
-        coefficients: &mut [Vec<Coefficient>],
-        pupils: &[Pupil<N>],
-        column_of: impl Fn(usize) -> Option<ClassId>,
-    ) {
-        for pupil in pupils {
-            let document = pupil.document as usize;
-            for (lane, c) in pupil.coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-                let Some(class) = column_of(lane) else { continue };
-                let scale = f64::from(self.full.vectors.scales[document]);
-                coefficients[document].extend(Coefficient::new(class, f64::from(*c), scale));
-            }
-        }
-    }
-
-    /// The exact sums of the coefficients.
-    fn add_up(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        for (document, coefficients) in self.fit.documents.iter().zip(&fitted.coefficients) {
-            fitted.correction.add(document.row, coefficients).map_err(FitError::Counts)?;
-        }
-        Ok(fitted)
-    }
-}
-
-impl Coefficient {
-    /// In fixed point; none if nothing is left of it. `scale` is 1 / |v|, at most 1.
-    pub(crate) fn new(class: ClassId, c: f64, scale: f64) -> Option<Coefficient> {
-        // casts saturate, and take what is not a number to 0
-        let fixed = |x: f64| (x * COEFFICIENT_ONE as f64).round() as i64;
-        let coefficient = Coefficient { class, bias: fixed(c), units: fixed(c * scale) };
-        (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
-    }
 }
 
 #[cfg(test)]

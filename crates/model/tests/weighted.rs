@@ -1,5 +1,7 @@
 //! What must be true of weighted log-odds and what is fitted to them, for two classes and more.
 
+#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
+
 use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{

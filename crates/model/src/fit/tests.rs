@@ -3,9 +3,12 @@
 use serde::Deserialize;
 use tamis_tokenizer::CountVector;
 
+use super::course::{LANES, PASSES, TOLERANCE};
 use super::*;
 use crate::Smoothing;
+use crate::ascent::{Ascent, Pupil, Weights};
 use crate::smoothing_choice::Grid;
+use crate::stacking::Parts;
 
 /// Class, copies, and how often which term.
 type Document = (ClassId, u32, Vec<(TermId, u32)>);
