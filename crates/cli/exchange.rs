@@ -33,6 +33,9 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
             )
         }
         error @ Error::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
+        Error::Unlike { ref setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
+            anyhow!("{error}; what is left to be chosen may differ: train with the same --ngrams or --characters")
+        }
         error => error.into(),
     })?;
     let unfitted: u64 = models.iter().map(|model| model.information().unfitted).sum();
@@ -47,8 +50,8 @@ pub(crate) fn merge_models(args: &MergeArgs) -> Result<u8> {
     }
     if let Some(more @ 1..) = filter.information().unfitted.checked_sub(unfitted) {
         say!(
-            "{} not fitted: what was chosen is that of the model with the most documents, and the others' add to it; \
-             models that remember terms (train --documents) are fitted anew when they are merged",
+            "{} counted but not fitted: what was chosen is that of the model with the most documents; models that remember \
+             terms (train --documents) are fitted anew when they are merged",
             counted(more, "document")
         );
     }
