@@ -79,13 +79,14 @@ pub struct Choices {
 impl Choices {
     /// What is taken where there are too few documents to choose by.
     pub fn for_classes(n_classes: usize) -> Self {
+        let is_two = n_classes == 2;
         Choices {
             // 0.3 is in range
             alpha: Smoothing::try_from(0.3).unwrap_or(Smoothing::LAPLACE),
             idf_power: 1.0,
-            bayes: if n_classes == 2 { [0.3, 0.0] } else { [0.3, 1.0] },
+            bayes: if is_two { [0.3, 0.0] } else { [0.4, 1.0] },
             tau: 0.5,
-            stack: [0.5, 1.0, 0.0],
+            stack: if is_two { [0.5, 1.0, 0.0] } else { [0.7, 2.0, 0.0] },
             line: [1.0, 0.0],
         }
     }
