@@ -333,7 +333,7 @@ fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
 fn who_waits_for_a_writer_is_told_and_a_killed_writer_holds_nothing() {
     let world = of_first(30);
     // it holds the model while it learns many messages, and is stopped amid them
-    let many = (0..3_000).map(|n| format!("From x@example.org Mon Jan  1 00:00:00 2024\n{}\n", mail(n).1));
+    let many = (0..10_000).map(|n| format!("From x@example.org Mon Jan  1 00:00:00 2024\n{}\n", mail(n).1));
     world.write("many.mbox", many.collect::<String>());
     let mut command = world.command(&["learn", "ham", "-m", MODEL, "many.mbox"]);
     let mut holder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_filter::{
-    Document, Error, Filter, Information, Kind, Known, Learned, Learner, Score, TrainOptions, document_name,
+    Document, Error, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, TrainOptions,
+    document_name,
 };
 use tamis_mail::looks_like_mail;
 
@@ -137,17 +138,18 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
         );
     }
     let options_like = |shared: &Filter| {
-        let Information { recipe, scoring, keep, names, .. } = shared.information();
+        let Information { recipe, scoring, names, .. } = shared.information();
         TrainOptions {
             scoring: Some(scoring.clone()),
             recipe: recipe.clone(),
-            keep,
             names,
             ..TrainOptions::new(recipe.kind)
         }
     };
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
     new.names &= !args.no_names;
+    // so that all can be fitted anew as it grows
+    new.keep = Keep::Vectors;
     args.model.make_folder(path)?;
     let names = labels.join(" and ");
     let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
