@@ -105,6 +105,9 @@ fn predict_better(
     let sample = sample(&trainer.documents);
     let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
+    // a document without words says nothing either way
+    let has_words = |(_, rows): &(&Learned, [CountVector; 2])| !rows[1].row().is_empty();
+    let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
     let labelled = |i: usize| -> Vec<_> {
         let documents = std::iter::zip(&sample, &rows);
         documents.map(|(document, rows)| document.labelled(rows[i].row())).collect()

@@ -86,7 +86,7 @@ impl Choices {
             idf_power: 1.0,
             bayes: if is_two { [0.3, 0.0] } else { [0.4, 1.0] },
             tau: 0.5,
-            stack: if is_two { [0.5, 1.0, 0.0] } else { [0.7, 2.0, 0.0] },
+            stack: if is_two { [1.0, 1.0, 0.0] } else { [0.7, 2.0, 0.0] },
             line: [1.0, 0.0],
         }
     }

@@ -74,14 +74,11 @@ impl Choices {
 
     pub(crate) fn with_stack(self, parts: &Parts, default: &[f64]) -> Self {
         let weights = parts.fit(default, 2);
-        // without either part nothing would be said
-        let says = weights[0] > 0.0 || weights[1] > 0.0;
-        let stack = [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)];
-        if says { Choices { stack, ..self } } else { self }
+        Choices { stack: [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)], ..self }
     }
 
     pub(crate) fn with_line(self, parts: &Parts) -> Self {
         let line = parts.fit(&Choices::for_classes(2).line, 1);
-        if line[0] > 0.0 { Choices { line: [line[0], line[1]], ..self } } else { self }
+        Choices { line: [line[0], line[1]], ..self }
     }
 }

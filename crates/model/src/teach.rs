@@ -9,7 +9,8 @@ use crate::{ClassId, ClassWeights, Coefficient, Counts, Readings, WeightedLogOdd
 
 impl WeightedLogOdds {
     /// The coefficients of one more document of the class `own`, in increasing order of columns, given what is known without it:
-    /// one step of [`Fit::fit`](crate::Fit::fit), for weights that are kept elsewhere. The document must not have been counted. None
+    /// one step of [`Fit::fit`](crate::Fit::fit), for weights that are kept elsewhere, but for the error: it is that of the log-odds that
+    /// are told, so that a mistake is mended and no more. The document must not have been counted. None
     /// of a document without terms, nor where there is no class yet to tell it from.
     ///
     /// It leaves the bias alone: by a step of that, one document would move the scores of all others.
@@ -35,16 +36,6 @@ impl WeightedLogOdds {
         let (mut readings, mut b) = (Readings::default(), Vec::new());
         self.read(counts, None::<&W>, row, &mut readings)?;
         self.bayes(&readings, &mut b);
-        let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(b.iter().copied()).collect();
-        if columns.is_one() {
-            offsets(&mut b, totals, columns, None);
-        } else {
-            keep_rivals(&mut ranked, own);
-            offsets(&mut b, totals, columns, None);
-            if !has_documents(own) {
-                b[usize::from(own)] = 0.0;
-            }
-        }
         let copies = u64::from(copies);
         let log_documents = log_documents(self.documents().saturating_add(copies));
         let (mut square, mut sums) = (0.0, vec![0.0; columns.len()]);
@@ -62,13 +53,20 @@ impl WeightedLogOdds {
         let gain = square / (length * length);
         let c = options.regularisation * copies.min(1_000) as f64;
         let ascent = Ascent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
+        let [q0, q1, q2] = self.choices().stack;
+        let d = |column: usize| sums[column] / length + self.bias(column);
+        let mut z: Vec<f64> = b.iter().enumerate().map(|(column, b)| q0 * b + q1 * d(column) + q2).collect();
+        let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
+        if !columns.is_one() {
+            keep_rivals(&mut ranked, own);
+        }
+        offsets(&mut z, totals, columns, Some(own).filter(|own| !has_documents(*own)));
         let own_column = columns.of(own);
         let step = |(column, _): (ClassId, f64)| {
             let at = usize::from(column);
             let is_own = own_column == Some(at);
             let is_learned = columns.is_one() || is_own || has_documents(column);
-            let z = self.choices().tau * b[at] + self.bias(at) + sums[at] / length;
-            let c = ascent.coefficient(z, is_own, gain, c, 0.5 * c);
+            let c = ascent.coefficient(z[at], is_own, q1 * gain, c, 0.5 * c);
             let coefficient = Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)?;
             (coefficient.units != 0).then_some(Coefficient { bias: 0, ..coefficient })
         };
