@@ -178,8 +178,11 @@ impl Course<'_> {
             for held in &view.readings {
                 let mut held = HeldOut { correction: correction(fold, row), ..held.clone() };
                 row += 1;
-                for window in self.fit.windows.get(held.document).into_iter().flatten().enumerate() {
-                    if let Some(both) = held.windows.get_mut(window.0) {
+                // a window of which no term is known has no part in it
+                let mut known = held.windows.iter_mut();
+                for window in self.fit.windows.get(held.document).into_iter().flatten() {
+                    let is_known = window.ids().iter().any(|id| view.vectors.squares[*id as usize] > 0.0);
+                    if let Some(both) = is_known.then(|| known.next()).flatten() {
                         both[1] = correction(fold, row).first().copied().unwrap_or(0.0);
                     }
                     row += 1;
