@@ -26,7 +26,7 @@ impl HeldOut {
         parts.max_by(|a, b| stacked(choices, *a).total_cmp(&stacked(choices, *b)))
     }
 
-    /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`].
+    /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds).
     pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
         match self.windows.is_empty() {
             true => {
