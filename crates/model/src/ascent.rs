@@ -151,11 +151,17 @@ impl Ascent {
         }
         let owns: Vec<f32> = pupils.iter().map(|pupil| vectors.own(pupil.document as usize) as f32).collect();
         let mut random = SplitMix64::new(self.seed);
+        let mut is_still = vec![false; pupils.len()];
         for _ in 0..self.passes {
             let mut worst = 0.0;
             for at in order(pupils, &mut random) {
-                let moved =
-                    self.visit(vectors, &mut pupils[at as usize], f64::from(owns[at as usize]), weights);
+                let at = at as usize;
+                // of many columns most are settled early: a document that did not move is passed over once
+                if std::mem::take(&mut is_still[at]) {
+                    continue;
+                }
+                let moved = self.visit(vectors, &mut pupils[at], f64::from(owns[at]), weights);
+                is_still[at] = self.only_rivals && moved < WORTH * self.tolerance;
                 worst = f64::max(worst, moved);
             }
             if worst < self.tolerance {
