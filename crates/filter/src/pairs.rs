@@ -1,7 +1,7 @@
 //! Pairs of words: counted beside words while a text has at most two labels, kept where they predict better.
 
 use rayon::prelude::*;
-use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedOptions};
+use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedOptions, is_worse};
 use tamis_tokenizer::{CountVector, TermId, Terms};
 
 use crate::error::{Error, Result};
@@ -184,14 +184,11 @@ pub(crate) fn pairs_predict_better(
     if losses.iter().any(|losses| losses.len() != shares.len()) {
         return Ok(None);
     }
+    let weighted = |losses: Vec<f64>| losses.into_iter().zip(shares.iter().copied()).collect::<Vec<_>>();
+    let [with, without] = losses.map(weighted);
     let all: f64 = shares.iter().sum();
-    let mean =
-        |of: &mut dyn Iterator<Item = f64>| of.zip(&shares).map(|(x, share)| x * share).sum::<f64>() / all;
-    let gains = || std::iter::zip(&losses[1], &losses[0]).map(|(without, with)| without - with);
-    let gain = mean(&mut gains());
-    let deviations = std::iter::zip(gains(), &shares).map(|(own, share)| (share * (own - gain)).powi(2));
-    let has_pairs = gain > deviations.sum::<f64>().sqrt() / all;
-    Ok(Some(Verdict { has_pairs, losses: losses.each_ref().map(|of| mean(&mut of.iter().copied())) }))
+    let mean = |of: &[(f64, f64)]| of.iter().map(|(loss, share)| loss * share).sum::<f64>() / all;
+    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), losses: [mean(&with), mean(&without)] }))
 }
 
 #[cfg(test)]

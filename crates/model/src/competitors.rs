@@ -83,19 +83,19 @@ pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
 }
 
 /// B of documents that are left out.
-struct LeftOut<'a> {
+pub(crate) struct LeftOut<'a> {
     scores: LeaveOneOut<'a>,
     choices: &'a Choices,
     prior: Vec<f64>,
 }
 
 impl<'a> LeftOut<'a> {
-    fn new(fit: &Fit<'_>, choices: &'a Choices, counts: &'a Statistics) -> Self {
+    pub(crate) fn new(fit: &Fit<'_>, choices: &'a Choices, counts: &'a Statistics) -> Self {
         let scores = LeaveOneOut::new(choices.alpha, counts, fit.columns);
         LeftOut { scores, choices, prior: priors(counts.totals(), fit.columns) }
     }
 
-    fn of(&self, document: &Labelled<'_>, out: &mut Vec<f64>) {
+    pub(crate) fn of(&self, document: &Labelled<'_>, out: &mut Vec<f64>) {
         let powers = [self.choices.idf_power];
         self.scores.scores(document.row, document.class, &powers, std::slice::from_mut(out));
         let [k0, k1] = self.choices.bayes;

@@ -7,10 +7,9 @@ use course::Course;
 
 use crate::ascent::{Factors, Vectors};
 use crate::columns::Columns;
-use crate::competitors::{Competitors, odds};
+use crate::competitors::{Competitors, LeftOut, odds};
 use crate::folds::{Groups, Labelled, hold_back};
-use crate::leave_one_out::LeaveOneOut;
-use crate::smoothing_choice::{SmoothingChoice, least_of_class, priors, sample_size};
+use crate::smoothing_choice::{SmoothingChoice, least_of_class, sample_size};
 use crate::term_frequency::{TF_UNIT, tf_units};
 use crate::transform::{idf, log_documents};
 use crate::weighted::at_least_one;
@@ -41,6 +40,7 @@ pub struct Fitted {
 const FOLDS: usize = 5;
 /// The most documents that are held out of two classes, where thresholds need them, and of more.
 const HELD_OUT: [usize; 2] = [20_000, 2_000];
+
 /// What there is to fit to.
 #[derive(Clone, Copy)]
 pub struct Fit<'a> {
@@ -132,21 +132,19 @@ impl Fit<'_> {
 
     /// Held-out scores where there is no correction: leaving one out is exact.
     fn left_out(&self, choices: &Choices) -> Vec<HeldOut> {
-        let left_out = LeaveOneOut::new(choices.alpha, self.counts, self.columns);
-        let prior = priors(self.counts.totals(), self.columns);
+        let left_out = LeftOut::new(self, choices, self.counts);
         let sample =
             Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
         let score = |(document, stands_for): &(usize, f64)| {
             let labelled = &self.documents[*document];
-            let mut scores = [Vec::new()];
-            left_out.scores(labelled.row, labelled.class, &[choices.idf_power], &mut scores);
+            let mut bayes = Vec::new();
+            left_out.of(labelled, &mut bayes);
             let others = |term: &TermId| self.counts.document_frequency(*term) > 1;
-            let bayes = |(s, p): (&f64, &f64)| choices.bayes[0] * s + choices.bayes[1] * p;
             HeldOut {
                 document: *document,
                 weight: stands_for * labelled.weight(),
                 known_terms: labelled.row.ids().iter().filter(|term| others(term)).count(),
-                bayes: scores[0].iter().zip(&prior).map(bayes).collect(),
+                bayes,
                 correction: vec![0.0; self.columns.len()],
                 windows: Vec::new(),
             }

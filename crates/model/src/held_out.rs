@@ -23,15 +23,13 @@ impl HeldOut {
     pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
         let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
         let parts = whole.into_iter().chain(self.windows.iter().copied());
-        parts.max_by(|a, b| stacked(choices, *a).total_cmp(&stacked(choices, *b)))
+        parts.max_by(|a, b| choices.stacked(*a).total_cmp(&choices.stacked(*b)))
     }
 
     /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds).
     pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
         match self.windows.is_empty() {
-            true => {
-                self.bayes.iter().zip(&self.correction).map(|(b, d)| stacked(choices, [*b, *d])).collect()
-            }
+            true => self.bayes.iter().zip(&self.correction).map(|(b, d)| choices.stacked([*b, *d])).collect(),
             false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
         }
     }
@@ -40,17 +38,15 @@ impl HeldOut {
 impl Choices {
     /// The log-odds between two classes of a document, given B and d of the part of it that scores highest.
     pub fn log_odds(&self, both: [f64; 2]) -> f64 {
-        self.line[0] * stacked(self, both) + self.line[1]
+        self.line[0] * self.stacked(both) + self.line[1]
     }
-}
 
-/// q0 B + q1 d + q2
-fn stacked(choices: &Choices, [b, d]: [f64; 2]) -> f64 {
-    let [q0, q1, q2] = choices.stack;
-    q0 * b + q1 * d + q2
-}
+    /// q0 B + q1 d + q2
+    pub(crate) fn stacked(&self, [b, d]: [f64; 2]) -> f64 {
+        let [q0, q1, q2] = self.stack;
+        q0 * b + q1 * d + q2
+    }
 
-impl Choices {
     /// The same with the weights of counts and correction that do best on documents of two classes, given B and d of each by a model
     /// that had not seen it, whether it is of the positive class, and what it counts; or, of windows, with such a line. As
     /// they were where there are fewer than 50 documents of a class.
@@ -64,7 +60,7 @@ impl Choices {
         for ([b, d], is_positive, weight) in scored {
             let column = is_positive.then_some(0);
             match of_windows {
-                true => parts.push([stacked(&self, [*b, *d]), 1.0], column, *weight),
+                true => parts.push([self.stacked([*b, *d]), 1.0], column, *weight),
                 false => parts.push([*b, *d, 1.0], column, *weight),
             }
         }

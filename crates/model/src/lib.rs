@@ -133,7 +133,7 @@ pub use parameters::{
 pub use rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
 pub use sample::{Generator, SampleError};
 pub use select::{Criterion, Select, chi_square, mutual_information};
-pub use smoothing_choice::{SmoothingChoice, enough_to_choose};
+pub use smoothing_choice::{SmoothingChoice, enough_to_choose, is_worse};
 pub use statistics::{Statistics, StatisticsError};
 pub use summary::Summary;
 pub use transform::Transform;

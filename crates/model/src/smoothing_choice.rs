@@ -109,17 +109,20 @@ impl SmoothingChoice {
         }
         choice
     }
-
-    /// The mean log loss of what was chosen, in nats a document; none where there was too little to choose by.
-    pub fn loss(&self) -> Option<f64> {
-        let chosen =
-            |(alpha, power, _): &&(Smoothing, f64, f64)| *alpha == self.alpha && *power == self.idf_power;
-        self.tried.iter().find(chosen).map(|(.., loss)| *loss)
-    }
 }
 
-/// Whether losses are worse than others of the same documents, by more than one standard error of the mean difference.
-fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
+/// Whether losses are worse than others of the same documents, by more than one standard error of the mean difference. Each
+/// loss comes with how many documents it stands for; the first ones say it.
+///
+/// ```
+/// use tamis_model::is_worse;
+///
+/// let good = [(0.1, 1.0), (0.3, 1.0), (0.2, 1.0)];
+/// let bad = good.map(|(loss, weight)| (loss + 0.1, weight));
+/// assert!(is_worse(&bad, &good) && !is_worse(&good, &bad));
+/// assert!(!is_worse(&good, &good));
+/// ```
+pub fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
     let all: f64 = losses.iter().map(|(_, weight)| weight).sum();
     let differences = || losses.iter().zip(others).map(|((a, weight), (b, _))| (a - b, weight));
     let mean = differences().map(|(difference, weight)| difference * weight).sum::<f64>() / all;

@@ -53,9 +53,10 @@ impl WeightedLogOdds {
         let gain = square / (length * length);
         let c = options.regularisation * copies.min(1_000) as f64;
         let ascent = Ascent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
-        let [q0, q1, q2] = self.choices().stack;
+        let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
-        let mut z: Vec<f64> = b.iter().enumerate().map(|(column, b)| q0 * b + q1 * d(column) + q2).collect();
+        let mut z: Vec<f64> =
+            b.iter().enumerate().map(|(column, b)| choices.stacked([*b, d(column)])).collect();
         let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
         if !columns.is_one() {
             keep_rivals(&mut ranked, own);
@@ -66,7 +67,7 @@ impl WeightedLogOdds {
             let at = usize::from(column);
             let is_own = own_column == Some(at);
             let is_learned = columns.is_one() || is_own || has_documents(column);
-            let c = ascent.coefficient(z[at], is_own, q1 * gain, c, 0.5 * c);
+            let c = ascent.coefficient(z[at], is_own, choices.stack[1] * gain, c, 0.5 * c);
             let coefficient = Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)?;
             (coefficient.units != 0).then_some(Coefficient { bias: 0, ..coefficient })
         };

@@ -1,6 +1,5 @@
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::choices::COUNTS_ALONE;
 use crate::coefficients::COEFFICIENT_ONE;
 use crate::columns::Columns;
 use crate::logs::log_smoothed;
@@ -338,9 +337,8 @@ impl WeightedLogOdds {
     /// numbers of which the softmax is the probability of each.
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
         self.bayes(readings, out);
-        let [q0, q1, q2] = self.choices.stack;
         for ((z, sum), bias) in out.iter_mut().zip(&readings.correction).zip(&self.bias) {
-            *z = q0 * *z + q1 * (sum + bias) + q2;
+            *z = self.choices.stacked([*z, sum + bias]);
         }
         self.rule_out(out);
     }
@@ -431,8 +429,7 @@ impl WeightedLogOdds {
         let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
         let s = (sums.absent + sums.weight * first(&self.log_totals)) / norm(sums.square);
         let d = correction / at_least_one(sums.full_square) + first(&self.bias);
-        let [q0, q1, q2] = self.choices.stack;
-        let mut z = [q0 * (self.choices.bayes[0] * s + first(&self.prior)) + q1 * d + q2];
+        let mut z = [self.choices.stacked([self.choices.bayes[0] * s + first(&self.prior), d])];
         self.rule_out(&mut z);
         z[0]
     }
@@ -479,11 +476,6 @@ impl WeightedLogOdds {
         let bayes = q0 * self.choices.bayes[0] / norm;
         out.extend(shares.into_iter().map(|(term, s, d)| (term, bayes * s + q1 / length * d)));
         Ok(q0 * difference(&self.prior) + q1 * difference(&self.bias) + signs * q2)
-    }
-
-    /// Whether there is a correction to read.
-    pub fn is_corrected(&self) -> bool {
-        self.choices.stack != COUNTS_ALONE
     }
 }
 

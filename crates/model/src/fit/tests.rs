@@ -7,6 +7,7 @@ use super::course::{LANES, PASSES, TOLERANCE};
 use super::*;
 use crate::Smoothing;
 use crate::ascent::{Ascent, Pupil, Weights};
+use crate::leave_one_out::LeaveOneOut;
 use crate::smoothing_choice::Grid;
 use crate::stacking::Parts;
 
