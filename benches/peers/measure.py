@@ -1,5 +1,6 @@
 """Running programs in turn, and what they took: CPU (user and system), wall time and peak memory of the process."""
 
+import json
 import os
 import platform
 import shutil
@@ -96,6 +97,25 @@ class Program:
         return Usage(*(statistics.median(getattr(r, of) for r in self.runs) for of in ("cpu", "wall", "peak")))
 
 
+@dataclass
+class Parts:
+    """A process that says itself what its parts took, as a file of JSON: each part that has a row goes there, the process
+    to the row `whole`."""
+
+    command: Command
+    report: object
+    rows: dict
+    most: int = 1000
+    said: dict = None
+
+    def run(self):
+        whole = self.command.run_for_peak()
+        with open(self.report) as report:
+            self.said = json.load(report)
+        for part, row in self.rows.items():
+            row.runs.append(whole if part == "whole" else Usage(*self.said[part], whole.peak))
+
+
 def alternate(programs, rounds):
     """Every program once, then every program again: what disturbs the machine for a while disturbs all."""
     for number in range(rounds):
@@ -115,6 +135,7 @@ def table(head, rows):
 
 def usage_table(programs):
     """Medians of programs, and their CPU and wall time by that of the first."""
+    programs = [program for program in programs if program.runs]
     base = programs[0].median()
     rows = []
     for program in programs:

@@ -5,23 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from measure import Command, Program
+from measure import Command, Parts, Program
 
 # The full vocabulary as the dense matrix that linfa wants would not fit into memory.
 LINFA_WORDS = 20000
 
-SKLEARN = """
-import pickle, sys
-from sklearn.datasets import load_files
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.naive_bayes import MultinomialNB
-if len(sys.argv) > 1:
-    corpus = load_files(sys.argv[1], encoding="latin-1")
-    vectorizer = CountVectorizer()
-    model = MultinomialNB().fit(vectorizer.fit_transform(corpus.data), corpus.target)
-    with open(sys.argv[2], "wb") as file:
-        pickle.dump((vectorizer, model), file)
-"""
+SKLEARN = Path(__file__).parent / "scikit.py"
 
 LINFA_MANIFEST = """
 [package]
@@ -63,9 +52,9 @@ fn main() {
 """
 
 
-def sklearn_commands(train, pickled):
-    """From files to a pickled model, and what it takes to import the same modules."""
-    return [Command([sys.executable, "-c", SKLEARN, *more]) for more in ([train, pickled], [])]
+def sklearn(report, job, *arguments, rows, most=1000):
+    """A job done by scikit.py, whose parts are rows."""
+    return Parts(Command([sys.executable, SKLEARN, report, job, *arguments]), report, rows, most)
 
 
 def fasttext_lines(train, path):
@@ -110,10 +99,12 @@ class Bogofilter:
         return first_line([self.name, "-V"])
 
     def train(self, mail, folder):
-        lists = {label: list_of(mail, label, Path(f"{folder}.{label}")) for label in ("ham", "spam")}
-        learn = [Command([self.name, "-d", folder, "-n", "-b"], lists["ham"])]
-        learn += [Command([self.name, "-d", folder, "-s", "-b"], lists["spam"])]
+        labels = ("ham", "spam")
+        learn = [Command(self.learn(folder, label), list_of(mail, label, Path(f"{folder}.{label}"))) for label in labels]
         return Program(self.name, learn, before=lambda: fresh(folder))
+
+    def learn(self, folder, label):
+        return [self.name, "-d", folder, {"ham": "-n", "spam": "-s"}[label], "-b"]
 
     def label(self, mail, folder):
         every = Path(f"{folder}.test")

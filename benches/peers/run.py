@@ -10,10 +10,7 @@ has no row.
 
 import argparse
 import datetime
-import hashlib
 import importlib.metadata
-import importlib.util
-import json
 import re
 import shutil
 import subprocess
@@ -23,132 +20,14 @@ from pathlib import Path
 from statistics import median, quantiles
 
 sys.dont_write_bytecode = True
-from measure import TIME, Command, Program, Together, alternate, machine, table, usage_table
-from peers import LINFA_WORDS, Bogofilter, Dbacl, Spamprobe, build_linfa, fasttext_lines, sklearn_commands
+from bench import LABELS, Bench, labelled
+from measure import TIME, Command, Program, Together, alternate, machine, table
+from rows import scripts, short_rows
+from topics import labelled_topics, saved
 
-LABELS = ("ham", "spam")
 ROOT = Path(__file__).resolve().parents[2]
 # What the model file has of every document without its terms, see ARCHITECTURE.md.
 DOCUMENT_BYTES = 58
-
-
-class Bench:
-    """What all tables need: corpora, copies of them, models made once, the peers that are here."""
-
-    def __init__(self, options, work):
-        self.options, self.work = options, work
-        # As installed: what a linker has written lies in small pieces in the page cache, from which starting takes longer.
-        self.tamis = shutil.copy2(Path(options.tamis).resolve(), work / "tamis")
-        self.newsgroups = options.corpora / "20newsgroups-bydate"
-        self.peers = [Bogofilter("bdb"), Bogofilter("sqlite"), Spamprobe(), Dbacl()]
-        self.filters = [peer for peer in self.peers if peer.is_here()]
-        self.bogofilters = [peer for peer in self.filters if isinstance(peer, Bogofilter)]
-        self.has_sklearn = importlib.util.find_spec("sklearn") is not None
-        self.has_fasttext = shutil.which("fasttext") is not None
-        self.train, self.test = self.copy_mail(True), self.copy_mail(False)
-        self.made = {}
-
-    def copy_mail(self, train, copies=1, change=None):
-        """One half of SpamAssassin, by the MD5 digest of the name (first digit 0-7 to train on), as real copies. In the
-        c-th of several, `change(bytes, c)`. The folder that has ham/ and spam/."""
-        folder = Path(tempfile.mkdtemp(dir=self.work))
-        for label in LABELS:
-            (folder / label).mkdir()
-            for path in sorted((self.options.corpora / "spamassassin" / label).iterdir()):
-                if (hashlib.md5(path.name.encode()).digest()[0] < 0x80) == train:
-                    raw = path.read_bytes()
-                    for c in range(copies):
-                        name = f"{c}-{path.name}" if copies > 1 else path.name
-                        (folder / label / name).write_bytes(change(raw, c) if change else raw)
-        return folder
-
-    def path(self, name):
-        return self.work / name
-
-    def once(self, name, make):
-        """What `make` gives, made when it is first asked for."""
-        if name not in self.made:
-            self.made[name] = make()
-        return self.made[name]
-
-    def train_command(self, model, sources, *more):
-        return Command([self.tamis, "train", "-m", self.path(model), *more, *sources])
-
-    def label_command(self, model, sources, *more):
-        return Command([self.tamis, "label", "-m", model, *more, *sources])
-
-    def model(self, name, *sources, more=()):
-        """A model trained once, not measured."""
-
-        def make():
-            self.train_command(name, sources, *more).run()
-            return self.path(name)
-
-        return self.once(name, make)
-
-    def spam_model(self):
-        return self.model("spam.tamis", *labelled(self.train))
-
-    def mails(self):
-        """The generated mails, or None if there is no generator."""
-        if self.options.mails:
-            return self.options.mails
-        if not self.options.generator.exists():
-            return None
-
-        def make():
-            Command([self.options.generator, self.path("mails"), "--terms", "1000000", "--seed", "1"]).run()
-            return self.path("mails")
-
-        return self.once("mails", make)
-
-    def trained(self, peer, folder, name):
-        """The folder of a peer's word list, trained once."""
-
-        def make():
-            peer.train(folder, self.path(name)).run()
-            return self.path(name)
-
-        return self.once(name, make)
-
-    def measure(self, programs):
-        alternate(programs, self.options.repeat)
-        usage_table(programs)
-
-    def information(self, model, terms=0):
-        arguments = [self.tamis, "inspect", "--json", "--terms", str(terms), "-m", str(model)]
-        return json.loads(subprocess.run(arguments, check=True, capture_output=True).stdout)
-
-
-def labelled(folder):
-    return [f"{label}={folder / label}" for label in LABELS]
-
-
-def topics(bench):
-    """a. Topics: 20 Newsgroups from files to a saved model"""
-    train = bench.newsgroups / "train"
-    counts = ["--threads", "1", "--likelihood", "multinomial", "--no-documents"]
-    programs = [
-        Program("tamis, multinomial counts", [bench.train_command("a1.tamis", [train], *counts)]),
-        Program("tamis, as it is by default", [bench.train_command("a2.tamis", [train], "--threads", "1")]),
-    ]
-    if bench.has_sklearn:
-        whole, imports = sklearn_commands(train, bench.path("a.pickle"))
-        programs.append(Program("scikit-learn, whole process", [whole]))
-        programs.append(Program("scikit-learn, its imports alone", [imports]))
-    if bench.has_fasttext:
-        lines = fasttext_lines(train, bench.path("a.txt"))
-        learn = ["fasttext", "supervised", "-input", lines, "-output", bench.path("a.fasttext"), "-thread", "1"]
-        programs.append(Program("fastText supervised, default", [Command(learn)], most=2))
-    if bench.options.linfa:
-        program = bench.once("linfa", lambda: build_linfa(bench.path("linfa")))
-        command = Command([program, train, LINFA_WORDS])
-        programs.append(Program(f"linfa, {LINFA_WORDS:,} words, not saved", [command], most=3))
-    bench.measure(programs)
-    if bench.has_sklearn:
-        whole, imports = (program.median().cpu for program in programs[2:4])
-        ratio = (whole - imports) / programs[0].median().cpu
-        print(f"scikit-learn without its imports: {whole - imports:.3f} s CPU, {ratio:.2f} times tamis's counts\n")
 
 
 def mail_label(bench):
@@ -158,6 +37,7 @@ def mail_label(bench):
     for peer in bench.filters:
         programs.append(peer.label(bench.test, bench.trained(peer, bench.train, peer.name)))
     bench.measure(programs)
+    ask_of_mail(bench, "label mails", programs, {"bogofilter-bdb": 5, "bogofilter-sqlite": 8})
 
 
 def mail_train(bench):
@@ -169,6 +49,35 @@ def mail_train(bench):
     ]
     programs += [peer.train(bench.train, bench.path(f"b-{peer.name}")) for peer in bench.filters]
     bench.measure(programs)
+    ask_of_mail(bench, "train mails without correction", programs, {"bogofilter-bdb": 3.2, "bogofilter-sqlite": 4.5})
+
+
+def ask_of_mail(bench, what, programs, reach):
+    for peer in programs:
+        if peer.name in reach:
+            bench.times_as_long(f"{what}, {peer.name}", programs[0], peer, reach[peer.name])
+
+
+def learned_since(bench, size, folder, model, asked):
+    """Copies of a model and of the peers' word lists after the other messages of the test half were learned too, thirty a process."""
+
+    def make():
+        copy = shutil.copy(model, bench.path(f"since {size}.tamis"))
+        lists = {f"c {size} {peer.name}": bench.trained(peer, folder, f"{peer.name} {size}") for peer in bench.bogofilters}
+        for name, words in lists.items():
+            shutil.copytree(words, bench.path(name))
+        for label in LABELS:
+            messages = [path for path in sorted((bench.test / label).iterdir()) if path not in asked]
+            for at in range(0, len(messages), 30):
+                some = messages[at : at + 30]
+                Command([bench.tamis, "learn", label, "--no-retrain", "-m", copy, *some]).run()
+            for peer in bench.bogofilters:
+                paths = bench.path(f"c {label}.list")
+                paths.write_text("".join(f"{path}\n" for path in messages))
+                Command(peer.learn(bench.path(f"c {size} {peer.name}"), label), paths).run()
+        return copy, {peer.name: bench.path(f"c {size} {peer.name}") for peer in bench.bogofilters}
+
+    return bench.once(f"since {size}", make)
 
 
 def one_message(bench):
@@ -178,13 +87,18 @@ def one_message(bench):
     sets = {"train half": (bench.train, bench.spam_model())}
     if mails := bench.mails():
         sets["1,000,000 terms"] = (mails, bench.model("million.tamis", mails, more=["--as", "mail"]))
-    starts = {("/bin/true", ""): lambda path: Command(["/bin/true"], path)}
+    models = {}
     for size, (folder, model) in sets.items():
+        lists = {peer.name: bench.trained(peer, folder, f"{peer.name} {size}") for peer in bench.bogofilters}
+        models[size] = model, lists
+        models[f"{size}, and what was learned since"] = learned_since(bench, size, folder, model, set(messages))
+    starts = {("/bin/true", ""): lambda path: Command(["/bin/true"], path)}
+    for size, (model, lists) in models.items():
         score = [bench.tamis, "score", "-m", model]
         starts["tamis score", size] = lambda path, a=score: Command(a, path, ok=(0, 1, 2))
         for peer in bench.bogofilters:
-            words = bench.trained(peer, folder, f"{peer.name} {size}")
-            starts[peer.name, size] = lambda path, a=peer.score(words): Command(a, path, ok=(0, 1, 2))
+            ask = peer.score(lists[peer.name])
+            starts[peer.name, size] = lambda path, a=ask: Command(a, path, ok=(0, 1, 2))
     runs = {key: [] for key in starts}
     for number in range(bench.options.messages):
         for key, start in starts.items():
@@ -193,12 +107,17 @@ def one_message(bench):
     over = {key: median(of) - median(walls["/bin/true", ""]) for key, of in walls.items()}
     rows = []
     for (name, size), of in walls.items():
-        ratio = f"{over[name, size] / over['tamis score', size]:.2f}" if size else ""
+        ratios = [median(of) / median(walls["tamis score", size]), over[name, size] / over["tamis score", size]] if size else []
         cpu = 1e3 * median(run.cpu for run in runs[name, size])
-        figures = median(of), quantiles(of, n=20)[-1], cpu, over[name, size]
-        rows.append((name, size, *(f"{ms:.2f}" for ms in figures), ratio))
-    table(["", "model", "wall", "95 % below", "CPU", "wall over /bin/true", "ratio of that"], rows)
+        figures = median(of), quantiles(of, n=20)[-1], cpu, over[name, size], *ratios
+        rows.append((name, size, *(f"{figure:.2f}" for figure in figures), *[""] * (2 - len(ratios))))
+    table(["", "model", "wall", "95 % below", "CPU", "wall over /bin/true", "ratio of wall", "of wall over"], rows)
     print(f"{len(messages)} messages in turn, {bench.options.messages} runs each\n")
+    for size in models:
+        if ("bogofilter-sqlite", size) in walls:
+            ratio = median(walls["tamis score", size]) / median(walls["bogofilter-sqlite", size])
+            reach = 0.4 if size.startswith("train half") else 0.56
+            bench.asks(f"one message by a fresh process, bogofilter-sqlite, {size}", ratio, at_most=reach)
     if mails:
         small, large = (over["tamis score", size] for size in sets)
         print(f"tamis with the large model takes {large - small:+.2f} ms over the small one\n")
@@ -255,6 +174,8 @@ def threads(bench):
     for triple in triples:
         one, two, both = (program.median() for program in triple)
         ratios = [f"{one.wall / two.wall:.2f}", f"{2 * one.wall / both.wall:.2f}"]
+        if triple[0].name.startswith("train"):
+            bench.asks(f"two threads, {triple[0].name}", one.wall / two.wall, at_least=1.8)
         rows.append((triple[0].name, f"{one.wall:.3f}", f"{two.wall:.3f}", *ratios, f"{one.cpu:.3f}", f"{two.cpu:.3f}"))
     head = ["", "wall s, 1 thread", "2 threads", "times faster", "two processes", "CPU s, 1 thread", "2 threads"]
     table(head, rows)
@@ -312,7 +233,7 @@ def size(bench):
     table(head, rows)
 
 
-TABLES = {"a": [topics], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size], "g": [learning]}
+TABLES = {"a": [saved], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size], "g": [learning], "h": [labelled_topics], "i": [scripts], "j": [short_rows]}
 
 
 def print_head(bench):
@@ -340,10 +261,13 @@ def main():
     parser.add_argument("--mails", type=Path, help="a folder that the generator has filled; else it is run")
     parser.add_argument("--repeat", type=int, default=5, help="rounds [default: 5]")
     parser.add_argument("--messages", type=int, default=300, help="runs of table c [default: 300]")
-    parser.add_argument("--only", default="a,b,c,d,e,f,g", help="tables to make: a,b")
+    parser.add_argument("--only", default=",".join(TABLES), help="tables to make: a,b")
+    parser.add_argument("--quick", action="store_true", help="one round, a tenth of the rows and runs: does it work?")
     parser.add_argument("--linfa", action="store_true", help="build linfa from the registry, for table a")
     parser.add_argument("--work", help="where to make a folder for copies and models, about 1 GB [default: the usual]")
     options = parser.parse_args()
+    if options.quick:
+        options.repeat, options.messages = 1, options.messages // 10
     with tempfile.TemporaryDirectory(dir=options.work) as work:
         bench = Bench(options, Path(work))
         print_head(bench)
@@ -351,6 +275,7 @@ def main():
             for make in TABLES[name]:
                 print(f"## {make.__doc__}\n", flush=True)
                 make(bench)
+        bench.print_asked()
 
 
 if __name__ == "__main__":
