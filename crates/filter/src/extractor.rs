@@ -2,8 +2,8 @@
 
 use tamis_mail::{LimitsHit, Message, Piece, Scope};
 use tamis_tokenizer::{
-    CountRow, CountVector, TermCount, TermId, Terms, Tokenizer, TokenizerOptions, Vocabulary, VocabularyFull,
-    WordRule, fingerprint, stretches,
+    CountRow, CountVector, Occurrence, TermCount, TermId, Terms, Tokenizer, TokenizerOptions, Vocabulary,
+    VocabularyFull, WordRule, fingerprint, stretches,
 };
 
 use crate::columns::{ColumnKind, Columns};
@@ -186,6 +186,11 @@ impl Counted {
 /// a message of many such terms and many windows costs no more than others of its length.
 const MOST_OUTSIDE: usize = 4_096;
 
+/// Their places among the document's terms, of which there are fewer than 2^32.
+fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
+    occurrences.iter().map(|occurrence| occurrence.place as u32)
+}
+
 /// A hash of terms in their order, by one more.
 fn chain(group: u64, fingerprint: u64) -> u64 {
     (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -261,9 +266,9 @@ impl Extractor {
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
             Piece::Terms(batch, scope) => {
-                let outcome = vocabulary.count_batch(batch, |_, places| match scope {
-                    Scope::Message if self.has_parts => counted.outside.extend(places),
-                    Scope::Stretch if self.has_parts => counted.body.extend(places),
+                let outcome = vocabulary.count_batch(batch, |occurrences| match scope {
+                    Scope::Message if self.has_parts => counted.outside.extend(places(occurrences)),
+                    Scope::Stretch if self.has_parts => counted.body.extend(places(occurrences)),
                     Scope::Message | Scope::Stretch | Scope::Body => (),
                 });
                 outcome.err().into_iter().for_each(|full| counted.full = Some(full));
@@ -276,14 +281,14 @@ impl Extractor {
         let Counted { scratch, term: buffer, outside, body, grouping, group, full, .. } = counted;
         // a row has no body of its own: rows that say the same stay together
         let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
-        let places = if prefix.is_empty() { body } else { outside };
+        let part = if prefix.is_empty() { body } else { outside };
         let mut hash = *group;
-        let mut counted = |fingerprints: &[u64], at: &[u32]| {
+        let mut counted = |occurrences: &[Occurrence]| {
             if in_group {
-                hash = fingerprints.iter().fold(hash, |hash, fingerprint| chain(hash, *fingerprint));
+                hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
             }
             if self.has_parts {
-                places.extend(at);
+                part.extend(places(occurrences));
             }
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
@@ -294,7 +299,8 @@ impl Extractor {
                 batch.iter().try_for_each(|term| {
                     let term = self.prefixed(prefix, term, buffer);
                     let fingerprint = fingerprint(term);
-                    counted(&[fingerprint], &[vocabulary.count_fingerprinted(fingerprint, term)?]);
+                    let place = vocabulary.count_fingerprinted(fingerprint, term)?;
+                    counted(&[Occurrence { fingerprint, place }]);
                     Ok(())
                 })
             };
@@ -327,7 +333,7 @@ impl Extractor {
                     let fingerprint = fingerprint(&counted.term);
                     counted.group = chain(counted.group, fingerprint);
                     let place = vocabulary.count_fingerprinted(fingerprint, &counted.term)?;
-                    counted.outside.push(place);
+                    counted.outside.push(place as u32);
                 }
             }
             counted.group_ends.push(counted.outside.len());

@@ -22,7 +22,7 @@ const SHORT: usize = 16;
 
 #[inline(always)]
 fn of_bytes(bytes: &[u8]) -> u64 {
-    if bytes.len() <= SHORT { mix(padded(bytes), bytes.len()) } else { xxh3_64(bytes) }
+    if bytes.len() <= SHORT { mix(halves(padded(bytes)), bytes.len()) } else { xxh3_64(bytes) }
 }
 
 /// The fingerprints of the terms of a batch, in their order.
@@ -33,7 +33,7 @@ pub(crate) fn of_batch(batch: Batch<'_>) -> impl Iterator<Item = u64> {
         let length = end.wrapping_sub(start);
         // most terms have 16 bytes of text from their start on: no branch on the length
         match text.get(start..).and_then(<[u8]>::first_chunk) {
-            Some(bytes) if length <= SHORT => mix(u128::from_le_bytes(*bytes) & ones(length), length),
+            Some(bytes) if length <= SHORT => mix(loaded(bytes, length), length),
             _ => of_other(text, start, end),
         }
     })
@@ -60,19 +60,28 @@ fn padded(bytes: &[u8]) -> u128 {
     }
 }
 
-/// Ones in the lowest bytes, at most 16.
+/// The lower and the upper half of 16 bytes as a number.
 #[inline(always)]
-fn ones(bytes: usize) -> u128 {
-    const ONES: [u128; SHORT + 1] = {
-        let mut ones = [0; SHORT + 1];
+fn halves(bytes: u128) -> [u64; 2] {
+    [bytes as u64, (bytes >> 64) as u64]
+}
+
+/// So many of the first bytes, at most 16, as the halves of a number.
+#[inline(always)]
+fn loaded(bytes: &[u8; SHORT], length: usize) -> [u64; 2] {
+    const ONES: [[u64; 2]; SHORT + 1] = {
+        let mut ones = [[0; 2]; SHORT + 1];
         let mut bytes = 1;
         while bytes <= SHORT {
-            ones[bytes] = ones[bytes - 1] << 8 | 0xff;
+            let [low, high] = ones[bytes - 1];
+            ones[bytes] = if bytes <= 8 { [low << 8 | 0xff, 0] } else { [low, high << 8 | 0xff] };
             bytes += 1;
         }
         ones
     };
-    ONES[bytes]
+    let [low, high] = halves(u128::from_le_bytes(*bytes));
+    let [in_low, in_high] = ONES[length];
+    [low & in_low, high & in_high]
 }
 
 // Fractions of the square roots of 3, 5, 7 and 11. The highest byte of the first two is 0xff, which occurs in no UTF-8:
@@ -83,8 +92,8 @@ const THIRD: u64 = 0xa54f_f53a_5f1d_36f1;
 const FOURTH: u64 = 0x510e_527f_ade6_82d1;
 
 #[inline(always)]
-fn mix(bytes: u128, length: usize) -> u64 {
-    let [low, high] = product(bytes as u64 ^ FIRST, (bytes >> 64) as u64 ^ SECOND);
+fn mix([low, high]: [u64; 2], length: usize) -> u64 {
+    let [low, high] = product(low ^ FIRST, high ^ SECOND);
     let [low, high] = product(low ^ THIRD ^ length as u64, high ^ FOURTH);
     low ^ high
 }

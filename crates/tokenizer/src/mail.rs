@@ -1,20 +1,21 @@
 //! The words of mail: runs of letters, digits and the signs that tell spam from ham.
 
-use crate::scan::{Shape, for_each_batch, next_foreign};
+use crate::scan::{Spans, for_each_batch, next_foreign};
+use crate::shapes::Runs;
 use crate::words::{Found, Span};
 
 /// Calls `emit` with every word.
 pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Found<'_, 't>)) {
     let bytes = text.as_bytes();
     let mut foreign = next_foreign(bytes, 0);
-    for_each_batch::<Runs>(bytes, 0, |mut spans| {
+    for_each_batch::<Runs>(bytes, 0, |Spans { mut spans, are_short }| {
         while let [[start, _], ..] = *spans {
             if foreign < start {
                 foreign = next_foreign(bytes, start);
             }
             let (ascii, rest) = spans.split_at(spans.partition_point(|[_, end]| *end <= foreign));
             if !ascii.is_empty() {
-                emit(Found::Ascii(ascii));
+                emit(Found::Ascii(Spans { spans: ascii, are_short }));
             }
             spans = rest;
             if let [[start, end], rest @ ..] = rest
@@ -26,31 +27,6 @@ pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Found<'_, 't
             }
         }
     });
-}
-
-/// Runs without the signs at their edges; in ASCII these are the words.
-pub(crate) struct Runs;
-
-impl Shape for Runs {
-    const FILLER: Option<u8> = None;
-
-    /// Every byte outside ASCII is.
-    #[inline(always)]
-    fn is_core(byte: u8) -> bool {
-        let letter_or_digit = (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10;
-        letter_or_digit || byte == b'$' || byte == b'!' || byte == b'%' || byte >= 0x80
-    }
-
-    /// Signs that belong to a word only inside it.
-    #[inline(always)]
-    fn is_joiner(byte: u8) -> bool {
-        byte == b'\'' || byte == b'-'
-    }
-
-    fn joined(bytes: &[u8], at: usize) -> usize {
-        let length = bytes[at..].iter().take_while(|byte| Self::is_joiner(**byte)).count();
-        if bytes.get(at + length).is_some_and(|byte| Self::is_core(*byte)) { length } else { 0 }
-    }
 }
 
 #[cfg(test)]

@@ -1,89 +1,124 @@
 //! Words of bytes, found 64 bytes at a time.
 
 use crate::batch::Batch;
-use crate::bits::{BLOCK, bits};
+use crate::bits::BLOCK;
 
-/// What a word is made of: runs of core bytes, and what joins them. To be made of comparisons, without branches: the
-/// compiler then tests many bytes in one instruction.
-pub(crate) trait Shape {
-    /// A core byte that alone, or several of it, is no word.
-    const FILLER: Option<u8>;
+/// What is known of 64 bytes, a bit each: what words are made of, and what joins it. 0 is in no word.
+pub(crate) trait Shape: Copy + Default {
+    /// To be made of comparisons, without branches: the compiler then tests many bytes in one instruction.
+    fn of(block: &[u8; BLOCK]) -> Self;
 
     /// Bytes that never have the edge of a word between them.
-    fn is_core(byte: u8) -> bool;
+    fn core(self) -> u64;
 
-    /// Bytes that may be in a word, but do not begin or end it.
-    fn is_joiner(byte: u8) -> bool;
+    /// Core bytes that alone, or several of them, are no word.
+    fn filler(self) -> u64 {
+        0
+    }
 
-    /// How many joiners from `at` on, where the first follows a core byte, join it to another.
-    fn joined(bytes: &[u8], at: usize) -> usize;
+    /// What a byte has to be to be filler.
+    fn is_filler(_byte: u8) -> bool {
+        false
+    }
+
+    /// Signs that make one word of the core bytes on both sides.
+    fn joins(self, before: Self, after: Self) -> u64;
+
+    /// Signs after a core byte with another sign after them: together they may join.
+    fn rows(self, _before: Self, _after: Self) -> u64 {
+        0
+    }
+
+    /// How many signs from `at` on, where there are several, join what is around them.
+    fn row(_bytes: &[u8], _at: usize) -> usize {
+        0
+    }
 }
 
-/// Calls `emit` with where the words of `bytes[from..]` begin and end, up to [`Batch::MOST`] at a time.
+/// Of bits a block: what has such a byte before it.
+#[inline(always)]
+pub(crate) fn preceded(by: u64, in_block_before: u64) -> u64 {
+    by << 1 | in_block_before >> (BLOCK - 1)
+}
+
+/// Of bits a block: what has such a byte after it.
+#[inline(always)]
+pub(crate) fn followed(by: u64, in_block_after: u64) -> u64 {
+    by >> 1 | in_block_after << (BLOCK - 1)
+}
+
+/// Words that were found, where they begin and end, at most [`Batch::MOST`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spans<'a> {
+    pub(crate) spans: &'a [[usize; 2]],
+    /// Whether none of them has more than [`SHORT`] bytes.
+    pub(crate) are_short: bool,
+}
+
+/// Bytes of a word that need not be measured.
+pub(crate) const SHORT: usize = 16;
+
+/// Calls `emit` with where the words of `bytes[from..]` begin and end.
 ///
 /// One bit a byte says whether it is in a word, and a word is told from two edges in those bits. That costs the
 /// same whatever the lengths of words, where a loop over bytes pays for the end of each word, which no
 /// processor foresees.
 #[inline]
-pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl FnMut(&[[usize; 2]])) {
+pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
     let (blocks, rest) = bytes[from..].as_chunks::<BLOCK>();
     // The rest is shorter than a block, so at least one bit is left to end the last word.
     let mut last = [0; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
-    let mut members = Members::default();
+    let mut members = Members::<S>::default();
     let mut edges = Edges::default();
+    members.next = S::of(blocks.first().unwrap_or(&last));
     for number in 0..=blocks.len() {
-        let block = blocks.get(number).unwrap_or(&last);
+        let next = S::of(blocks.get(number + 1).unwrap_or(&last));
         let offset = from + number * BLOCK;
-        let mut bits = members.of::<S>(bytes, offset, block);
-        if number == blocks.len() {
-            bits &= !(u64::MAX << rest.len());
-        }
-        edges.block(offset, bits);
+        // after the last block there is nothing
+        let next = if number < blocks.len() { next } else { S::default() };
+        edges.block(offset, members.of_block(bytes, offset, next));
         // one place where words are emitted: what is done with them is long, and should be here only once
         if edges.n >= Edges::ENOUGH || number == blocks.len() {
-            edges.take(|spans| match (S::FILLER, members.has_filler) {
-                (Some(filler), true) => emit(without(filler, bytes, spans)),
-                _ => emit(spans),
+            let are_short = !edges.has_long;
+            edges.take(|spans| {
+                let spans = if members.has_filler { without::<S>(bytes, spans) } else { spans };
+                emit(Spans { spans, are_short });
             });
-            // a word that has not ended may have some
+            // a word that has not ended may have some, or be long
             members.has_filler &= edges.n > 0;
+            edges.has_long &= edges.n > 0;
         }
     }
 }
 
-/// What blocks before the one at hand leave to know.
+/// What is in a word.
 #[derive(Default)]
-struct Members {
-    /// Whether the last byte was core.
-    core: u64,
-    /// Where joiners end that joined words.
+struct Members<S> {
+    before: S,
+    next: S,
+    /// Where signs in a row end that joined words.
     joined: usize,
     has_filler: bool,
 }
 
-impl Members {
-    /// One bit for each byte of a block that is in a word.
+impl<S: Shape> Members<S> {
+    /// One bit for each byte of a block that is in a word, told when the block after it is known.
     #[inline(always)]
-    fn of<S: Shape>(&mut self, bytes: &[u8], offset: usize, block: &[u8; BLOCK]) -> u64 {
-        let core = bits(block, S::is_core);
-        let joiners = bits(block, S::is_joiner);
-        if let Some(filler) = S::FILLER {
-            self.has_filler |= block.iter().fold(0, |has, byte| has | u8::from(*byte == filler)) != 0;
-        }
-        let mut members = core | ones(self.joined.saturating_sub(offset));
-        // Most joiners stand before a space. What stands after the block is not known here.
-        let before = core << 1 | self.core;
-        let after = (core | joiners) >> 1 | 1 << (BLOCK - 1);
-        let mut joining = joiners & before & after;
-        while joining != 0 {
-            let at = joining.trailing_zeros();
-            let length = S::joined(bytes, offset + at as usize);
+    fn of_block(&mut self, bytes: &[u8], offset: usize, after: S) -> u64 {
+        let (before, here) = (self.before, self.next);
+        (self.before, self.next) = (here, after);
+        self.has_filler |= here.filler() != 0;
+        let mut members = here.core() | here.joins(before, after) | ones(self.joined.saturating_sub(offset));
+        // hardly ever
+        let mut rows = here.rows(before, after);
+        while rows != 0 {
+            let at = rows.trailing_zeros();
+            let length = S::row(bytes, offset + at as usize);
             members |= ones(length) << at;
             self.joined = offset + at as usize + length;
-            joining &= joining - 1;
+            rows &= rows - 1;
         }
-        self.core = core >> (BLOCK - 1);
         members
     }
 }
@@ -98,6 +133,10 @@ fn ones(n: usize) -> u64 {
 struct Edges {
     /// The last bit of the block before.
     carry: u64,
+    /// Bytes of the word that the block before ends with.
+    open: u32,
+    /// Whether a word has more than [`SHORT`] bytes.
+    has_long: bool,
     found: [usize; 2 * Batch::MOST],
     n: usize,
 }
@@ -108,7 +147,7 @@ const AT_ONCE: usize = 8;
 
 impl Default for Edges {
     fn default() -> Self {
-        Edges { carry: 0, found: [0; 2 * Batch::MOST], n: 0 }
+        Edges { carry: 0, open: 0, has_long: false, found: [0; 2 * Batch::MOST], n: 0 }
     }
 }
 
@@ -118,6 +157,7 @@ impl Edges {
 
     #[inline(always)]
     fn block(&mut self, offset: usize, members: u64) {
+        self.measure(members);
         let mut edges = members ^ (members << 1 | self.carry);
         self.carry = members >> (BLOCK - 1);
         let (mut n, all) = (self.n, self.n + edges.count_ones() as usize);
@@ -132,6 +172,17 @@ impl Edges {
             n += AT_ONCE;
         }
         self.n = all;
+    }
+
+    /// Notes whether there is a long word.
+    #[inline(always)]
+    fn measure(&mut self, members: u64) {
+        let twice = members & members >> 1;
+        let four = twice & twice >> 2;
+        let eight = four & four >> 4;
+        let long = eight & eight >> 8 & members >> SHORT;
+        self.has_long |= long != 0 || self.open + members.trailing_ones() > SHORT as u32;
+        self.open = if members == u64::MAX { SHORT as u32 } else { members.leading_ones() };
     }
 
     /// Emits the words that have ended; the start of one that has not stays.
@@ -149,11 +200,11 @@ impl Edges {
 
 /// The words that are more than filler, moved to the front.
 #[inline(never)]
-fn without<'a>(filler: u8, bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
+fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
     let mut n = 0;
     for i in 0..spans.len() {
         let [start, end] = spans[i];
-        if bytes[start..end].iter().any(|byte| *byte != filler) {
+        if !bytes[start..end].iter().all(|byte| S::is_filler(*byte)) {
             spans[n] = [start, end];
             n += 1;
         }
@@ -176,32 +227,55 @@ pub(crate) fn next_foreign(bytes: &[u8], from: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits::bits;
     use proptest::prelude::*;
 
     /// Runs of `x`, which any number of `-` joins; `_` is core as well.
-    struct Runs;
+    #[derive(Clone, Copy, Default)]
+    struct Runs {
+        core: u64,
+        filler: u64,
+        joiners: u64,
+    }
 
     impl Shape for Runs {
-        const FILLER: Option<u8> = Some(b'_');
-
-        fn is_core(byte: u8) -> bool {
-            byte == b'x' || byte == b'_'
+        fn of(block: &[u8; BLOCK]) -> Self {
+            let (core, filler) =
+                (bits(block, |byte| byte == b'x' || byte == b'_'), bits(block, Self::is_filler));
+            Runs { core, filler, joiners: bits(block, |byte| byte == b'-') }
         }
 
-        fn is_joiner(byte: u8) -> bool {
-            byte == b'-'
+        fn core(self) -> u64 {
+            self.core
         }
 
-        fn joined(bytes: &[u8], at: usize) -> usize {
+        fn filler(self) -> u64 {
+            self.filler
+        }
+
+        fn is_filler(byte: u8) -> bool {
+            byte == b'_'
+        }
+
+        fn joins(self, before: Self, after: Self) -> u64 {
+            self.joiners & preceded(self.core, before.core) & followed(self.core, after.core)
+        }
+
+        fn rows(self, before: Self, after: Self) -> u64 {
+            self.joiners & preceded(self.core, before.core) & followed(self.joiners, after.joiners)
+        }
+
+        fn row(bytes: &[u8], at: usize) -> usize {
             let length = bytes[at..].iter().take_while(|byte| **byte == b'-').count();
-            if bytes.get(at + length).is_some_and(|byte| Self::is_core(*byte)) { length } else { 0 }
+            if bytes.get(at + length).is_some_and(|byte| b"x_".contains(byte)) { length } else { 0 }
         }
     }
 
     fn words(bytes: &[u8]) -> Vec<[usize; 2]> {
         let mut words = Vec::new();
-        for_each_batch::<Runs>(bytes, 0, |spans| {
+        for_each_batch::<Runs>(bytes, 0, |Spans { spans, are_short }| {
             assert!(spans.len() <= Batch::MOST);
+            assert!(!are_short || spans.iter().all(|[start, end]| end - start <= SHORT));
             words.extend(spans);
         });
         words
@@ -230,6 +304,22 @@ mod tests {
         for length in [1, 63, 64, 65, 127, 128, 129, 200] {
             assert_eq!(words(&vec![b'x'; length]), [[0, length]]);
             assert!(words(&vec![b'-'; length]).is_empty() && words(&vec![b'_'; length]).is_empty());
+        }
+    }
+
+    #[test]
+    fn short_words_are_known_to_be_short() {
+        for (length, start) in
+            [(SHORT, 0), (SHORT, 50), (SHORT, 64), (SHORT + 1, 0), (SHORT + 1, 55), (130, 3)]
+        {
+            let bytes = [vec![b' '; start], vec![b'x'; length], vec![b' '; 9]].concat();
+            for_each_batch::<Runs>(&bytes, 0, |found| {
+                assert_eq!(
+                    found.are_short,
+                    found.spans.is_empty() || length <= SHORT,
+                    "{length} from {start}"
+                );
+            });
         }
     }
 

@@ -97,15 +97,21 @@ pub(crate) struct Slots<'a> {
 }
 
 impl Slots<'_> {
+    /// Where a fingerprint is looked for first.
+    #[inline(always)]
+    pub(crate) fn home(&self, fingerprint: u64) -> usize {
+        home(fingerprint, self.multiplier, self.shift)
+    }
+
     /// Where to begin to look for a fingerprint: its first place or the next. To be asked for many before any is
     /// looked up: the processor then waits for their cache lines side by side.
     #[inline(always)]
-    pub(crate) fn start(&self, fingerprint: u64) -> usize {
-        let home = home(fingerprint, self.multiplier, self.shift) & (self.slots.len() - 1);
-        home + usize::from(self.slots[home].fingerprint != fingerprint)
+    pub(crate) fn start(&self, fingerprint: u64, home: usize) -> usize {
+        let is_there = self.slots.get(home).is_some_and(|slot| slot.fingerprint == fingerprint);
+        home + usize::from(!is_there)
     }
 
-    /// The slot of a fingerprint, looked for from where [`start`](Self::start) said.
+    /// The slot of a fingerprint, looked for from its home or [`start`](Self::start).
     #[inline(always)]
     pub(crate) fn find(&mut self, fingerprint: u64, start: usize) -> Option<&mut Slot> {
         let place = place(self.slots, start, fingerprint);
@@ -150,7 +156,8 @@ mod tests {
                 if number == next {
                     table.insert(Slot { fingerprint, number, seen: 7 });
                 }
-                let start = table.slots().start(fingerprint);
+                let slots = table.slots();
+                let start = slots.start(fingerprint, slots.home(fingerprint));
                 prop_assert_eq!(table.slots().find(fingerprint, start).map(|slot| slot.number), Some(number));
             }
             table.forget_seen();

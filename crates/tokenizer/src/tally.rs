@@ -44,37 +44,59 @@ impl Tally {
         next.is_some()
     }
 
-    /// Makes room for as many more terms.
+    /// To count so many occurrences.
     #[inline(always)]
-    pub(crate) fn reserve(&mut self, more: usize) {
-        if self.terms.len() - self.len < more {
-            self.grow(more);
+    pub(crate) fn tallying(&mut self, occurrences: usize) -> Tallying<'_> {
+        // one more than there can be: where the next would be is written before it is known to be new
+        if self.terms.len() - self.len <= occurrences {
+            self.grow(occurrences);
         }
+        Tallying { first: self.first, len: self.len, terms: &mut self.terms, all: &mut self.len }
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, more: usize) {
-        self.terms.resize(2 * self.len + more, TermCount::default());
-    }
-
-    /// Counts an occurrence of the term of a slot, for which there is room, and returns its place.
-    #[inline(always)]
-    pub(crate) fn count(&mut self, slot: &mut Slot) -> u32 {
-        let seen = slot.seen.wrapping_sub(self.first) as usize;
-        // no branch: whether a word was seen before, no processor foresees
-        let is_new = seen >= self.len;
-        let place = select_unpredictable(is_new, self.len, seen);
-        slot.seen = self.first + place as u32;
-        let term = &mut self.terms[place];
-        let before = select_unpredictable(is_new, 0, term.count);
-        *term = TermCount { fingerprint: slot.fingerprint, id: slot.number, count: before.saturating_add(1) };
-        self.len += usize::from(is_new);
-        place as u32
+        self.terms.resize(2 * self.len + more + 1, TermCount::default());
     }
 
     pub(crate) fn terms(&self) -> &[TermCount] {
         &self.terms[..self.len]
+    }
+}
+
+/// A [`Tally`] on its way through some occurrences: by value, so that its numbers stay in registers.
+pub(crate) struct Tallying<'a> {
+    first: u32,
+    len: usize,
+    terms: &'a mut [TermCount],
+    all: &'a mut usize,
+}
+
+impl Tallying<'_> {
+    /// Counts an occurrence of the term of a slot and returns its place.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, slot: &mut Slot) -> usize {
+        let seen = slot.seen.wrapping_sub(self.first) as usize;
+        // no branch: whether a word was seen before, no processor foresees
+        let is_new = seen >= self.len;
+        let place = select_unpredictable(is_new, self.len, seen);
+        slot.seen = self.first.wrapping_add(place as u32);
+        if let Some(next) = self.terms.get_mut(self.len) {
+            *next = TermCount { fingerprint: slot.fingerprint, id: slot.number, count: 0 };
+        }
+        if let Some(term) = self.terms.get_mut(place) {
+            term.count = term.count.saturating_add(1);
+        }
+        self.len += usize::from(is_new);
+        place
+    }
+}
+
+impl Drop for Tallying<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.all = self.len;
     }
 }
 
@@ -88,14 +110,14 @@ mod tests {
     fn marks_start_anew() {
         let mut tally = Tally { first: (1 << 31) - 2, ..Tally::default() };
         let mut slot = Slot { fingerprint: 1, number: 2, seen: Tally::NEVER };
-        tally.reserve(2);
-        assert_eq!((tally.count(&mut slot), tally.count(&mut slot)), (0, 0));
+        let mut count = |tally: &mut Tally| tally.tallying(1).count(&mut slot);
+        assert_eq!((count(&mut tally), count(&mut tally)), (0, 0));
         assert!(tally.begin());
         assert_eq!(tally.terms(), []);
-        assert_eq!(tally.count(&mut slot), 0);
+        assert_eq!(count(&mut tally), 0);
         assert!(!tally.begin());
         slot.seen = Tally::NEVER;
-        tally.count(&mut slot);
+        tally.tallying(1).count(&mut slot);
         assert_eq!(tally.terms(), [TermCount { fingerprint: 1, id: 2, count: 1 }]);
     }
 
@@ -109,7 +131,7 @@ mod tests {
                 let places: Vec<_> = words.iter().map(|word| vocabulary.count(word).unwrap()).collect();
                 for (word, place) in words.iter().zip(places) {
                     prop_assert_eq!(bare.count(word), Ok(place));
-                    let term = vocabulary.document()[place as usize];
+                    let term = vocabulary.document()[place];
                     prop_assert_eq!(vocabulary.term(term.id), Some(word.as_str()));
                     prop_assert_eq!(vocabulary.fingerprint(term.id), Some(term.fingerprint));
                     prop_assert_eq!(term.count as usize, words.iter().filter(|it| *it == word).count());

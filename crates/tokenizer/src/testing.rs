@@ -8,8 +8,8 @@ use crate::words::Found;
 pub(crate) fn words<'t>(text: &'t str, rule: impl FnOnce(&mut dyn FnMut(Found<'_, 't>))) -> Vec<&'t str> {
     let mut words = Vec::new();
     rule(&mut |found| match found {
-        Found::Ascii(spans) => {
-            let ascii = spans.iter().map(|[start, end]| &text[*start..*end]);
+        Found::Ascii(found) => {
+            let ascii = found.spans.iter().map(|[start, end]| &text[*start..*end]);
             words.extend(ascii.inspect(|word| assert!(word.is_ascii())));
         }
         Found::Foreign(span) => {

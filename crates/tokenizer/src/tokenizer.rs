@@ -11,6 +11,7 @@ use crate::fold::fold_into;
 use crate::ngrams::{WordWindow, collapse_into, for_each_char_ngram};
 use crate::normalize::normalize;
 use crate::options::{Terms, TokenizerOptions};
+use crate::scan::{SHORT, Spans};
 use crate::stems::StemCache;
 use crate::unspaced::{Piece, Runs};
 use crate::vocabulary::{TermId, Vocabulary};
@@ -165,9 +166,9 @@ impl Tokenizer {
         let unspaced = self.options.unspaced_bigrams;
         let mut runs = Runs::new(text);
         self.options.word_rule.find_words(text, |found| match found {
-            Found::Ascii(spans) => {
+            Found::Ascii(found) => {
                 runs.finish(&mut |piece| words.piece(piece));
-                words.ascii_words(spans);
+                words.ascii_words(found);
             }
             Found::Foreign(span) if unspaced => runs.word(span, &mut |piece| words.piece(piece)),
             Found::Foreign(span) => words.foreign_word(span.text),
@@ -196,15 +197,15 @@ impl<F: FnMut(Batch<'_>)> Words<'_, '_, F> {
 
     /// Words of the text that are all ASCII.
     #[inline(always)]
-    fn ascii_words(&mut self, spans: &[[usize; 2]]) {
+    fn ascii_words(&mut self, Spans { spans, are_short }: Spans<'_>) {
         let Tokenizer { options, stop_words } = self.tokenizer;
         let (min, max) = (usize::from(options.min_chars), usize::from(options.max_chars));
         let plain = options.stemmer.is_none() && stop_words.is_empty();
-        let fits = |[start, end]: &[usize; 2]| (end - start).wrapping_sub(min) <= max - min;
         // Most often all words of a batch are terms as they are.
-        if plain && spans.iter().fold(true, |fit, span| fit & fits(span)) {
+        if plain && are_short && min == 1 && max >= SHORT {
             return (self.emit)(Batch { text: self.text, spans });
         }
+        let fits = |[start, end]: &[usize; 2]| (end - start).wrapping_sub(min) <= max - min;
         for spans in spans.chunk_by(|a, b| plain && fits(a) && fits(b)) {
             match *spans {
                 [[start, end]] => self.word(&self.text[start..end], end - start),

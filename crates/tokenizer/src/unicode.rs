@@ -4,7 +4,8 @@
 //! contain at least one character outside ASCII, through the unicode-segmentation crate. Cutting must not
 //! change the words, so cuts are made only at [`is_cut`].
 
-use crate::scan::{Shape, for_each_batch, next_foreign};
+use crate::scan::{for_each_batch, next_foreign};
+use crate::shapes::Ascii;
 use crate::words::{Found, Span};
 
 /// Bytes of ASCII that take part in no rule that joins them to a letter, a digit or a mark before or after.
@@ -56,53 +57,9 @@ fn next_cut(bytes: &[u8], from: usize) -> usize {
     (from + 1..bytes.len()).find(|&at| is_cut(bytes[at - 1], bytes[at])).unwrap_or(bytes.len())
 }
 
-/// The words of ASCII text.
-pub(crate) struct Ascii;
-
-impl Shape for Ascii {
-    // a core byte that is not `_` is a letter or a digit
-    const FILLER: Option<u8> = Some(b'_');
-
-    #[inline(always)]
-    fn is_core(byte: u8) -> bool {
-        is_core(byte)
-    }
-
-    #[inline(always)]
-    fn is_joiner(byte: u8) -> bool {
-        byte | 1 == b';' || byte | 2 == b'.' || byte == b'\''
-    }
-
-    #[inline(always)]
-    fn joined(bytes: &[u8], at: usize) -> usize {
-        usize::from(at + 1 < bytes.len() && joins(bytes, at))
-    }
-}
-
 /// Letters, digits and `_`: bytes that never have a word boundary between them.
 fn is_core(byte: u8) -> bool {
-    (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10 || byte == b'_'
-}
-
-/// Whether the byte at `at`, which is not the last, joins the bytes around it into one word.
-fn joins(bytes: &[u8], at: usize) -> bool {
-    let Some(before) = at.checked_sub(1).map(|before| bytes[before]) else { return false };
-    let after = bytes[at + 1];
-    match bytes[at] {
-        // WB6 and WB7; WB11 and WB12
-        b':' => both_letters(before, after),
-        b',' | b';' => both_digits(before, after),
-        b'\'' | b'.' => both_letters(before, after) || both_digits(before, after),
-        _ => false,
-    }
-}
-
-fn both_letters(before: u8, after: u8) -> bool {
-    before.is_ascii_alphabetic() && after.is_ascii_alphabetic()
-}
-
-fn both_digits(before: u8, after: u8) -> bool {
-    before.is_ascii_digit() && after.is_ascii_digit()
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ mod tests {
         let mut pieces = Vec::new();
         let mut runs = Runs::new(text);
         WordRule::Unicode.find_words(text, |found| match found {
-            Found::Ascii(spans) => spans.iter().for_each(|&[start, end]| {
+            Found::Ascii(found) => found.spans.iter().for_each(|&[start, end]| {
                 runs.word(Span { start, text: &text[start..end] }, &mut |piece| pieces.push(piece));
             }),
             Found::Foreign(span) => runs.word(span, &mut |piece| pieces.push(piece)),

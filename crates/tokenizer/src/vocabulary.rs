@@ -1,6 +1,5 @@
 //! Terms and their ids.
 
-use std::mem;
 use std::ops::Range;
 
 use crate::batch::Batch;
@@ -42,23 +41,26 @@ pub struct Vocabulary {
     fingerprints: Vec<u64>,
     ids: Table,
     document: Tally,
-    batch: Lookups,
+    batch: Batched,
 }
 
 /// The terms of a batch, on their way into the document.
 #[derive(Clone, Debug)]
-struct Lookups {
-    fingerprints: [u64; Batch::MOST],
-    /// Where in the table each is looked for first.
-    starts: [usize; Batch::MOST],
-    /// Their places in the document.
-    places: [u32; Batch::MOST],
+struct Batched([Occurrence; Batch::MOST]);
+
+impl Default for Batched {
+    fn default() -> Self {
+        Batched([Occurrence::default(); Batch::MOST])
+    }
 }
 
-impl Default for Lookups {
-    fn default() -> Self {
-        Lookups { fingerprints: [0; Batch::MOST], starts: [0; Batch::MOST], places: [0; Batch::MOST] }
-    }
+/// A term where it occurs in a document.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Occurrence {
+    /// The term's identity.
+    pub fingerprint: u64,
+    /// Its place among the different terms of the document; while it is looked for, that in the table to begin at.
+    pub place: usize,
 }
 
 impl Vocabulary {
@@ -136,7 +138,7 @@ impl Vocabulary {
     /// # Errors
     /// The term is new and the vocabulary holds 2^32 - 1 terms.
     #[inline]
-    pub fn count(&mut self, term: &str) -> Result<u32, VocabularyFull> {
+    pub fn count(&mut self, term: &str) -> Result<usize, VocabularyFull> {
         self.count_fingerprinted(fingerprint(term), term)
     }
 
@@ -145,16 +147,15 @@ impl Vocabulary {
     /// # Errors
     /// As [`count`](Self::count).
     #[inline]
-    pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
-        self.document.reserve(1);
+    pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<usize, VocabularyFull> {
         let mut slots = self.ids.slots();
-        match slots.find(fingerprint, slots.start(fingerprint)) {
-            Some(slot) => Ok(self.document.count(slot)),
+        match slots.find(fingerprint, slots.home(fingerprint)) {
+            Some(slot) => Ok(self.document.tallying(1).count(slot)),
             None => self.push_and_count(fingerprint, term),
         }
     }
 
-    /// Counts the terms of a batch; `each` is given their fingerprints and places, in their order.
+    /// Counts the terms of a batch; `each` is given them in their order.
     ///
     /// # Errors
     /// As [`count`](Self::count); those before it are counted.
@@ -162,12 +163,12 @@ impl Vocabulary {
     pub fn count_batch(
         &mut self,
         batch: Batch<'_>,
-        each: impl FnOnce(&[u64], &[u32]),
+        each: impl FnOnce(&[Occurrence]),
     ) -> Result<(), VocabularyFull> {
         if let [[start, end]] = *batch.spans {
             let term = &batch.text[start..end];
             let fingerprint = fingerprint(term);
-            each(&[fingerprint], &[self.count_fingerprinted(fingerprint, term)?]);
+            each(&[Occurrence { fingerprint, place: self.count_fingerprinted(fingerprint, term)? }]);
             return Ok(());
         }
         let n = batch.spans.len();
@@ -177,49 +178,49 @@ impl Vocabulary {
             done = self.count_known(done..n);
             let Some([start, end]) = batch.spans.get(done) else { break };
             // new, or here only since an earlier term of this batch came
-            let (fingerprint, term) = (self.batch.fingerprints[done], &batch.text[*start..*end]);
-            self.batch.places[done] = self.count_fingerprinted(fingerprint, term)?;
+            let (fingerprint, term) = (self.batch.0[done].fingerprint, &batch.text[*start..*end]);
+            self.batch.0[done].place = self.count_fingerprinted(fingerprint, term)?;
             done += 1;
         }
-        each(&self.batch.fingerprints[..n], &self.batch.places[..n]);
+        each(&self.batch.0[..n]);
         Ok(())
     }
 
     /// Finds the fingerprints of a batch, and where in the table each is looked for first.
     #[inline(never)]
     fn find_starts(&mut self, batch: Batch<'_>) {
-        let (slots, Lookups { fingerprints, starts, .. }) = (self.ids.slots(), &mut self.batch);
-        for ((place, start), fingerprint) in fingerprints.iter_mut().zip(starts).zip(of_batch(batch)) {
-            (*place, *start) = (fingerprint, slots.start(fingerprint));
+        let slots = self.ids.slots();
+        let occurrences = &mut self.batch.0[..batch.spans.len().min(Batch::MOST)];
+        for (occurrence, fingerprint) in occurrences.iter_mut().zip(of_batch(batch)) {
+            *occurrence = Occurrence { fingerprint, place: slots.home(fingerprint) };
+        }
+        // by itself: the shorter this loop, the more cache lines the processor waits for at once
+        for Occurrence { fingerprint, place } in occurrences {
+            *place = slots.start(*fingerprint, *place);
         }
     }
 
     /// Counts terms of the batch up to one that is not found from its start; returns which one.
     #[inline(never)]
     fn count_known(&mut self, terms: Range<usize>) -> usize {
-        let Lookups { fingerprints, starts, places } = &mut self.batch;
-        let lookups = fingerprints[terms.clone()].iter().zip(&starts[terms.clone()]);
-        // by value, so that its numbers stay in registers
-        let mut document = mem::take(&mut self.document);
-        document.reserve(terms.len());
-        let (mut slots, mut n) = (self.ids.slots(), terms.start);
-        for ((fingerprint, start), place) in lookups.zip(&mut places[terms]) {
-            let Some(slot) = slots.find(*fingerprint, *start) else { break };
-            *place = document.count(slot);
+        let mut slots = self.ids.slots();
+        let mut tallying = self.document.tallying(terms.len());
+        let mut n = terms.start;
+        for occurrence in &mut self.batch.0[terms] {
+            let Some(slot) = slots.find(occurrence.fingerprint, occurrence.place) else { break };
+            occurrence.place = tallying.count(slot);
             n += 1;
         }
-        self.document = document;
         n
     }
 
     /// Takes in a term whose fingerprint is not here, and counts it.
     #[cold]
     #[inline(never)]
-    fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<u32, VocabularyFull> {
+    fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<usize, VocabularyFull> {
         let number = self.push(fingerprint, term)?;
         let mut slot = Slot { fingerprint, number, seen: Tally::NEVER };
-        self.document.reserve(1);
-        let place = self.document.count(&mut slot);
+        let place = self.document.tallying(1).count(&mut slot);
         self.ids.insert(slot);
         Ok(place)
     }
@@ -379,9 +380,9 @@ mod tests {
             for spans in spans.chunks(Batch::MOST) {
                 let batch = Batch { text: &text, spans };
                 let expected: Vec<_> = batch.iter().map(|term| one.count(term).unwrap()).collect();
-                let each = |fingerprints: &[u64], places: &[u32]| {
-                    assert_eq!(places, expected);
-                    assert!(fingerprints.iter().copied().eq(batch.iter().map(fingerprint)));
+                let each = |occurrences: &[Occurrence]| {
+                    assert!(occurrences.iter().map(|o| o.place).eq(expected));
+                    assert!(occurrences.iter().map(|o| o.fingerprint).eq(batch.iter().map(fingerprint)));
                 };
                 prop_assert_eq!(other.count_batch(batch, each), Ok(()));
             }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::error::ParseNameError;
+use crate::scan::{SHORT, Spans};
 use crate::{mail, unicode};
 
 /// What counts as a word.
@@ -40,7 +41,7 @@ impl WordRule {
     /// Calls `emit` with every word of `text`, in order, as it stands in the text.
     pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
         self.find_words(text, |found| match found {
-            Found::Ascii(spans) => spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
+            Found::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
             Found::Foreign(span) => emit(span.text),
         });
     }
@@ -65,8 +66,8 @@ impl WordRule {
 /// Words in their text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a, 't> {
-    /// Where words of ASCII begin and end.
-    Ascii(&'a [[usize; 2]]),
+    /// Words of ASCII.
+    Ascii(Spans<'a>),
     /// A word of a passage that is not all ASCII.
     Foreign(Span<'t>),
 }
@@ -90,7 +91,7 @@ impl<'t> Span<'t> {
         for (start, text) in text[range].unicode_word_indices() {
             let (start, end) = (offset + start, offset + start + text.len());
             match text.is_ascii() {
-                true => emit(Found::Ascii(&[[start, end]])),
+                true => emit(Found::Ascii(Spans { spans: &[[start, end]], are_short: end - start <= SHORT })),
                 false => emit(Found::Foreign(Span { start, text })),
             }
         }
