@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tamis_mail::LimitsHit;
-use tamis_model::{ClassId, Classes, Counts, WeightedVector, log_sum_exp, softmax};
+use tamis_model::{ClassId, Classes, Counts, Readings, log_sum_exp, softmax};
 use tamis_tokenizer::Vocabulary;
 
 use crate::documents::{NO_DATE, Remembered};
@@ -11,13 +11,13 @@ use crate::extractor::{Counted, Extractor};
 use crate::fallback::Fallback;
 use crate::labels::unknown_label;
 use crate::map::Bytes;
-use crate::memo::Memo;
+use crate::memo::{Additive, Memo};
 use crate::names::named;
 use crate::recipe::{self, Document};
-use crate::scorer::{KnownTerm, Scorer, WeightedScorer, positive_class, spam_class};
+use crate::scorer::{Scorer, WeightedScorer, positive_class, spam_class};
 use crate::scoring::Decision;
 use crate::source::Source;
-use crate::store::{Information, Store, TermByTerm};
+use crate::store::{Information, Store};
 
 /// A trained model, open for scoring.
 ///
@@ -55,14 +55,15 @@ pub struct Filter {
     pub(crate) identity: Arc<()>,
 }
 
-/// Reusable buffers, and what the terms met lately weigh: with one that has seen a few documents, scoring hardly
-/// allocates, and looks up only new words. Grows to some 10 MB.
+/// Reusable buffers, and what the terms met lately say: with one that has seen a few documents, scoring hardly
+/// allocates, and looks up only new words. It remembers up to 131,072 terms and 16 MB of what they say of the classes, some
+/// 30 MB in all; then it begins anew.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
-    pub(crate) memo: Memo<KnownTerm>,
+    pub(crate) memo: Memo,
+    readings: Readings,
     posterior: Vec<f64>,
-    weights: WeightedVector,
 }
 
 impl Scratch {
@@ -332,19 +333,32 @@ impl Filter {
     /// If the document is not of the model's kind, a cell of a row is not what its column holds, or the model is
     /// damaged where it touches it.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
-        self.count(document, scratch)?;
-        if let Some(scorer) = self.of_two() {
-            return self.score_two(scorer, scratch);
-        }
-        self.rows(scratch);
-        let Scratch { counted, posterior, weights, .. } = scratch;
-        let (store, row) = (&self.store, counted.whole());
         let known = match &self.scorer {
-            Scorer::Weighted(scorer) => scorer.scores(self.layers(), row, posterior)?,
-            Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(store, row, posterior)?,
-            Scorer::Expected(scorer) => scorer.scores(store, row, weights, posterior)?,
-            Scorer::Mixed(scorer) => scorer.joint_log_likelihood(store, counted, posterior)?,
+            Scorer::Weighted(scorer) => {
+                self.add_up(scorer, document, scratch)?;
+                let Scratch { memo, readings, posterior, .. } = &mut *scratch;
+                scorer.log_odds.read_sums(&memo.sums, readings);
+                scorer.log_odds.log_odds(readings, posterior);
+                if scorer.is_of_two() {
+                    return self.score_two(scorer, scratch);
+                }
+                readings.known_terms
+            }
+            Scorer::NaiveBayes(bayes) => {
+                self.add_up(bayes, document, scratch)?;
+                bayes.joint_log_likelihood_of(&scratch.memo.sums, &mut scratch.posterior)
+            }
+            Scorer::Expected(scorer) => {
+                self.add_up(scorer, document, scratch)?;
+                scorer.scores(&scratch.memo.sums, &mut scratch.posterior)
+            }
+            Scorer::Mixed(scorer) => {
+                self.add_up(&**scorer, document, scratch)?;
+                let Scratch { memo, counted, posterior, .. } = &mut *scratch;
+                scorer.joint_log_likelihood(counted.reals(), &memo.sums, posterior)
+            }
         };
+        let posterior = &mut scratch.posterior;
         let score = likeliest(self.spam, known, posterior);
         let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= self.least_probability;
         Ok(Score { label: score.label.filter(is_sure), ..score })
@@ -421,8 +435,10 @@ impl Filter {
         }
     }
 
+    /// Of two classes, whose log-odds are in the place of the posterior.
     fn score_two(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
-        let (mut log_odds, known_terms) = scorer.log_odds_of(scratch.memo.weights());
+        let known_terms = scratch.readings.known_terms;
+        let mut log_odds = scratch.posterior.first().copied().unwrap_or(0.0);
         if scratch.counted.has_windows() {
             self.rows(scratch);
             let highest =
@@ -436,14 +452,14 @@ impl Filter {
         Ok(score)
     }
 
-    /// Counts the terms of a document and looks up those that are new.
-    fn count(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
+    /// Counts the terms of a document, and adds up what they say.
+    fn add_up(&self, scorer: &impl Additive, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
         let Scratch { counted, memo, .. } = scratch;
-        memo.prepare(&self.identity);
-        self.extractor.count(document, counted, &mut memo.terms)?;
-        let terms = TermByTerm::new(self.layers());
-        let of_two = self.of_two();
-        memo.look_up(&terms, |id| of_two.map_or(Ok(None), |scorer| scorer.term(&terms, id)))
+        memo.prepare(&self.identity, scorer.n_sums());
+        let outcome = self.extractor.count(document, counted, &mut memo.terms);
+        // also of a document that cannot be counted to its end: terms that are new are of this document and no other
+        let added = memo.add_up(self.layers(), scorer);
+        outcome.and(added)
     }
 
     /// Makes the rows of the document that was counted.

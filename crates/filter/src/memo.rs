@@ -2,76 +2,114 @@
 
 use std::sync::Arc;
 
+use tamis_model::{DocumentSums, TermEntry, TermTable};
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 
 use crate::error::Result;
-use crate::store::TermByTerm;
+use crate::store::{Layers, LoneTerm};
 
-/// The terms met lately, with the ids that a model knows them by and what they weigh: most words of a text are those of
+/// The terms met lately, with the ids that a model knows them by and what they say: most words of a text are those of
 /// the text before, and need not be looked up again.
-pub(crate) struct Memo<W> {
+pub(crate) struct Memo {
     /// The model that all this is of.
     model: Option<Arc<()>>,
     pub(crate) terms: Vocabulary,
     /// By the numbers of `terms`; `None` for a term that the model does not know.
     ids: Vec<Option<TermId>>,
-    /// Of a term that weighs nothing, the default.
-    weights: Vec<W>,
+    /// Where in the table is what each says.
+    places: Vec<u32>,
+    table: TermTable,
+    /// What the terms of the document at hand add up to.
+    pub(crate) sums: DocumentSums,
+    new: Vec<TermCount>,
+    entry: TermEntry,
 }
 
-/// Terms to remember at most: some 10 MB.
+/// Terms to remember at most, and bytes of what they say.
 const MOST: usize = 1 << 17;
+const MOST_BYTES: usize = 16 << 20;
 
-impl<W> Default for Memo<W> {
+/// A scorer that a document's terms are added up for.
+pub(crate) trait Additive {
+    /// How many sums it needs.
+    fn n_sums(&self) -> usize;
+
+    /// What so many occurrences of a term amount to.
+    fn amount(&self, count: u32) -> f64;
+
+    /// What a term says.
+    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()>;
+}
+
+impl Default for Memo {
     fn default() -> Self {
-        Memo { model: None, terms: Vocabulary::without_texts(), ids: Vec::new(), weights: Vec::new() }
+        Memo {
+            model: None,
+            terms: Vocabulary::without_texts(),
+            ids: Vec::new(),
+            places: Vec::new(),
+            table: TermTable::new(0),
+            sums: DocumentSums::default(),
+            new: Vec::new(),
+            entry: TermEntry::default(),
+        }
     }
 }
 
-impl<W: Copy + Default> Memo<W> {
+impl Memo {
     /// Prepares for a document to be scored by a model: what was remembered of another one is forgotten.
-    pub(crate) fn prepare(&mut self, model: &Arc<()>) {
+    pub(crate) fn prepare(&mut self, model: &Arc<()>, n_sums: usize) {
         let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
-        if !same || self.terms.len() > MOST {
-            *self = Memo { model: Some(model.clone()), ..Self::default() };
+        if !same || self.terms.len() > MOST || self.table.bytes() > MOST_BYTES {
+            *self = Memo { model: Some(model.clone()), table: TermTable::new(n_sums), ..Self::default() };
         }
+        self.sums.begin(n_sums);
     }
 
-    /// Looks up the terms that are new; `weigh` tells what the one just looked up weighs. If that fails, all is forgotten, so that it fails
-    /// for no document without the term.
-    pub(crate) fn look_up(
-        &mut self,
-        terms: &TermByTerm<'_>,
-        weigh: impl Fn(TermId) -> Result<Option<W>>,
-    ) -> Result<()> {
-        let outcome = self.look_up_new(terms, weigh);
-        if outcome.is_err() {
-            self.model = None;
+    /// Adds up what the terms of the document at hand say; those that are new are looked up. If that fails, all is forgotten, so that
+    /// it fails for no document without the term.
+    pub(crate) fn add_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
+        if self.places.len() < self.terms.len() {
+            let outcome = self.look_up(layers, scorer);
+            if outcome.is_err() {
+                self.model = None;
+            }
+            outcome?;
         }
-        outcome
+        // Those that say nothing are among them: which they are, no processor foresees.
+        let Memo { terms, places, table, sums, .. } = self;
+        let terms = terms.document().iter();
+        table.add_up(terms.map(|term| (places[term.id as usize], scorer.amount(term.count))), sums);
+        Ok(())
     }
 
-    fn look_up_new(
-        &mut self,
-        terms: &TermByTerm<'_>,
-        weigh: impl Fn(TermId) -> Result<Option<W>>,
-    ) -> Result<()> {
-        // every number below the length has a fingerprint
-        let fingerprint = |number| self.terms.fingerprint(number as TermId).unwrap_or_default();
-        let mut new: Vec<_> =
-            (self.ids.len()..self.terms.len()).map(|number| (fingerprint(number), number)).collect();
+    /// Looks up the terms that are new, all of which are of the document at hand.
+    fn look_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
+        let n_known = self.places.len();
+        self.new.clear();
+        self.new.extend(self.terms.document().iter().filter(|term| term.id as usize >= n_known));
         // in the order of the file: what lies together is read together
-        new.sort_unstable();
-        if self.ids.is_empty() {
+        self.new.sort_unstable_by_key(|term| term.fingerprint);
+        if n_known == 0 {
             // the first document of many, or the only one: nothing of the file is near yet
-            terms.touch(new.iter().map(|(fingerprint, _)| *fingerprint));
+            layers.touch(self.new.iter().map(|term| term.fingerprint));
         }
         self.ids.resize(self.terms.len(), None);
-        self.weights.resize(self.terms.len(), W::default());
-        for (fingerprint, number) in new {
-            let id = terms.look_up(fingerprint)?;
-            self.ids[number] = id;
-            self.weights[number] = id.map_or(Ok(None), &weigh)?.unwrap_or_default();
+        self.places.resize(self.terms.len(), TermTable::NOTHING);
+        let mut term = LoneTerm::new(layers);
+        for new in &self.new {
+            let id = term.look_up(new.fingerprint)?;
+            self.ids[new.id as usize] = id;
+            if id.is_none() {
+                continue;
+            }
+            scorer.weigh(&term, &mut self.entry)?;
+            let place = Some(&self.entry).filter(|_| self.table.bytes() <= MOST_BYTES);
+            match place.and_then(|entry| self.table.push(entry)) {
+                Some(place) => self.places[new.id as usize] = place,
+                // no room, though the document may go on for long: it is added here, and the next one begins anew
+                None => self.sums.add(&self.entry, scorer.amount(new.count)),
+            }
         }
         Ok(())
     }
@@ -79,12 +117,6 @@ impl<W: Copy + Default> Memo<W> {
     /// The terms of the document at hand.
     pub(crate) fn document(&self) -> &[TermCount] {
         self.terms.document()
-    }
-
-    /// What the terms of the document weigh and how often they occur. Those that weigh nothing are among them: which they
-    /// are, no processor foresees.
-    pub(crate) fn weights(&self) -> impl Iterator<Item = (W, u32)> {
-        self.document().iter().map(|term| (self.weights[term.id as usize], term.count))
     }
 
     /// The id of the term at a place in the document. One that the model does not know gets a number beyond all those
@@ -96,24 +128,4 @@ impl<W: Copy + Default> Memo<W> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
-
-    #[test]
-    fn a_term_that_cannot_be_read_fails_no_other_document() {
-        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
-        let words = |i: u32| format!("word{i} more{i}");
-        (0..2000).for_each(|i| trainer.add(["a", "b"][i as usize % 2], Document::Text(&words(i))).unwrap());
-        let mut bytes = trainer.finish().unwrap().as_bytes().to_vec();
-        let middle = bytes.len() / 4;
-        bytes[middle] ^= 1;
-        let filter = Filter::from_bytes(bytes).unwrap();
-        let mut scratch = Scratch::default();
-        let alone = |i| filter.score_text(&words(i), &mut Scratch::default()).is_ok();
-        let fails: Vec<_> = (0..2000).filter(|i| !alone(*i)).collect();
-        assert!(!fails.is_empty() && fails.len() < 1000, "{}", fails.len());
-        for i in 0..2000 {
-            assert_eq!(filter.score_text(&words(i), &mut scratch).is_ok(), !fails.contains(&i), "{i}");
-        }
-    }
-}
+mod tests;

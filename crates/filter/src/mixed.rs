@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, Counts, GaussianParameters, GaussianStatistics, MixedNaiveBayes,
-    NaiveBayes, Parameters, Part, Statistics, Summary,
+    ClassId, ClassPrior, ClassTotals, Counts, DocumentSums, GaussianParameters, GaussianStatistics,
+    MixedNaiveBayes, NaiveBayes, Parameters, Part, Statistics, Summary, TermEntry,
 };
-use tamis_tokenizer::{CountRow, TermId, fingerprint};
+use tamis_tokenizer::{TermId, fingerprint};
 
 use crate::columns::{ColumnKind, Columns};
 use crate::error::{Error, Result};
 use crate::explain::less;
 use crate::extractor::Counted;
 use crate::format::Header;
+use crate::memo::Additive;
 use crate::recipe::Recipe;
-use crate::scorer::known_terms;
 use crate::scoring::{Mixed, Scoring};
-use crate::store::Store;
+use crate::store::{LoneTerm, Store};
 
 /// What mixed scoring needs to know of all rows at once.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -166,16 +166,15 @@ impl MixedScorer {
         self.model.class_log_prior()
     }
 
-    /// Writes the joint log-likelihood of a row and each class to `out`; returns how many columns took part. A
-    /// category that was never learned is as good as missing, and so is a text without any known word.
+    /// Writes the joint log-likelihood of a row, whose terms add up to these sums, and each class to `out`; returns how many columns
+    /// took part. A category that was never learned is as good as missing, and so is a text without any known word.
     pub(crate) fn joint_log_likelihood(
         &self,
-        store: &Store,
-        counted: &Counted,
+        reals: &[Option<f64>],
+        sums: &DocumentSums,
         out: &mut Vec<f64>,
-    ) -> Result<usize> {
-        let rows: Vec<_> = counted.groups().map(|row| known(store, row)).collect();
-        self.model.joint_log_likelihood(store, counted.reals(), &rows, out)
+    ) -> usize {
+        self.model.joint_log_likelihood_of(reals, sums, out)
     }
 
     /// What each value and term of a row adds to the joint log-likelihood of a class over that of another.
@@ -225,9 +224,22 @@ impl MixedScorer {
     }
 }
 
-/// The row of a column, if any of its terms is known.
-fn known<'a>(store: &Store, row: CountRow<'a>) -> Option<CountRow<'a>> {
-    Some(row).filter(|row| known_terms(store, *row) > 0)
+impl Additive for MixedScorer {
+    fn n_sums(&self) -> usize {
+        self.model.n_sums()
+    }
+
+    fn amount(&self, _: u32) -> f64 {
+        // all columns are of presence, see `group_parameters`
+        1.0
+    }
+
+    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        // a model has no other terms than those of its columns
+        let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
+        let Ok(()) = self.model.weigh_term(term, part, term.id(), entry);
+        Ok(())
+    }
 }
 
 #[cfg(test)]

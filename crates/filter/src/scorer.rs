@@ -1,17 +1,18 @@
 //! A model's scoring, ready to run over its counts.
 
 use tamis_model::{
-    ClassId, ClassTotals, Classes, Counts, ExpectedNaiveBayes, NaiveBayes, Readings, TermWeight, Transform,
-    WeightedLogOdds, WeightedVector,
+    ClassId, ClassTotals, Classes, Counts, DocumentSums, ExpectedNaiveBayes, NaiveBayes, Readings, TermEntry,
+    Transform, WeightedLogOdds, WeightedVector,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::error::{Error, Result};
 use crate::extractor::Counted;
 use crate::format::Header;
+use crate::memo::Additive;
 use crate::mixed::MixedScorer;
 use crate::scoring::Scoring;
-use crate::store::{Layers, Store, TermByTerm};
+use crate::store::{Layers, LoneTerm, Store, TermByTerm};
 
 /// What spam is called, in any case.
 const SPAM_LABELS: [&str; 4] = ["spam", "junk", "unwanted", "phish"];
@@ -99,16 +100,9 @@ impl ExpectedScorer {
         Ok(ExpectedScorer { model, transform, documents })
     }
 
-    /// Writes the joint log-likelihoods to `out`, and what the terms weigh to `weights`; returns how many are known.
-    pub(crate) fn scores(
-        &self,
-        store: &Store,
-        row: CountRow<'_>,
-        weights: &mut WeightedVector,
-        out: &mut Vec<f64>,
-    ) -> Result<usize> {
-        self.weigh(store, row, weights)?;
-        self.model.joint_log_likelihood(store, weights.row(), out)
+    /// Writes the joint log-likelihoods of a document whose terms add up to these sums to `out`; returns how many are known.
+    pub(crate) fn scores(&self, sums: &DocumentSums, out: &mut Vec<f64>) -> usize {
+        self.model.joint_log_likelihood_of(&self.transform, sums, out)
     }
 
     /// What is said before any term, of a class against another.
@@ -155,13 +149,6 @@ impl ExpectedScorer {
     fn weigh(&self, store: &Store, row: CountRow<'_>, weights: &mut WeightedVector) -> Result<()> {
         self.transform.apply(row, self.documents, |term| store.document_frequency(term), weights)
     }
-}
-
-/// What weighted scoring of two classes needs of a term; the default of one that is not known.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct KnownTerm {
-    weight: TermWeight,
-    is_known: bool,
 }
 
 /// Weighted log-odds, corrected.
@@ -217,22 +204,6 @@ impl WeightedScorer {
         slope * highest + offset
     }
 
-    /// Of two classes, what a document's log-odds need of a term.
-    pub(crate) fn term(&self, terms: &TermByTerm<'_>, id: TermId) -> Result<Option<KnownTerm>> {
-        let weight = self.log_odds.term(terms, self.is_corrected.then_some(terms), id)?;
-        Ok(weight.map(|weight| KnownTerm { weight, is_known: true }))
-    }
-
-    /// The log-odds of two classes of a document, with all terms that are known given; and how many these are.
-    pub(crate) fn log_odds_of(&self, terms: impl Iterator<Item = (KnownTerm, u32)>) -> (f64, usize) {
-        let mut known = 0;
-        let z = self.log_odds.log_odds_of(terms.map(|(term, count)| {
-            known += usize::from(term.is_known);
-            (term.weight, count)
-        }));
-        (z, known)
-    }
-
     /// What is said before any term, and what every known term of a row adds, to the log-odds of a class against another.
     pub(crate) fn contributions(
         &self,
@@ -258,7 +229,51 @@ impl WeightedScorer {
     }
 }
 
-/// How many terms of a row the model knows.
-pub(crate) fn known_terms(store: &Store, row: CountRow<'_>) -> usize {
-    row.ids().partition_point(|id| (*id as usize) < store.n_terms())
+impl Additive for WeightedScorer {
+    fn n_sums(&self) -> usize {
+        self.log_odds.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.log_odds.amount(count)
+    }
+
+    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        let Ok(()) = self.log_odds.weigh_term(term, self.is_corrected.then_some(term), term.id(), entry);
+        Ok(())
+    }
+}
+
+impl Additive for NaiveBayes {
+    fn n_sums(&self) -> usize {
+        self.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.amount(count)
+    }
+
+    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        let Ok(()) = self.weigh_term(term, term.id(), entry);
+        Ok(())
+    }
+}
+
+impl Additive for ExpectedScorer {
+    fn n_sums(&self) -> usize {
+        self.model.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.model.amount(&self.transform, count)
+    }
+
+    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        let Ok(df) = term.document_frequency(term.id());
+        let Ok(()) = self.model.weigh_term(&self.transform, [df, self.documents], term, term.id(), entry);
+        Ok(())
+    }
 }

@@ -4,7 +4,7 @@ mod layers;
 mod terms;
 mod verify;
 
-pub(crate) use layers::{Layers, Sums, TermByTerm};
+pub(crate) use layers::{Layers, LoneTerm, Sums, TermByTerm};
 pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
 use tamis_model::{

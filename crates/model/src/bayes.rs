@@ -6,6 +6,7 @@ use tamis_tokenizer::{CountRow, TermId};
 use crate::logs::argmax;
 use crate::rule::{Class, Document, Rule, Weight};
 use crate::summary::{Mass, Selection};
+use crate::sums::{DocumentSums, Scalars, TermEntry};
 use crate::{
     ClassId, Counts, Likelihood, LinearForm, Parameters, ParametersError, Summary, log_normalize, softmax,
 };
@@ -155,6 +156,66 @@ impl NaiveBayes {
         }
         self.add_absence(&document, out);
         Ok(document.known)
+    }
+
+    /// How many [`DocumentSums`] it needs: one a class, without smoothing two.
+    pub fn n_sums(&self) -> usize {
+        self.start.len()
+    }
+
+    /// What so many occurrences of a term amount to.
+    #[inline]
+    pub fn amount(&self, count: u32) -> f64 {
+        self.rule.count(count)
+    }
+
+    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it is no feature.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn weigh_term<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        out: &mut TermEntry,
+    ) -> Result<(), C::Error> {
+        out.clear();
+        let Some(mass) = self.selection.feature(counts, term)? else { return Ok(()) };
+        let total = self.rule.total(mass);
+        (out.is_known, out.weight, out.absent) = (true, 1.0, self.rule.common(total));
+        counts.for_each_cell(term, |cell| {
+            let at = usize::from(cell.class);
+            let Some(class) = self.classes.get(at) else { return };
+            let Weight { finite, zeros } = self.rule.presence(class, total, self.rule.evidence(cell));
+            out.cells.push((at, finite));
+            if self.rule.has_zeros() {
+                out.cells.push((self.n_classes() + at, zeros));
+            }
+        })
+    }
+
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms add up to these sums.
+    pub fn joint_log_likelihood_of(&self, sums: &DocumentSums, out: &mut Vec<f64>) -> usize {
+        out.clear();
+        out.extend_from_slice(&self.start);
+        out.iter_mut().zip(&sums.columns).for_each(|(out, sum)| *out += sum);
+        let Scalars { weight, absent, known, .. } = sums.scalars;
+        self.add_absence(&Document { tokens: weight, common: absent, known }, out);
+        known
+    }
+
+    /// Adds what a document with so many occurrences of features weighs in classes that have none of them, the prior left out; the
+    /// zeros of all classes come after their finite parts.
+    pub(crate) fn add_without_cells(&self, occurrences: f64, out: &mut [f64]) {
+        let n = self.n_classes();
+        let document = Document { tokens: occurrences, ..Document::default() };
+        for (at, class) in self.classes.iter().enumerate() {
+            let absence = class.absence(&document);
+            out[at] += self.start[at] - self.class_log_prior[at] + absence.finite;
+            if let Some(zeros) = self.start.get(at + n) {
+                out[at + n] += zeros + absence.zeros;
+            }
+        }
     }
 
     /// Adds the logarithm of the likelihood of the document, the prior left out; `scratch` is for reuse.
@@ -355,7 +416,7 @@ impl NaiveBayes {
                 let weight = self.rule.presence(class, total, self.rule.evidence(cell));
                 *out += count * weight.finite;
                 if let Some(zeros) = zeros.get_mut(at) {
-                    *zeros += weight.zeros;
+                    *zeros += count * weight.zeros;
                 }
             }
         })

@@ -1,10 +1,11 @@
 mod statistics;
 
-use tamis_tokenizer::CountRow;
+use tamis_tokenizer::{CountRow, TermId};
 
 pub use statistics::{Feature, MixedParameters, MixedStatistics, Value};
 
 use crate::logs::argmax;
+use crate::sums::{DocumentSums, TermEntry};
 use crate::{
     ClassId, ClassPrior, ClassTotals, Counts, GaussianFeature, NaiveBayes, ParametersError, log_normalize,
     softmax,
@@ -129,6 +130,82 @@ impl MixedNaiveBayes {
             });
         }
         Ok(known)
+    }
+
+    /// How many [`DocumentSums`] it needs: one a class, two if a part is without smoothing; and two a part.
+    pub fn n_sums(&self) -> usize {
+        self.first_of_parts() + 2 * self.parts.len()
+    }
+
+    /// Where the sums of the parts begin: for each how much its features amount to, and how many of its terms there are.
+    fn first_of_parts(&self) -> usize {
+        let n_sums = |part: &Part| match part {
+            Part::Gaussian(_) => 0,
+            Part::Category(model) | Part::Terms(model) => model.n_sums(),
+        };
+        self.parts.iter().map(n_sums).max().unwrap_or(0).max(self.class_log_prior.len())
+    }
+
+    /// Writes what a term of a part says to `out`, for those who meet it more than once: nothing if the part has no terms. What its
+    /// occurrences amount to, the part's [`NaiveBayes::amount`] tells.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn weigh_term<C: Counts>(
+        &self,
+        counts: &C,
+        part: usize,
+        term: TermId,
+        out: &mut TermEntry,
+    ) -> Result<(), C::Error> {
+        out.clear();
+        if let Some(Part::Category(model) | Part::Terms(model)) = self.parts.get(part) {
+            model.weigh_term(counts, term, out)?;
+            let of_part = self.first_of_parts() + 2 * part;
+            out.cells.extend([(of_part, out.weight), (of_part + 1, 1.0)]);
+        }
+        Ok(())
+    }
+
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms, each of its own part, add up to these sums. A part
+    /// is missing if there are none of it.
+    pub fn joint_log_likelihood_of(
+        &self,
+        reals: &[Option<f64>],
+        sums: &DocumentSums,
+        out: &mut Vec<f64>,
+    ) -> usize {
+        let (mut reals, mut known) = (reals.iter().copied(), 0);
+        let (of_classes, of_parts) = sums.columns.split_at(self.first_of_parts().min(sums.columns.len()));
+        out.clear();
+        out.extend_from_slice(of_classes);
+        out.iter_mut().zip(&self.class_log_prior).for_each(|(out, prior)| *out += prior);
+        for (part, [amount, n_terms]) in self.parts.iter().zip(of_parts.as_chunks().0) {
+            let is_there = match part {
+                Part::Gaussian(feature) => {
+                    feature.add_log_density(reals.next().flatten(), &mut out[..self.class_log_prior.len()])
+                }
+                Part::Category(model) if *n_terms > 0.0 => {
+                    // one that has no counts is an outcome that was never seen
+                    model.add_without_cells(if *amount > 0.0 { *amount } else { 1.0 }, out);
+                    true
+                }
+                Part::Terms(model) if *n_terms > 0.0 => {
+                    model.add_without_cells(*amount, out);
+                    true
+                }
+                Part::Category(_) | Part::Terms(_) => false,
+            };
+            known += usize::from(is_there);
+        }
+        let n = self.class_log_prior.len();
+        for at in 0..n {
+            if out.get(at + n).is_some_and(|zeros| *zeros != 0.0) {
+                out[at] = f64::NEG_INFINITY;
+            }
+        }
+        out.truncate(n);
+        known
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior

@@ -75,8 +75,7 @@ impl Class {
     /// What the features of a document weigh in a class that has none of them.
     pub(crate) fn absence(&self, document: &Document) -> Weight {
         let finite = document.tokens * self.absent.finite - self.scale * document.common;
-        // a zero is a zero however often its term occurs
-        Weight { finite, zeros: document.known as f64 * self.absent.zeros }
+        Weight { finite, zeros: document.tokens * self.absent.zeros }
     }
 }
 
@@ -84,11 +83,11 @@ impl Class {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Document {
     /// Features, counted as the rule counts them.
-    tokens: f64,
+    pub(crate) tokens: f64,
     /// Different features.
     pub(crate) known: usize,
     /// What the complement likelihoods take off for each term, whatever the class.
-    common: f64,
+    pub(crate) common: f64,
 }
 
 impl Rule {
@@ -149,7 +148,7 @@ impl Rule {
     }
 
     /// What is counted of a term in the document.
-    fn count(&self, count: u32) -> f64 {
+    pub(crate) fn count(&self, count: u32) -> f64 {
         if self.presence { 1.0 } else { f64::from(count) }
     }
 
@@ -209,10 +208,13 @@ impl Rule {
         let count = self.count(count);
         document.known += 1;
         document.tokens += count;
-        if self.likelihood.is_complement() {
-            document.common += count * self.log_count(total, 0);
-        }
+        document.common += count * self.common(total);
         count
+    }
+
+    /// What the complement likelihoods take off for an occurrence of a term, whatever the class.
+    pub(crate) fn common(&self, total: u64) -> f64 {
+        if self.likelihood.is_complement() { self.log_count(total, 0) } else { 0.0 }
     }
 
     /// The sum of log (1 - p) over all features, for Bernoulli; document frequency by document frequency, so

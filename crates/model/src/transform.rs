@@ -80,20 +80,33 @@ impl Transform {
         out: &mut WeightedVector,
     ) -> Result<(), E> {
         let log_documents = log_documents(documents);
-        let weigh = |(term, tf)| {
-            let df = df(term)?;
-            let tf = if self.log_tf { log_tf(tf) } else { f64::from(tf) };
-            let idf = if self.idf { idf(df.max(1), log_documents) } else { 1.0 };
-            Ok((term, if df >= self.min_df.max(1) { tf * idf } else { 0.0 }))
-        };
+        let weigh = |(term, tf)| Ok((term, self.amount(tf) * self.rarity(df(term)?, log_documents)));
         let weights = row.iter().map(weigh).collect::<Result<Vec<_>, E>>()?;
-        let scale = self.norm.map_or(1.0, |norm| {
-            let square: f64 = weights.iter().map(|(_, v)| v * v).sum();
-            f64::from(norm.get()) / square.sqrt()
-        });
-        // without a term that weighs anything the scale is infinite, and 0 times that is left out
+        let scale = self.scale(weights.iter().map(|(_, v)| v * v).sum());
+        // what weighs nothing is left out
         out.assign(weights.into_iter().map(|(term, v)| (term, v * scale)));
         Ok(())
+    }
+
+    /// The first factor of a term's weight, of its occurrences in the document.
+    #[inline]
+    pub(crate) fn amount(&self, tf: u32) -> f64 {
+        if self.log_tf { log_tf(tf) } else { f64::from(tf) }
+    }
+
+    /// The second factor, of the documents that contain it: 0 if these are too few.
+    pub(crate) fn rarity(&self, df: u64, log_documents: f64) -> f64 {
+        match df >= self.min_df.max(1) {
+            true if self.idf => idf(df, log_documents),
+            true => 1.0,
+            false => 0.0,
+        }
+    }
+
+    /// What a document is multiplied by, given the sum of the squares of its weights; 1 if none weighs anything.
+    pub(crate) fn scale(&self, square: f64) -> f64 {
+        let norm = self.norm.filter(|_| square > 0.0);
+        norm.map_or(1.0, |norm| f64::from(norm.get()) / square.sqrt())
     }
 
     /// As [`apply`](Self::apply), of each row.

@@ -3,6 +3,7 @@ use tamis_tokenizer::{CountRow, TermId};
 use crate::coefficients::COEFFICIENT_ONE;
 use crate::columns::Columns;
 use crate::logs::log_smoothed;
+use crate::sums::{DocumentSums, Scalars, TermEntry};
 use crate::term_frequency::log_tf_units;
 use crate::transform::{idf, log_documents};
 use crate::{Choices, ClassId, ClassTotals, ClassWeights, Counts, ParametersError};
@@ -82,18 +83,6 @@ pub struct Readings {
     pub known_terms: usize,
 }
 
-/// What scoring by two classes needs of a term with counts, see [`WeightedLogOdds::term`]; the default adds nothing to a score.
-#[derive(Clone, Copy, Default, Debug, PartialEq)]
-pub struct TermWeight {
-    /// ln(n + a) - ln(r + a), nats.
-    log_ratio: f64,
-    idf: f64,
-    /// idf to the power of g.
-    weight: f64,
-    /// idf idf u
-    correction: f64,
-}
-
 /// ln(n + a), for the first n kept ready.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Logs {
@@ -142,20 +131,6 @@ pub(crate) fn log_share(documents: u64, all: u64, n_classes: usize) -> f64 {
     ((documents as f64 + 0.5) / (all as f64 + 0.5 * n_classes as f64)).ln()
 }
 
-/// Sums over the known terms of a document.
-#[derive(Default)]
-struct Sums {
-    /// v (ln a - ln(n + r + a)); of two classes all of v (ln(n + a) - ln(r + a))
-    absent: f64,
-    /// v
-    weight: f64,
-    /// v v
-    square: f64,
-    /// The same for g = 1.
-    full_square: f64,
-    known: usize,
-}
-
 /// The parts of a term with counts that do not depend on the class.
 struct Part {
     /// v
@@ -165,17 +140,6 @@ struct Part {
     /// ln a - ln(n + r + a)
     absent: f64,
     df: u64,
-}
-
-impl Sums {
-    #[inline]
-    fn add(&mut self, v: f64, full: f64, absent: f64) {
-        self.absent += v * absent;
-        self.weight += v;
-        self.square += v * v;
-        self.full_square += full * full;
-        self.known += 1;
-    }
 }
 
 impl WeightedLogOdds {
@@ -252,12 +216,12 @@ impl WeightedLogOdds {
         row: CountRow<'_>,
         out: &mut Readings,
     ) -> Result<(), C::Error> {
-        let Readings { counts: scores, correction, known_terms } = out;
+        let Readings { counts: scores, correction, .. } = out;
         for numbers in [&mut *scores, &mut *correction] {
             numbers.clear();
             numbers.resize(self.columns.len(), 0.0);
         }
-        let (mut sums, log_documents) = (Sums::default(), log_documents(self.documents));
+        let (mut sums, log_documents) = (Scalars::default(), log_documents(self.documents));
         for (term, tf) in row.iter() {
             let Some(part) = self.part(counts, term, tf, log_documents, &mut sums)? else { continue };
             self.for_each_score(counts, term, &part, |column, share| {
@@ -273,12 +237,7 @@ impl WeightedLogOdds {
                 })?;
             }
         }
-        let (norm, length) = (norm(sums.square), at_least_one(sums.full_square));
-        for (score, log_totals) in scores.iter_mut().zip(&self.log_totals) {
-            *score = (*score + (sums.absent + sums.weight * log_totals)) / norm;
-        }
-        correction.iter_mut().for_each(|sum| *sum /= length);
-        *known_terms = sums.known;
+        self.divide(&sums, out);
         Ok(())
     }
 
@@ -290,17 +249,18 @@ impl WeightedLogOdds {
         term: TermId,
         tf: u32,
         log_documents: f64,
-        sums: &mut Sums,
+        sums: &mut Scalars,
     ) -> Result<Option<Part>, C::Error> {
         let df = counts.document_frequency(term)?;
         if df == 0 {
             return Ok(None);
         }
         let (log_tf, idf) = (log_tf_units(tf), idf(df, log_documents));
-        let v = log_tf * powered(idf, self.choices.idf_power);
+        let weight = powered(idf, self.choices.idf_power);
         let absent = self.logs.of(0) - self.logs.of(df);
-        sums.add(v, log_tf * idf, absent);
-        Ok(Some(Part { v, read: log_tf * idf * idf, absent, df }))
+        sums.add([weight, idf, absent], log_tf);
+        sums.known += 1;
+        Ok(Some(Part { v: log_tf * weight, read: log_tf * idf * idf, absent, df }))
     }
 
     /// Visits what a term adds to the scores of the counts besides the part of the absent, before these are divided by the norm.
@@ -366,39 +326,62 @@ impl WeightedLogOdds {
             .for_each(|(z, _)| *z = least);
     }
 
-    /// What scoring by two classes needs of a term, for those who meet it more than once; `None` if it has no counts, or if there
-    /// are more classes.
+    /// How many [`DocumentSums`] it needs: of two classes one, of more one a class for the counts and one for the correction.
+    pub fn n_sums(&self) -> usize {
+        if self.columns.is_one() { 1 } else { 2 * self.columns.len() }
+    }
+
+    /// What so many occurrences of a term amount to: ln(1 + tf).
+    #[inline]
+    pub fn amount(&self, count: u32) -> f64 {
+        log_tf_units(count)
+    }
+
+    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it has no counts.
     ///
     /// # Errors
     /// Reading the counts or the weights fails.
-    pub fn term<C: Counts, W: ClassWeights<Error = C::Error>>(
+    pub fn weigh_term<C: Counts, W: ClassWeights<Error = C::Error>>(
         &self,
         counts: &C,
         weights: Option<&W>,
         term: TermId,
-    ) -> Result<Option<TermWeight>, C::Error> {
-        let (mut all, mut own) = (0, 0);
+        out: &mut TermEntry,
+    ) -> Result<(), C::Error> {
+        out.clear();
+        let df = counts.document_frequency(term)?;
+        if df == 0 {
+            return Ok(());
+        }
+        let is_one = self.columns.is_one();
+        let idf = idf(df, log_documents(self.documents));
+        (out.is_known, out.full, out.weight) = (true, idf, powered(idf, self.choices.idf_power));
+        let absent = self.logs.of(0) - self.logs.of(df);
+        out.absent = absent;
         counts.for_each_cell(term, |cell| {
-            all += u64::from(cell.df);
-            own += if self.columns.of(cell.class).is_some() { u64::from(cell.df) } else { 0 };
+            let Some(column) = self.columns.of(cell.class) else { return };
+            let n = u64::from(cell.df);
+            let log_ratio = self.logs.of(n) - self.logs.of(df.saturating_sub(n));
+            // of two classes the one column is all there is to say
+            match is_one {
+                true => out.absent = log_ratio,
+                false => out.cells.push((column, out.weight * (log_ratio - absent))),
+            }
         })?;
-        if all == 0 || !self.columns.is_one() {
-            return Ok(None);
-        }
-        let idf = idf(all, log_documents(self.documents));
-        let (mut correction, square) = (0.0, idf * idf);
         if let Some(weights) = weights {
-            weights.for_each_weight(term, |_, weight| correction += square * weight)?;
+            let first = if is_one { 0 } else { self.columns.len() };
+            let read = idf * idf;
+            weights.for_each_weight(term, |column, weight| {
+                out.cells.push((first + usize::from(column), read * weight));
+            })?;
         }
-        let log_ratio = self.logs.of(own) - self.logs.of(all - own);
-        Ok(Some(TermWeight { log_ratio, idf, weight: powered(idf, self.choices.idf_power), correction }))
+        Ok(())
     }
 
-    /// [`log_odds`](Self::log_odds) between two classes of a document given as its known terms, in any order, with their
-    /// occurrences; terms that are [`TermWeight::default`] are in no sum.
+    /// What [`read`](Self::read) says, of a document whose known terms add up to these sums.
     ///
     /// ```
-    /// # use tamis_model::{Choices, Correction, Counts, Readings, Statistics, WeightedLogOdds};
+    /// # use tamis_model::{Choices, Correction, Counts, DocumentSums, Readings, Statistics, TermEntry, WeightedLogOdds};
     /// # use tamis_tokenizer::CountVector;
     /// # let documents = [[(0, 1), (1, 2)], [(1, 1), (2, 5)]];
     /// # let mut statistics = Statistics::new(2);
@@ -408,30 +391,38 @@ impl WeightedLogOdds {
     /// let none = Correction::default();
     /// let scorer = WeightedLogOdds::new(&Choices::for_classes(2), &[], statistics.totals(), 3, 1)?;
     /// let document = CountVector::from_pairs([(1, 3), (2, 1)])?;
-    /// let mut known = Vec::new();
+    /// let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
+    /// sums.begin(scorer.n_sums());
     /// for (term, count) in document.row().iter() {
-    ///     let Ok(weight) = scorer.term(&statistics, Some(&none), term);
-    ///     known.extend(weight.map(|weight| (weight, count)));
+    ///     let Ok(()) = scorer.weigh_term(&statistics, Some(&none), term, &mut entry);
+    ///     sums.add(&entry, scorer.amount(count));
     /// }
-    /// let (mut readings, mut z) = (Readings::default(), Vec::new());
+    /// let [mut readings, mut of_sums] = [Readings::default(), Readings::default()];
     /// let Ok(()) = scorer.read(&statistics, Some(&none), document.row(), &mut readings);
-    /// scorer.log_odds(&readings, &mut z);
-    /// assert!((scorer.log_odds_of(known.into_iter()) - z[0]).abs() < 1e-12);
+    /// scorer.read_sums(&sums, &mut of_sums);
+    /// assert!((readings.counts[0] - of_sums.counts[0]).abs() < 1e-12);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn log_odds_of(&self, terms: impl Iterator<Item = (TermWeight, u32)>) -> f64 {
-        let (mut sums, mut correction) = (Sums::default(), 0.0);
-        for (term, tf) in terms {
-            let log_tf = log_tf_units(tf);
-            sums.add(log_tf * term.weight, log_tf * term.idf, term.log_ratio);
-            correction += log_tf * term.correction;
+    pub fn read_sums(&self, sums: &DocumentSums, out: &mut Readings) {
+        let DocumentSums { scalars, columns } = sums;
+        let of_counts = if self.columns.is_one() { 0 } else { self.columns.len() };
+        let (counts, correction) = columns.split_at(of_counts.min(columns.len()));
+        for (to, sums) in [(&mut out.counts, counts), (&mut out.correction, correction)] {
+            to.clear();
+            to.extend_from_slice(sums);
+            to.resize(self.columns.len(), 0.0);
         }
-        let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
-        let s = (sums.absent + sums.weight * first(&self.log_totals)) / norm(sums.square);
-        let d = correction / at_least_one(sums.full_square) + first(&self.bias);
-        let mut z = [self.choices.stacked([self.choices.bayes[0] * s + first(&self.prior), d])];
-        self.rule_out(&mut z);
-        z[0]
+        self.divide(scalars, out);
+    }
+
+    /// From sums over the terms of a document to what is said of it.
+    fn divide(&self, sums: &Scalars, out: &mut Readings) {
+        let (norm, length) = (norm(sums.square), at_least_one(sums.full_square));
+        for (score, log_totals) in out.counts.iter_mut().zip(&self.log_totals) {
+            *score = (*score + (sums.absent + sums.weight * log_totals)) / norm;
+        }
+        out.correction.iter_mut().for_each(|sum| *sum /= length);
+        out.known_terms = sums.known;
     }
 
     /// Writes to `out` each known term of the document, in its order, with what it adds to the log-odds of the class `of` against
@@ -458,7 +449,7 @@ impl WeightedLogOdds {
         let (log_totals, signs) =
             (difference(&self.log_totals), (0..self.columns.len()).map(sign).sum::<f64>());
         let [q0, q1, q2] = self.choices.stack;
-        let (mut sums, log_documents) = (Sums::default(), log_documents(self.documents));
+        let (mut sums, log_documents) = (Scalars::default(), log_documents(self.documents));
         let mut shares = Vec::new();
         for (term, tf) in row.iter() {
             let Some(part) = self.part(counts, term, tf, log_documents, &mut sums)? else { continue };

@@ -1,5 +1,7 @@
 //! The terms that scoring is of: a model's own, and those of a shared model behind it. Their statistics add up.
 
+use std::convert::Infallible;
+
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts};
 use tamis_tokenizer::TermId;
 
@@ -116,6 +118,12 @@ impl<'a> Layers<'a> {
         })
     }
 
+    /// Prepares for these terms to be looked up.
+    pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
+        self.own.touch(fingerprints.clone());
+        self.shared.iter().for_each(|(shared, _)| shared.touch(fingerprints.clone()));
+    }
+
     fn first_shared(&self) -> TermId {
         // checked when the layers were put together; what is learned since comes out of the 2^32 that are left
         self.own.n_terms() as TermId
@@ -168,6 +176,18 @@ impl<'a> Layers<'a> {
                 cells.into_iter().for_each(&mut visit);
                 Ok(())
             }
+        }
+    }
+
+    /// Visits the weights of a term as real numbers.
+    #[inline]
+    fn weights(&self, found: Found<'a>, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        match (found.own, found.shared) {
+            (Some((id, runs)), None) => self.own.weights_of(id, runs, visit),
+            _ => self.values(found, |class, units| {
+                visit(class, ClassWeight { class, units }.value());
+                Ok(())
+            }),
         }
     }
 
@@ -229,19 +249,6 @@ impl<'a> TermByTerm<'a> {
         self.last.set(Some((id, found)));
         Ok(found)
     }
-
-    /// Prepares for these terms to be looked up.
-    pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
-        self.layers.own.touch(fingerprints.clone());
-        self.layers.shared.iter().for_each(|(shared, _)| shared.touch(fingerprints.clone()));
-    }
-
-    /// The id of the term with this fingerprint, of which something will be asked.
-    pub(crate) fn look_up(&self, fingerprint: u64) -> Result<Option<TermId>> {
-        let found = self.layers.look_up(fingerprint)?;
-        self.last.set(found);
-        Ok(found.map(|(id, _)| id))
-    }
 }
 
 impl Counts for TermByTerm<'_> {
@@ -263,10 +270,75 @@ impl Counts for TermByTerm<'_> {
 impl ClassWeights for TermByTerm<'_> {
     type Error = Error;
 
-    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        self.layers.values(self.found(term)?, |class, units| {
-            visit(class, ClassWeight { class, units }.value());
-            Ok(())
-        })
+    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        self.layers.weights(self.found(term)?, visit)
+    }
+}
+
+/// A term of layers, decoded, so that it can be read over and over. Other terms have neither counts nor weights.
+pub(crate) struct LoneTerm<'a> {
+    layers: Layers<'a>,
+    id: TermId,
+    cells: Vec<Cell>,
+    weights: Vec<(ClassId, f64)>,
+}
+
+impl<'a> LoneTerm<'a> {
+    /// None yet.
+    pub(crate) fn new(layers: Layers<'a>) -> Self {
+        LoneTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new() }
+    }
+
+    /// Takes the term with this fingerprint in place of the one before; returns its id, if it is known.
+    pub(crate) fn look_up(&mut self, fingerprint: u64) -> Result<Option<TermId>> {
+        self.cells.clear();
+        self.weights.clear();
+        let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
+        self.id = id;
+        self.layers.cells(found, |cell| self.cells.push(cell))?;
+        self.layers.weights(found, |class, weight| self.weights.push((class, weight)))?;
+        Ok(Some(id))
+    }
+
+    pub(crate) fn id(&self) -> TermId {
+        self.id
+    }
+
+    pub(crate) fn text(&self) -> Result<&'a str> {
+        self.layers.text(self.id)
+    }
+}
+
+impl Counts for LoneTerm<'_> {
+    type Error = Infallible;
+
+    fn totals(&self) -> &[ClassTotals] {
+        self.layers.totals()
+    }
+
+    fn n_terms(&self) -> usize {
+        self.layers.n_terms()
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> std::result::Result<(), Infallible> {
+        if term == self.id {
+            self.cells.iter().copied().for_each(visit);
+        }
+        Ok(())
+    }
+}
+
+impl ClassWeights for LoneTerm<'_> {
+    type Error = Infallible;
+
+    fn for_each_weight(
+        &self,
+        term: TermId,
+        mut visit: impl FnMut(ClassId, f64),
+    ) -> std::result::Result<(), Infallible> {
+        if term == self.id {
+            self.weights.iter().for_each(|(class, weight)| visit(*class, *weight));
+        }
+        Ok(())
     }
 }

@@ -3,8 +3,11 @@ use tamis_tokenizer::TermId;
 
 use super::{ExpectedStatistics, term_ids};
 use crate::logs::argmax;
+use crate::sums::{DocumentSums, Scalars, TermEntry};
+use crate::transform::log_documents;
 use crate::{
-    ClassId, ClassPrior, ClassWeights, Likelihood, ParametersError, Smoothing, WeightedRow, softmax,
+    ClassId, ClassPrior, ClassWeights, Likelihood, ParametersError, Smoothing, Transform, WeightedRow,
+    softmax,
 };
 
 /// Naive Bayes over real-valued counts: a few numbers a class; what a term weighs is computed from its weights
@@ -211,6 +214,66 @@ impl ExpectedNaiveBayes {
             *out += sum * class.absent - class.scale * common;
         }
         Ok(n_known)
+    }
+
+    /// How many [`DocumentSums`] it needs: one a class.
+    pub fn n_sums(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// What so many occurrences of a term amount to.
+    #[inline]
+    pub fn amount(&self, transform: &Transform, count: u32) -> f64 {
+        if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.amount(count) }
+    }
+
+    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it weighs nothing. `df` of `documents`
+    /// contain it.
+    ///
+    /// # Errors
+    /// Reading the weights fails.
+    pub fn weigh_term<W: ClassWeights>(
+        &self,
+        transform: &Transform,
+        [df, documents]: [u64; 2],
+        weights: &W,
+        term: TermId,
+        out: &mut TermEntry,
+    ) -> Result<(), W::Error> {
+        out.clear();
+        out.full = transform.rarity(df, log_documents(documents));
+        if out.full <= 0.0 {
+            return Ok(());
+        }
+        let weight = if self.likelihood == Likelihood::Bernoulli { 1.0 } else { out.full };
+        let total = self.total(weights, term)?;
+        weights.for_each_weight(term, |class, n| {
+            (out.is_known, out.weight) = (true, weight);
+            let at = usize::from(class);
+            if let Some(class) = self.classes.get(at) {
+                out.cells.push((at, weight * self.presence(class, total, n)));
+            }
+        })?;
+        if out.is_known && self.likelihood.is_complement() {
+            out.absent = self.log_outside(total, 0.0);
+        }
+        Ok(())
+    }
+
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms, transformed, add up to these sums.
+    pub fn joint_log_likelihood_of(
+        &self,
+        transform: &Transform,
+        sums: &DocumentSums,
+        out: &mut Vec<f64>,
+    ) -> usize {
+        let Scalars { weight, full_square, absent, known, .. } = sums.scalars;
+        let scale = if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.scale(full_square) };
+        let terms = self.classes.iter().zip(&sums.columns);
+        let of_terms = |(class, sum): (&Class, &f64)| sum + (weight * class.absent - class.scale * absent);
+        out.clear();
+        out.extend(self.intercept.iter().zip(terms).map(|(start, terms)| start + scale * of_terms(terms)));
+        known
     }
 
     /// The weight of a term in all classes, where the likelihood asks for it: of a complement's.

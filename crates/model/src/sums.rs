@@ -1,0 +1,249 @@
+//! Scoring by sums: what a term says is derived once, and a score follows from what the terms of a document add up to.
+
+/// What a term says, whatever the document: numbers that are multiplied by how often it occurs there and added up in
+/// [`DocumentSums`]. What they mean is the scorer's business; the default adds nothing.
+///
+/// [`WeightedLogOdds::weigh_term`](crate::WeightedLogOdds::weigh_term), [`NaiveBayes::weigh_term`](crate::NaiveBayes::weigh_term)
+/// and [`ExpectedNaiveBayes::weigh_term`](crate::ExpectedNaiveBayes::weigh_term) fill it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TermEntry {
+    /// Whether it is among the known terms of a document.
+    pub(crate) is_known: bool,
+    /// Its weight in a document that has it once.
+    pub(crate) weight: f64,
+    /// The same before it was made to count less or more, for the length of the document.
+    pub(crate) full: f64,
+    /// What it says of every class that lacks it.
+    pub(crate) absent: f64,
+    /// What it adds to single sums: those of the classes that have it.
+    pub(crate) cells: Vec<(usize, f64)>,
+}
+
+impl TermEntry {
+    /// Makes it say nothing, keeping the memory.
+    pub(crate) fn clear(&mut self) {
+        self.cells.clear();
+        *self = TermEntry { cells: std::mem::take(&mut self.cells), ..TermEntry::default() };
+    }
+
+    /// How many sums there must be for it, at least.
+    fn n_sums(&self) -> usize {
+        self.cells.iter().map(|(at, _)| at + 1).max().unwrap_or(0)
+    }
+}
+
+/// What the terms of a document add up to.
+///
+/// ```
+/// use tamis_model::{DocumentSums, Likelihood, NaiveBayes, Parameters, Statistics, TermEntry};
+/// use tamis_tokenizer::CountVector;
+///
+/// let mut statistics = Statistics::new(2);
+/// statistics.observe(0, CountVector::from_pairs([(0, 1), (1, 1)])?.row())?;
+/// statistics.observe(1, CountVector::from_pairs([(1, 1), (2, 4)])?.row())?;
+/// let model = Parameters::default().fit(&statistics)?;
+///
+/// let document = CountVector::from_pairs([(0, 2), (2, 1)])?;
+/// let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
+/// sums.begin(model.n_sums());
+/// for (term, count) in document.row().iter() {
+///     let Ok(()) = model.weigh_term(&statistics, term, &mut entry);
+///     sums.add(&entry, model.amount(count));
+/// }
+/// let (mut joint, mut expected) = (Vec::new(), Vec::new());
+/// assert_eq!(model.joint_log_likelihood_of(&sums, &mut joint), 2);
+/// let Ok(2) = model.joint_log_likelihood(&statistics, document.row(), &mut expected) else { unreachable!() };
+/// assert!(joint.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DocumentSums {
+    pub(crate) scalars: Scalars,
+    /// One a cell of entries.
+    pub(crate) columns: Vec<f64>,
+}
+
+/// The sums that every scorer has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Scalars {
+    /// v, the weight of a term as often as it occurs.
+    pub(crate) weight: f64,
+    /// v v
+    pub(crate) square: f64,
+    /// The same of the full weight.
+    pub(crate) full_square: f64,
+    /// v times what the term says of classes that lack it.
+    pub(crate) absent: f64,
+    /// Known terms.
+    pub(crate) known: usize,
+}
+
+impl Scalars {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, [weight, full, absent]: [f64; 3], amount: f64) {
+        let (v, full) = (amount * weight, amount * full);
+        self.weight += v;
+        self.square += v * v;
+        self.full_square += full * full;
+        self.absent += v * absent;
+    }
+}
+
+impl DocumentSums {
+    /// Begins another document, for a scorer of so many sums.
+    pub fn begin(&mut self, n_sums: usize) {
+        self.scalars = Scalars::default();
+        self.columns.clear();
+        self.columns.resize(n_sums, 0.0);
+    }
+
+    /// Adds a term that the document has; `amount` is what the scorer makes of its occurrences.
+    pub fn add(&mut self, entry: &TermEntry, amount: f64) {
+        let TermEntry { is_known, weight, full, absent, cells } = entry;
+        self.scalars.add([*weight, *full, *absent], amount);
+        self.scalars.known += usize::from(*is_known);
+        for (at, number) in cells {
+            if let Some(sum) = self.columns.get_mut(*at) {
+                *sum += amount * number;
+            }
+        }
+    }
+}
+
+/// Entries of many terms, side by side in one piece of memory, so that a term touches one place and little of it.
+///
+/// A term that few of many classes have takes 16 bytes for each of them, any other 8 bytes a sum; and each 32 more.
+///
+/// Invariant: where there are few sums each entry has numbers for all of them.
+#[derive(Clone, Debug)]
+pub struct TermTable {
+    n_sums: usize,
+    /// Entry after entry, from the one that says nothing on: [`HEAD`] numbers, the last of them the bits of a [`Shape`], then a row
+    /// of sums from the first on, or pairs of a sum, in bits, and what is added to it.
+    numbers: Vec<f64>,
+}
+
+/// Weight, full weight, the part of the absent, and the shape.
+const HEAD: usize = 4;
+
+/// So many sums stay in registers, and are always in a row.
+const FEW: usize = 8;
+
+/// How an entry goes on: `n` numbers or pairs.
+struct Shape {
+    is_known: bool,
+    is_sparse: bool,
+    n: usize,
+}
+
+impl Shape {
+    #[inline(always)]
+    fn of(number: f64) -> Shape {
+        let bits = number.to_bits();
+        Shape { is_known: bits & 1 != 0, is_sparse: bits & 2 != 0, n: (bits >> 2) as usize }
+    }
+
+    fn bits(&self) -> f64 {
+        f64::from_bits((self.n as u64) << 2 | u64::from(self.is_sparse) << 1 | u64::from(self.is_known))
+    }
+}
+
+impl TermTable {
+    /// The place of a term that says nothing.
+    pub const NOTHING: u32 = 0;
+
+    /// Nothing yet, for a scorer of so many sums.
+    pub fn new(n_sums: usize) -> Self {
+        let mut table = TermTable { n_sums, numbers: Vec::new() };
+        table.push(&TermEntry::default());
+        table
+    }
+
+    /// The memory that entries take.
+    pub fn bytes(&self) -> usize {
+        self.numbers.len() * size_of::<f64>()
+    }
+
+    /// Puts in an entry and returns its place; `None` if there is none for it: the table is full, or the entry is
+    /// of a scorer with more sums.
+    pub fn push(&mut self, entry: &TermEntry) -> Option<u32> {
+        let place = u32::try_from(self.numbers.len()).ok()?;
+        let TermEntry { is_known, weight, full, absent, ref cells } = *entry;
+        let used = entry.n_sums();
+        if used > self.n_sums {
+            return None;
+        }
+        let is_few = self.n_sums <= FEW;
+        let is_sparse = !is_few && 2 * cells.len() < used;
+        let n = if is_few {
+            self.n_sums
+        } else if is_sparse {
+            cells.len()
+        } else {
+            used
+        };
+        let shape = Shape { is_known, is_sparse, n };
+        self.numbers.extend([weight, full, absent, shape.bits()]);
+        if is_sparse {
+            self.numbers.extend(cells.iter().flat_map(|(at, number)| [f64::from_bits(*at as u64), *number]));
+        } else {
+            let row = self.numbers.len();
+            self.numbers.resize(row + n, 0.0);
+            cells.iter().for_each(|(at, number)| self.numbers[row + at] += number);
+        }
+        Some(place)
+    }
+
+    /// Adds up the entries at these places, each with what the scorer makes of its term's occurrences. Nothing is added for places
+    /// that [`push`](Self::push) did not return.
+    #[inline]
+    pub fn add_up(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
+        match self.n_sums {
+            1 => self.add_few::<1>(terms, sums),
+            2 => self.add_few::<2>(terms, sums),
+            3 => self.add_few::<3>(terms, sums),
+            4 => self.add_few::<4>(terms, sums),
+            6 => self.add_few::<6>(terms, sums),
+            8 => self.add_few::<8>(terms, sums),
+            _ => self.add_many(terms, sums),
+        }
+    }
+
+    #[inline]
+    fn add_few<const N: usize>(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
+        let (mut scalars, mut columns) = (sums.scalars, [0.0; N]);
+        for (place, amount) in terms {
+            let place = place as usize;
+            let entry = self.numbers.get(place..place + HEAD + N).and_then(<[f64]>::split_first_chunk);
+            let Some(([weight, full, absent, shape], row)) = entry else { continue };
+            scalars.add([*weight, *full, *absent], amount);
+            scalars.known += usize::from(Shape::of(*shape).is_known);
+            columns.iter_mut().zip(row).for_each(|(sum, number)| *sum += amount * number);
+        }
+        sums.scalars = scalars;
+        sums.columns.iter_mut().zip(columns).for_each(|(to, sum)| *to += sum);
+    }
+
+    #[inline]
+    fn add_many(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
+        let (mut scalars, columns) = (sums.scalars, &mut sums.columns[..]);
+        for (place, amount) in terms {
+            let entry = self.numbers.get(place as usize..).and_then(<[f64]>::split_first_chunk);
+            let Some(([weight, full, absent, shape], rest)) = entry else { continue };
+            let Shape { is_known, is_sparse, n } = Shape::of(*shape);
+            scalars.add([*weight, *full, *absent], amount);
+            scalars.known += usize::from(is_known);
+            if is_sparse {
+                for [at, number] in rest.as_chunks().0.iter().take(n) {
+                    if let Some(sum) = columns.get_mut(at.to_bits() as usize) {
+                        *sum += amount * number;
+                    }
+                }
+            } else {
+                let row = &rest[..n.min(rest.len())];
+                columns.iter_mut().zip(row).for_each(|(sum, number)| *sum += amount * number);
+            }
+        }
+        sums.scalars = scalars;
+    }
+}
