@@ -23,11 +23,16 @@ pub(crate) struct Memo {
     pub(crate) sums: DocumentSums,
     new: Vec<TermCount>,
     entry: TermEntry,
+    limits: Limits,
 }
 
-/// Terms to remember at most, and bytes of what they say.
-const MOST: usize = 1 << 17;
-const MOST_BYTES: usize = 16 << 20;
+/// How much is remembered before it is all forgotten.
+#[derive(Clone, Copy)]
+struct Limits {
+    terms: usize,
+    /// Of what they say.
+    bytes: usize,
+}
 
 /// A scorer that a document's terms are added up for.
 pub(crate) trait Additive {
@@ -52,6 +57,7 @@ impl Default for Memo {
             sums: DocumentSums::default(),
             new: Vec::new(),
             entry: TermEntry::default(),
+            limits: Limits { terms: 1 << 17, bytes: 16 << 20 },
         }
     }
 }
@@ -60,8 +66,9 @@ impl Memo {
     /// Prepares for a document to be scored by a model: what was remembered of another one is forgotten.
     pub(crate) fn prepare(&mut self, model: &Arc<()>, n_sums: usize) {
         let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
-        if !same || self.terms.len() > MOST || self.table.bytes() > MOST_BYTES {
-            *self = Memo { model: Some(model.clone()), table: TermTable::new(n_sums), ..Self::default() };
+        if !same || self.terms.len() > self.limits.terms || self.table.bytes() > self.limits.bytes {
+            let (model, table) = (Some(model.clone()), TermTable::new(n_sums));
+            *self = Memo { model, table, limits: self.limits, ..Self::default() };
         }
         self.sums.begin(n_sums);
     }
@@ -104,7 +111,7 @@ impl Memo {
                 continue;
             }
             scorer.weigh(&term, &mut self.entry)?;
-            let place = Some(&self.entry).filter(|_| self.table.bytes() <= MOST_BYTES);
+            let place = Some(&self.entry).filter(|_| self.table.bytes() <= self.limits.bytes);
             match place.and_then(|entry| self.table.push(entry)) {
                 Some(place) => self.places[new.id as usize] = place,
                 // no room, though the document may go on for long: it is added here, and the next one begins anew

@@ -118,7 +118,7 @@ fn group_parameters(kind: ColumnKind, mixed: &Mixed) -> (Parameters, u64) {
 
 /// Mixed naive Bayes, made ready to run.
 pub(crate) struct MixedScorer {
-    model: MixedNaiveBayes,
+    pub(crate) model: MixedNaiveBayes,
     recipe: Recipe,
     columns: Columns,
 }

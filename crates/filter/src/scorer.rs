@@ -83,7 +83,7 @@ impl Scorer {
 
 /// Naive Bayes from documents with and without labels.
 pub(crate) struct ExpectedScorer {
-    model: ExpectedNaiveBayes,
+    pub(crate) model: ExpectedNaiveBayes,
     transform: Transform,
     /// Documents with and without labels.
     documents: u64,
@@ -120,7 +120,7 @@ impl ExpectedScorer {
         classes: [ClassId; 2],
     ) -> Result<Vec<(TermId, f64)>> {
         let mut weights = WeightedVector::default();
-        self.weigh(store, row, &mut weights)?;
+        self.weigh_row(store, row, &mut weights)?;
         let mut contributions = Vec::new();
         let mut joint = Vec::new();
         for (id, weight) in weights.row().iter() {
@@ -146,7 +146,12 @@ impl ExpectedScorer {
         Ok(known)
     }
 
-    fn weigh(&self, store: &Store, row: CountRow<'_>, weights: &mut WeightedVector) -> Result<()> {
+    pub(crate) fn weigh_row(
+        &self,
+        store: &Store,
+        row: CountRow<'_>,
+        weights: &mut WeightedVector,
+    ) -> Result<()> {
         self.transform.apply(row, self.documents, |term| store.document_frequency(term), weights)
     }
 }
