@@ -498,13 +498,9 @@ pub(crate) fn verdict(
 pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
     let about = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
-    let own = std::mem::replace(&mut joint[about], f64::NEG_INFINITY);
-    let others = log_sum_exp(joint);
-    joint[about] = own;
-    softmax(joint);
     // without smoothing a document can be impossible in every class: then all are as likely
-    let impossible = own == f64::NEG_INFINITY && others == f64::NEG_INFINITY;
-    let log_odds = if impossible { (joint.len() as f64 - 1.0).recip().ln() } else { own - others };
+    let impossible = joint[best] == f64::NEG_INFINITY;
+    let log_odds = against_others(about, joint);
     Score {
         label: (known_terms > 0 && !impossible).then_some(best as ClassId),
         about: about as ClassId,
@@ -512,6 +508,19 @@ pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [
         log_odds,
         known_terms,
     }
+}
+
+/// Makes joint log-likelihoods the posterior; returns the log-odds of a class against all others.
+fn against_others(class: usize, joint: &mut [f64]) -> f64 {
+    let (before, from) = joint.split_at(class);
+    let others = || before.iter().chain(&from[1..]).copied();
+    let nearest = others().fold(f64::NEG_INFINITY, f64::max);
+    // the exponentials below tell it too, unless there is nothing left of them
+    let is_far = (joint[class] - nearest).abs() > 500.0;
+    let of_far = is_far.then(|| joint[class] - log_sum_exp(&others().collect::<Vec<_>>()));
+    softmax(joint);
+    let others = joint[..class].iter().chain(&joint[class + 1..]).sum::<f64>();
+    of_far.unwrap_or_else(|| (joint[class] / others).ln())
 }
 
 fn sigmoid(log_odds: f64) -> f64 {
