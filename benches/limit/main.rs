@@ -1,11 +1,13 @@
 //! How near the library comes to what one core can do at best on plain text in memory.
 //!
-//!     cargo bench --bench limit -- PATH
+//!     cargo bench --bench limit -- PATH [TOPICS]
 //!
 //! PATH holds `ham/` and `spam/` of the SpamAssassin corpus, of which the train half is read (as in `accuracy`) as text:
-//! headers, markup and all, so that mail parsing plays no part. `words.rs` is the limit. Dated results are in `runs/`.
+//! headers, markup and all, so that mail parsing plays no part. TOPICS holds folders of texts, as the train half of 20 Newsgroups;
+//! these are dealt out to 4 and to 20 classes. `words.rs` is the limit, `classes.rs` that of many classes. Dated results are in `runs/`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, unreachable_pub)]
 
+mod classes;
 mod words;
 
 use std::path::Path;
@@ -158,6 +160,11 @@ fn measure(texts: &[(usize, String)], rounds: usize) {
     }
 }
 
+fn measure_topics(texts: &[String], rounds: usize) {
+    classes::measure::<4>(texts, rounds);
+    classes::measure::<20>(texts, rounds);
+}
+
 /// The date, processor and kernel.
 fn print_machine() {
     let date = std::process::Command::new("date").arg("+%F").output();
@@ -165,7 +172,7 @@ fn print_machine() {
     let model = processor.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     println!(
-        "{}, {}, kernel {}\ncargo bench --bench limit -- PATH-TO-SPAMASSASSIN",
+        "{}, {}, kernel {}\ncargo bench --bench limit -- PATH-TO-SPAMASSASSIN [PATH-TO-TOPICS]",
         date.map_or(String::new(), |out| String::from_utf8_lossy(&out.stdout).trim().to_owned()),
         model.map_or("processor not known", |(_, model)| model),
         kernel.trim()
@@ -174,12 +181,20 @@ fn print_machine() {
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    if let Some(path) = arguments.iter().find(|a| !a.starts_with('-')) {
+    let mut paths = arguments.iter().filter(|a| !a.starts_with('-'));
+    if let Some(path) = paths.next() {
         print_machine();
         measure(&read(Path::new(path), false), 15);
+        if let Some(topics) = paths.next() {
+            measure_topics(&classes::read(Path::new(topics)), 15);
+        }
     } else if arguments.iter().any(|a| a == "--test") {
         let own = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/mail"), true);
         measure(&vec![own; 20].concat(), 1);
+        measure_topics(
+            &classes::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/topics/train")),
+            1,
+        );
     } else {
         println!(
             "skipped: expected the folder of the SpamAssassin corpus, as in: cargo bench --bench limit -- PATH"

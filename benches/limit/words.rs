@@ -27,7 +27,7 @@ impl Document {
 
     /// The hash of every word in lower case, in order.
     #[inline(always)]
-    fn for_each_word(&self, mut emit: impl FnMut(u64)) {
+    pub fn for_each_word(&self, mut emit: impl FnMut(u64)) {
         let (mut carry, mut start) = (0, 0);
         for (number, block) in self.bytes.as_chunks::<BLOCK>().0.iter().enumerate() {
             let members = members(block);
@@ -51,6 +51,13 @@ impl Document {
             }
             carry = members >> (BLOCK - 1);
         }
+    }
+
+    /// The same in plain code: the words themselves.
+    pub fn words(&self) -> Vec<Vec<u8>> {
+        let text = self.bytes[..self.length].to_ascii_lowercase();
+        let words = text.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(<[u8]>::to_vec).collect()
     }
 
     #[inline(always)]
@@ -194,7 +201,7 @@ impl Counts {
 }
 
 #[inline(always)]
-fn first_slot(hash: u64, slots: usize) -> usize {
+pub fn first_slot(hash: u64, slots: usize) -> usize {
     // `slots` is a power of two and above 1.
     (hash >> (slots.leading_zeros() + 1)) as usize & (slots - 1)
 }
@@ -249,18 +256,15 @@ impl Summary {
 
 /// The same in plain code: what [`Counts::summary`] and [`Weights::score`] must tell.
 pub fn reference(documents: &[Document]) -> (Summary, f64) {
-    let words = |document: &Document| {
-        let text = document.bytes[..document.length].to_ascii_lowercase();
-        let words = text.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(<[u8]>::to_vec).collect::<Vec<_>>()
-    };
     let mut counts = HashMap::<Vec<u8>, Count>::new();
     for document in documents {
-        for word in words(document) {
+        for word in document.words() {
             let hash = long(&word);
             counts.entry(word).or_insert(Count { hash, of_class: [0; 2] }).of_class[document.class] += 1;
         }
     }
-    let score = |document| f64::from(words(document).iter().map(|word| counts[word].weight()).sum::<f32>());
+    let score = |document: &Document| {
+        f64::from(document.words().iter().map(|word| counts[word].weight()).sum::<f32>())
+    };
     (Summary::of(counts.values().copied()), documents.iter().map(score).sum())
 }
