@@ -173,7 +173,7 @@ proptest! {
         learned in documents(6), asked in documents(8),
     ) {
         let weighted = WeightedOptions { correction, ..WeightedOptions::default() };
-        let train = |documents: &[_]| train(Scoring::Weighted(weighted.clone()), n_labels, documents);
+        let train = |documents: &[_]| train(Scoring::Weighted(weighted), n_labels, documents);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.tamis");
         train(&own).finish().unwrap().save(&path).unwrap();
