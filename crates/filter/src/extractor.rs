@@ -40,8 +40,8 @@ pub(crate) struct Counted {
     grouping: bool,
     /// A hash of the terms of the body, in their order.
     group: u64,
+    /// When it was written and what it is called, if the body is hashed as well: of documents that are learned.
     date: Option<i64>,
-    /// What the document is called, if the body is hashed as well: of documents that are learned.
     name: String,
     limits_hit: LimitsHit,
     /// Of a row, the values of the columns of real values.
@@ -100,7 +100,8 @@ impl Counted {
         self.group
     }
 
-    /// When the document was written, in seconds since 1970, where it says so.
+    /// When the document was written, in seconds since 1970, where it says so. Only if these buffers are for
+    /// [`grouping`](Self::grouping).
     pub(crate) fn date(&self) -> Option<i64> {
         self.date
     }
@@ -258,9 +259,9 @@ impl Extractor {
     fn add_mail(&self, raw: &[u8], counted: &mut Counted, vocabulary: &mut Vocabulary) {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
-        counted.date = message.date();
-        if let Some(id) = message.header("message-id").filter(|_| counted.grouping) {
-            counted.name = document_name(id);
+        if counted.grouping {
+            counted.date = message.date();
+            counted.name = message.header("message-id").map(document_name).unwrap_or_default();
         }
         counted.limits_hit = message.limits_hit();
         message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {

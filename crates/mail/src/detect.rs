@@ -25,19 +25,16 @@ const OF_MAIL: [&str; 9] =
 pub fn looks_like_mail(bytes: &[u8]) -> bool {
     let mut fields = Fields::new(&bytes[..bytes.len().min(WINDOW)]);
     let of_mail = are_of_mail(fields.by_ref().map(|field| field.name));
+    fields.by_ref().for_each(drop);
     let cut_line = bytes.len() > WINDOW && !bytes[fields.position..WINDOW].contains(&b'\n');
     of_mail && (cut_line || fields.ended_well())
 }
 
 /// Whether two or more different ones of these names of header fields are of fields that only mail has.
 pub(crate) fn are_of_mail<'a>(names: impl Iterator<Item = &'a str>) -> bool {
-    let mut seen = [false; OF_MAIL.len()];
-    for name in names {
-        if let Some(index) = OF_MAIL.iter().position(|of_mail| name.eq_ignore_ascii_case(of_mail)) {
-            seen[index] = true;
-        }
-    }
-    seen.iter().filter(|seen| **seen).count() >= 2
+    let mut seen = None;
+    let mut numbers = names.filter_map(|name| OF_MAIL.iter().position(|it| name.eq_ignore_ascii_case(it)));
+    numbers.any(|number| seen.replace(number).is_some_and(|before| before != number))
 }
 
 #[cfg(test)]

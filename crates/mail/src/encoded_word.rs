@@ -1,11 +1,15 @@
 //! Encoded words in header values (RFC 2047), wherever they stand.
 use crate::charset::decode_text;
 use crate::transfer::{base64, quoted_printable};
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
 /// A value with its encoded words decoded, and white space between two of them removed (section 6.2).
 pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
+    // rarer than `=`, and in every encoded word
+    if memchr(b'?', value.as_bytes()).is_none() {
+        return Cow::Borrowed(value);
+    }
     let mut out = String::new();
     let mut run: Option<Run<'_>> = None;
     let mut rest = value;

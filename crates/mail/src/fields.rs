@@ -4,6 +4,10 @@ use crate::ignored::is_verdict;
 use memchr::{memchr, memchr_iter, memchr2};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::str::Utf8Error;
+
+/// Bytes of a header block that are checked at once to be UTF-8: most are shorter.
+const PLAIN: usize = 4_096;
 
 /// One field as it stands in the message, folded and undecoded.
 #[derive(Clone, Debug)]
@@ -12,6 +16,10 @@ pub(crate) struct Field<'a> {
     pub(crate) name: &'a str,
     /// What follows the colon, line ends included.
     value: &'a [u8],
+    /// The same as text, where that is known to be UTF-8 and without NUL.
+    text: Option<&'a str>,
+    /// Whether that is known to be one line, whatever takes a carriage return for the end of one.
+    is_one_line: bool,
 }
 
 impl<'a> Field<'a> {
@@ -21,6 +29,14 @@ impl<'a> Field<'a> {
 
     /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
     pub(crate) fn unfolded(&self) -> Cow<'a, str> {
+        if let Some(text) = self.text {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            return if self.is_one_line {
+                Cow::Borrowed(trim_end(trim_start(text)))
+            } else {
+                on_one_line(text)
+            };
+        }
         match decode_header(self.value) {
             Cow::Borrowed(text) => on_one_line(text),
             Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
@@ -31,10 +47,12 @@ impl<'a> Field<'a> {
 /// The text without line ends, and without white space around it; and without forged verdicts behind a lone carriage
 /// return (see [`verdicts_in`]).
 fn on_one_line(text: &str) -> Cow<'_, str> {
-    let leading = text.len() - text.trim_start().len();
-    let begins_a_line = text[..leading].ends_with('\r');
-    let text = text.trim();
-    let is_forged = |rest: &str| field_name(rest.as_bytes()).is_some_and(|(name, _)| is_verdict(name));
+    let whole = text;
+    let text = trim_start(whole);
+    let begins_a_line = whole[..whole.len() - text.len()].ends_with('\r');
+    let text = trim_end(text);
+    let is_forged =
+        |rest: &str| field_name(rest.as_bytes()).is_some_and(|(name, _)| is_verdict(&rest[..name]));
     let mut forged = begins_a_line && is_forged(text);
     let first = memchr2(b'\r', b'\n', text.as_bytes());
     let Some(first) = first else { return Cow::Borrowed(if forged { "" } else { text }) };
@@ -50,8 +68,29 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
         end = memchr2(b'\r', b'\n', rest.as_bytes());
     }
     line.push_str(if forged { "" } else { rest });
-    line.truncate(line.trim_end().len());
+    line.truncate(trim_end(&line).len());
     Cow::Owned(line)
+}
+
+/// As `trim_start`, quicker where the first character that is none is of ASCII.
+fn trim_start(text: &str) -> &str {
+    match text.bytes().position(|byte| !is_ascii_space(byte)) {
+        Some(at) if text.as_bytes()[at].is_ascii() => &text[at..],
+        _ => text.trim_start(),
+    }
+}
+
+/// As `trim_end`, quicker where the last character that is none is of ASCII.
+fn trim_end(text: &str) -> &str {
+    match text.bytes().rposition(|byte| !is_ascii_space(byte)) {
+        Some(at) if text.as_bytes()[at].is_ascii() => &text[..=at],
+        _ => text.trim_end(),
+    }
+}
+
+/// What of ASCII is white space to Unicode.
+fn is_ascii_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
 /// The fields of a header block, which ends at the first line that belongs to no field.
@@ -60,13 +99,20 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
 /// that begin with `From ` or `>From ` are left behind by mailboxes: they are passed over.
 pub(crate) struct Fields<'a> {
     raw: &'a [u8],
+    /// As much of its beginning as is known to be UTF-8 and without NUL: that costs less at once than field by field.
+    plain: &'a str,
+    has_returns: bool,
     /// How far the block has been read; once the iterator has ended, the end of the block.
     pub(crate) position: usize,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(raw: &'a [u8]) -> Self {
-        Fields { raw, position: 0 }
+        let start = &raw[..raw.len().min(PLAIN)];
+        let start = &start[..memchr(0, start).unwrap_or(start.len())];
+        let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
+        let plain = str::from_utf8(start).unwrap_or_else(valid);
+        Fields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
     }
 
     /// What follows the block, read to its end: without the empty line if there is one.
@@ -94,12 +140,19 @@ impl<'a> Iterator for Fields<'a> {
             if name.is_none() && !is_mailbox_line(&self.raw[start..]) {
                 return None;
             }
+            let mut is_one_line = !self.has_returns;
             while matches!(self.raw.get(end), Some(b' ' | b'\t')) {
                 end = line_end(self.raw, end);
+                is_one_line = false;
             }
             self.position = end;
             if let Some((name, value)) = name {
-                return Some(Field { name, value: &self.raw[start + value..end] });
+                let name = start..start + name;
+                let value = start + value..end;
+                let text = self.plain.get(value.clone());
+                // all ASCII
+                let name = self.plain.get(name.clone()).or_else(|| str::from_utf8(&self.raw[name]).ok())?;
+                return Some(Field { name, value: &self.raw[value], text, is_one_line });
             }
         }
     }
@@ -121,7 +174,10 @@ pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> b
         while matches!(raw.get(end), Some(b' ' | b'\t')) {
             end = line_end(raw, end);
         }
-        let wanted = |at: usize| field_name(&raw[at..end]).is_some_and(|(name, _)| is_wanted(name));
+        let wanted = |at: usize| {
+            let name = field_name(&raw[at..end]).map(|(length, _)| &raw[at..at + length]);
+            name.and_then(|name| str::from_utf8(name).ok()).is_some_and(&is_wanted)
+        };
         if wanted(start) {
             found.push(start..end);
         } else {
@@ -145,13 +201,12 @@ fn is_empty_line(rest: &[u8]) -> bool {
     rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
 }
 
-/// The name that begins a line, and where the value begins in it.
-fn field_name(line: &[u8]) -> Option<(&str, usize)> {
+/// How long the name is that begins a line, of visible ASCII, and where the value begins in it.
+fn field_name(line: &[u8]) -> Option<(usize, usize)> {
     let length = line.iter().position(|c| !c.is_ascii_graphic() || *c == b':')?;
     // RFC 5322, section 4.5: there used to be white space before the colon
     let space = line[length..].iter().position(|c| !matches!(c, b' ' | b'\t'))?;
-    let name = str::from_utf8(&line[..length]).ok()?;
-    (length > 0 && line[length + space] == b':').then_some((name, length + space + 1))
+    (length > 0 && line[length + space] == b':').then_some((length, length + space + 1))
 }
 
 fn is_mailbox_line(line: &[u8]) -> bool {
@@ -161,6 +216,7 @@ fn is_mailbox_line(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
         let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded().into_owned())).collect();
@@ -199,6 +255,31 @@ mod tests {
             [(&b"A:\xfe\xff ab"[..], "þÿ ab"), (b"A:\xfe\xff abc\n", "þÿ abc"), (b"A:\xef\xbb\xbfa", "a")]
         {
             assert_eq!(read(raw).0[0].1, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_checked_at_once_is_that_checked_field_by_field(
+            raw in "([A-Za-z-]{1,9}: ?|[a-z\u{e9}]{0,9}|[ \t]|\u{feff}|\u{a0}|\0|\r|\r?\n|\n|:){0,40}",
+            foreign in 0..200_usize,
+        ) {
+            let mut raw = raw.into_bytes();
+            if let Some(byte) = raw.get_mut(foreign) {
+                *byte = 0xe9;
+            }
+            let fields = |fields: Fields<'_>| {
+                let field = |field: Field<'_>| (field.name.to_owned(), field.unfolded().into_owned());
+                fields.map(field).collect::<Vec<_>>()
+            };
+            let one_by_one = Fields { raw: &raw, plain: "", has_returns: true, position: 0 };
+            prop_assert_eq!(fields(Fields::new(&raw)), fields(one_by_one));
+        }
+
+        #[test]
+        fn white_space_is_that_of_unicode(text in "[ \t\r\n\x0b\x0c\x1c\x1fa\u{85}\u{a0}\u{3000}\u{e9}]{0,9}") {
+            prop_assert_eq!(trim_start(&text), text.trim_start());
+            prop_assert_eq!(trim_end(&text), text.trim_end());
         }
     }
 }

@@ -68,7 +68,7 @@ fn close_comments(html: &str) -> Cow<'_, str> {
     if memmem::find(html.as_bytes(), b"<!--").is_none() {
         return Cow::Borrowed(html);
     }
-    let (closed, open) = html.split_at(html.rfind("-->").map_or(0, |at| at + 3));
+    let (closed, open) = html.split_at(memmem::rfind(html.as_bytes(), b"-->").map_or(0, |at| at + 3));
     if !open.contains("<!--") {
         return Cow::Borrowed(html);
     }

@@ -24,10 +24,24 @@ use std::borrow::Cow;
 pub struct Message {
     /// The names and values of the header fields, one behind the other.
     header_text: String,
-    /// Where in it each name and each value ends.
-    header_ends: Vec<(usize, usize)>,
+    places: Vec<Place>,
     parts: Vec<Part>,
     limits_hit: LimitsHit,
+}
+
+/// Where a header field is in the text of them all, behind the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    end_of_name: usize,
+    end: usize,
+    key: u32,
+}
+
+/// The same for names that differ in case only, and for few others: most fields are told from the one looked for by it.
+fn key(name: &str) -> u32 {
+    let [first, last] = [name.as_bytes().first(), name.as_bytes().last()];
+    let [first, last] = [first, last].map(|byte| u32::from(byte.map_or(0, u8::to_ascii_lowercase)));
+    (name.len() as u32) << 16 | first << 8 | last
 }
 
 /// A header field of a message.
@@ -92,26 +106,27 @@ impl Message {
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
         let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
-        let (mut header_text, mut header_ends) = (String::with_capacity(2_000), Vec::with_capacity(30));
+        let (mut header_text, mut places) = (String::with_capacity(2_000), Vec::with_capacity(30));
         let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {
                 header_text.push_str(field.name);
                 let end_of_name = header_text.len();
                 header_text.push_str(&decode_words(&field.unfolded()));
-                header_ends.push((end_of_name, header_text.len()));
+                places.push(Place { end_of_name, end: header_text.len(), key: key(field.name) });
             }
         });
-        Message { header_text, header_ends, parts, limits_hit }
+        Message { header_text, places, parts, limits_hit }
     }
 
     /// The header fields in order, without those that [`ignored`](crate::ignored) lists.
     pub fn headers(&self) -> impl ExactSizeIterator<Item = Header<'_>> {
-        let mut start = 0;
-        self.header_ends.iter().map(move |&(end_of_name, end)| {
-            let (name, value) = self.header_text[start..end].split_at(end_of_name - start);
-            start = end;
-            Header { name, value }
-        })
+        (0..self.places.len()).map(|number| self.field(number))
+    }
+
+    fn field(&self, number: usize) -> Header<'_> {
+        let Place { end_of_name, end, .. } = self.places[number];
+        let start = number.checked_sub(1).map_or(0, |before| self.places[before].end);
+        Header { name: &self.header_text[start..end_of_name], value: &self.header_text[end_of_name..end] }
     }
 
     /// The value of the first field of this name, in any case.
@@ -121,7 +136,10 @@ impl Message {
 
     /// The values of all fields of this name.
     pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.headers().filter(move |h| h.name.eq_ignore_ascii_case(name)).map(|h| h.value)
+        let key = key(name);
+        let likely = self.places.iter().enumerate().filter(move |(_, place)| place.key == key);
+        let fields = likely.map(|(number, _)| self.field(number));
+        fields.filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
     }
 
     /// The decoded subject, empty if there is none.

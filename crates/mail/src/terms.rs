@@ -18,6 +18,7 @@
 mod addresses;
 mod body;
 mod date;
+mod hosts;
 mod route;
 mod scan;
 mod structure;
@@ -33,6 +34,8 @@ use tamis_tokenizer::{Batch, stretches};
 
 /// Bytes of the longest term, its prefix included.
 const LONGEST: usize = 80;
+// a bit for each term of a batch
+const _: () = assert!(Batch::MOST <= u64::BITS as usize);
 
 /// A piece of evidence of a message.
 #[derive(Clone, Copy, Debug)]
@@ -164,16 +167,20 @@ struct Terms<'e> {
     /// The terms that wait, one after the other, behind them the one in the making.
     text: String,
     /// Where those that wait begin and end.
-    spans: Vec<[usize; 2]>,
-    /// How many of those that wait are in the case they keep; the others have still to be put in lower case, together.
-    folded: usize,
+    spans: [[usize; 2]; Batch::MOST],
+    /// How many wait.
+    n: usize,
+    /// Which of those, by a bit each, have still to be put in lower case.
+    to_lower: u64,
+    /// Where the term in the making begins.
+    start: usize,
     scope: Scope,
 }
 
 impl<'e> Terms<'e> {
     fn new(emit: &'e mut dyn FnMut(Piece<'_>), scope: Scope) -> Self {
-        let (text, spans) = (String::with_capacity(2_000), Vec::with_capacity(Batch::MOST));
-        Terms { emit, text, spans, folded: 0, scope }
+        let (text, spans) = (String::with_capacity(2_000), [[0; 2]; Batch::MOST]);
+        Terms { emit, text, spans, n: 0, to_lower: 0, start: 0, scope }
     }
 
     fn words(&mut self, prefix: &str, text: &str) {
@@ -185,13 +192,14 @@ impl<'e> Terms<'e> {
     #[inline]
     fn term(&mut self, strings: &[&str]) {
         self.put(strings);
-        self.end_as_it_is();
+        self.end();
     }
 
     /// The same in lower case.
     #[inline]
     fn lower(&mut self, strings: &[&str]) {
         self.put(strings);
+        self.to_lower |= 1 << self.n;
         self.end();
     }
 
@@ -200,7 +208,7 @@ impl<'e> Terms<'e> {
         // a String takes whatever is written
         let _ = write!(self.text, "{number}");
         self.cut();
-        self.end_as_it_is();
+        self.end();
     }
 
     /// The shape of a text: see [`push_shape`].
@@ -208,7 +216,7 @@ impl<'e> Terms<'e> {
         self.put(&[prefix]);
         push_shape(text, &mut self.text);
         self.cut();
-        self.end_as_it_is();
+        self.end();
     }
 
     /// From here on terms speak of something else.
@@ -217,25 +225,20 @@ impl<'e> Terms<'e> {
         self.scope = scope;
     }
 
+    #[inline(never)]
     fn flush(&mut self) {
-        if !self.spans.is_empty() {
+        if self.n > 0 {
             self.fold();
-            Batch::each(&self.text, &self.spans)
+            Batch::each(&self.text, &self.spans[..self.n])
                 .for_each(|batch| (self.emit)(Piece::Terms(batch, self.scope)));
             self.text.clear();
-            self.spans.clear();
-            self.folded = 0;
+            (self.n, self.to_lower, self.start) = (0, 0, 0);
         }
-    }
-
-    /// Where the term in the making begins.
-    fn start(&self) -> usize {
-        self.spans.last().map_or(0, |[_, end]| *end)
     }
 
     #[inline]
     fn put(&mut self, strings: &[&str]) {
-        let most = self.start() + LONGEST;
+        let most = self.start + LONGEST;
         if self.text.len() + strings.iter().map(|string| string.len()).sum::<usize>() <= most {
             strings.iter().for_each(|string| self.text.push_str(string));
         } else {
@@ -252,47 +255,40 @@ impl<'e> Terms<'e> {
     }
 
     fn cut(&mut self) {
-        self.text.truncate(self.text.floor_char_boundary(self.start() + LONGEST));
+        self.text.truncate(self.text.floor_char_boundary(self.start + LONGEST));
     }
 
-    /// Puts those that wait in lower case, but for those that keep theirs.
+    /// Puts those in lower case that are to be.
     fn fold(&mut self) {
-        if let Some([from, _]) = self.spans.get(self.folded) {
-            let (from, end) = (*from, self.start());
-            if self.text[from..end].is_ascii() {
-                self.text[from..end].make_ascii_lowercase();
+        let length = self.text.len();
+        let is_ascii = self.text.is_ascii();
+        if is_ascii && self.to_lower != 0 {
+            // all of it once more behind itself
+            self.text.extend_from_within(..);
+            self.text[length..].make_ascii_lowercase();
+        }
+        let mut rest = self.to_lower;
+        while rest != 0 {
+            let span = &mut self.spans[rest.trailing_zeros() as usize];
+            if is_ascii {
+                *span = span.map(|at| at + length);
             } else {
-                self.fold_characters(from, end);
+                let lower = self.text[span[0]..span[1]].to_lowercase();
+                let start = self.text.len();
+                self.text.push_str(&lower[..lower.floor_char_boundary(LONGEST)]);
+                *span = [start, self.text.len()];
             }
-            self.folded = self.spans.len();
+            rest &= rest - 1;
         }
     }
 
-    /// The same where not all of it, `text[from..end]`, is ASCII: then their lengths may change.
-    #[cold]
-    fn fold_characters(&mut self, from: usize, end: usize) {
-        let making = self.text.split_off(end);
-        let waiting = self.text.split_off(from);
-        for span in &mut self.spans[self.folded..] {
-            let lower = waiting[span[0] - from..span[1] - from].to_lowercase();
-            let start = self.text.len();
-            self.text.push_str(&lower[..lower.floor_char_boundary(LONGEST)]);
-            *span = [start, self.text.len()];
-        }
-        self.text.push_str(&making);
-    }
-
-    /// Ends the term in the making, whose case stays.
-    fn end_as_it_is(&mut self) {
-        self.fold();
-        self.folded += 1;
-        self.end();
-    }
-
-    /// Ends the term in the making, to be put in lower case with those before it.
+    /// Ends the term in the making.
+    #[inline]
     fn end(&mut self) {
-        self.spans.push([self.start(), self.text.len()]);
-        if self.spans.len() == Batch::MOST {
+        let end = self.text.len();
+        self.spans[self.n] = [self.start, end];
+        (self.n, self.start) = (self.n + 1, end);
+        if self.n == Batch::MOST {
             self.flush();
         }
     }

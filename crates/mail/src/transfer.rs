@@ -18,15 +18,26 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8
 pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
     let (mut bits, mut count, mut padded) = (0u32, 0, false);
-    for &byte in bytes {
-        if let Some(value) = sextet(byte) {
+    let mut rest = bytes;
+    while let [byte, more @ ..] = rest {
+        if count == 0
+            && let Some((four, more)) = rest.split_first_chunk()
+            && let Some(three) = whole(*four)
+        {
+            out.extend_from_slice(&three);
+            rest = more;
+            continue;
+        }
+        rest = more;
+        let value = SEXTETS[usize::from(*byte)];
+        if value < 64 {
             bits = bits << 6 | u32::from(value);
             count += 1;
             if count == 4 {
                 out.extend_from_slice(&bits.to_be_bytes()[1..]);
                 (bits, count) = (0, 0);
             }
-        } else if byte == b'=' {
+        } else if *byte == b'=' {
             flush(bits, count, &mut out);
             (bits, count, padded) = (0, 0, true);
         } else if padded && !byte.is_ascii_whitespace() {
@@ -43,16 +54,25 @@ fn flush(bits: u32, count: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[1..][..(count as usize * 6) / 8]);
 }
 
-fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => Some(byte - b'A'),
-        b'a'..=b'z' => Some(byte - b'a' + 26),
-        b'0'..=b'9' => Some(byte - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
+/// Three bytes from four of the alphabet.
+fn whole(four: [u8; 4]) -> Option<[u8; 3]> {
+    let four = four.map(|byte| SEXTETS[usize::from(byte)]);
+    let [a, b, c, d] = four.map(u32::from);
+    let [_, three @ ..] = (a << 18 | b << 12 | c << 6 | d).to_be_bytes();
+    four.iter().all(|sextet| *sextet < 64).then_some(three)
 }
+
+/// What each byte stands for; of bytes outside the alphabet, more than that.
+static SEXTETS: [u8; 256] = {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut sextets = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 64 {
+        sextets[alphabet[value] as usize] = value as u8;
+        value += 1;
+    }
+    sextets
+};
 
 /// Quoted-printable; an `=` that begins neither an escape nor a soft line break stays.
 pub(crate) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {

@@ -26,8 +26,11 @@ impl<'h> Reader<'h> {
         let mut reader = Reader { html, bytes: html.as_bytes(), most_links, found };
         let mut position = Some(0);
         while let Some(start) = position {
-            let end = reader.find(b'<', start).unwrap_or(html.len());
-            push_text(&html[start..end], &mut reader.found.text);
+            let is_markup = reader.bytes.get(start) == Some(&b'<');
+            let end = if is_markup { start } else { reader.find(b'<', start).unwrap_or(html.len()) };
+            if start < end {
+                push_text(&html[start..end], &mut reader.found.text);
+            }
             position = if end < html.len() { reader.markup(end) } else { None };
         }
         reader.found

@@ -21,11 +21,11 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
     for name in FIELDS {
         for value in message.values(name) {
             let value = normalize(value, &mut buffer);
-            words(value).take(MOST_WORDS).for_each(|text| word(name, text, out));
+            words(value, MOST_WORDS, |text| word(name, text, out));
             for (address, domain) in addresses(value).take(MOST.min(left)) {
                 left -= 1;
                 out.lower(&[name, ":a:", address]);
-                suffixes(domain, 1, 4).for_each(|suffix| out.lower(&[name, ":d:", suffix]));
+                suffixes(domain, 1, 4, |suffix| out.lower(&[name, ":d:", suffix]));
             }
             if matches!(name, "to" | "cc") {
                 recipients += memchr::memchr_iter(b'@', value.as_bytes()).count();

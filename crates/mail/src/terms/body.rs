@@ -1,6 +1,7 @@
 //! What the text of a body looks like: amounts, numbers, punctuation, capitals, length.
 use super::Terms;
-use memchr::{memchr, memchr2};
+use super::scan::padded;
+use memchr::memchr2;
 use tamis_tokenizer::WordRule;
 use tamis_tokenizer::bits::{BLOCK, bits, positions};
 
@@ -15,12 +16,6 @@ pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
         }
     }
     punctuation(text, out);
-}
-
-/// Where the first of the blocks begins that have something. Few do: they are tested whole, which the compiler turns
-/// into vector code.
-fn next_block(bytes: &[u8], has: impl Fn(&[u8]) -> bool) -> Option<usize> {
-    bytes.chunks(BLOCK).position(has).map(|number| BLOCK * number)
 }
 
 /// Runs of two or more `!` and `?`, told by the first three.
@@ -116,34 +111,45 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn count(&mut self, text: &str) {
-        let mut rest = text;
-        while let Some(foreign) = next_block(rest.as_bytes(), |block| !block.is_ascii()) {
-            // what is not ASCII is cut out at white space, behind which no word goes on
-            let (before, after) = rest.as_bytes().split_at(rest.len().min(foreign + BLOCK));
-            let start = before[..foreign].iter().rposition(|byte| matches!(byte, b' ' | b'\n')).unwrap_or(0);
-            let end = before.len() + memchr(b'\n', after).unwrap_or(after.len());
-            self.count_ascii(&before[..start]);
-            WordRule::Mail.for_each_word(&rest[start..end], |word| {
+        let (bytes, mut done) = (text.as_bytes(), 0);
+        while let Some(foreign) = next_foreign(bytes, done) {
+            // what is not ASCII is cut out at white space, behind which no word goes on, with more of it that is near
+            let before = bytes[done..foreign].iter().rposition(|byte| is_space(*byte));
+            let (start, mut end) = (done + before.unwrap_or(0), foreign);
+            loop {
+                end += bytes[end..].iter().position(|byte| is_space(*byte)).unwrap_or(bytes.len() - end);
+                let near = &bytes[end..bytes.len().min(end + BLOCK)];
+                let Some(more) = near.iter().position(|byte| !byte.is_ascii()) else { break };
+                end += more;
+            }
+            self.count_ascii(&bytes[done..start]);
+            WordRule::Mail.for_each_word(&text[start..end], |word| {
                 self.all += 1;
                 self.capitals += usize::from(is_capitals(word));
             });
-            rest = &rest[end..];
+            done = end;
         }
-        self.count_ascii(rest.as_bytes());
+        self.count_ascii(&bytes[done..]);
     }
 
     /// The same for ASCII, 64 bytes at a time: of most words it is enough to know that they begin.
     fn count_ascii(&mut self, text: &[u8]) {
+        let (blocks, rest) = text.as_chunks();
         let (mut core_before, mut joiner_before) = (0, 0);
-        for (number, chunk) in text.chunks(BLOCK).enumerate() {
-            let mut block = [0; BLOCK];
-            block[..chunk.len()].copy_from_slice(chunk);
-            let (core, joiners) = (bits(&block, is_core), bits(&block, is_joiner));
-            let small = bits(&block, |byte| byte.is_ascii_lowercase());
+        for number in 0..=blocks.len() {
+            let last = &mut [0; BLOCK];
+            let block = blocks.get(number).unwrap_or_else(|| {
+                *last = padded(rest);
+                last
+            });
+            let (core, joiners) = (bits(block, is_core), bits(block, is_joiner));
+            let small = bits(block, |byte| byte.is_ascii_lowercase());
             let starts = core & !(core << 1 | core_before);
             self.all += starts.count_ones() as usize;
-            // with a small letter among their first two they are not in capitals
-            let mut looked_at = starts & (!(small | small >> 1) | joiners << 1 | joiner_before);
+            // they are not in capitals with a small letter among their first two, or with fewer than three
+            let second = (core | joiners) >> 1 | 1 << (BLOCK - 1);
+            let may_be = !(small | small >> 1) & second & (second >> 1 | 1 << (BLOCK - 1));
+            let mut looked_at = starts & (may_be | joiners << 1 | joiner_before);
             (core_before, joiner_before) = (core >> (BLOCK - 1), joiners >> (BLOCK - 1));
             while looked_at != 0 {
                 let start = BLOCK * number + looked_at.trailing_zeros() as usize;
@@ -166,6 +172,17 @@ impl Words {
         out.number("caps:", (20 * self.capitals / self.all).min(10));
         out.number("len:", (self.all + 1).ilog2() as usize);
     }
+}
+
+/// Where the first byte outside ASCII is, from `from` on. Few texts have many: blocks are tested whole, which the compiler
+/// turns into vector code.
+fn next_foreign(bytes: &[u8], from: usize) -> Option<usize> {
+    let block = from + BLOCK * bytes[from..].chunks(BLOCK).position(|block| !block.is_ascii())?;
+    Some(block + bytes[block..].iter().position(|byte| !byte.is_ascii())?)
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n')
 }
 
 /// What words of ASCII are made of, by [`WordRule::Mail`].

@@ -1,8 +1,8 @@
 //! The way a message took: its Received fields, and the Message-ID that its first host gave it.
 use super::Terms;
-use super::scan::{cut, hosts, ips, networks, suffixes};
+use super::hosts::Map;
+use super::scan::{cut, networks, suffixes};
 use crate::message::Message;
-use tamis_tokenizer::bits::positions;
 
 /// Received fields looked at, and hosts and addresses of one.
 const MOST_HOPS: usize = 64;
@@ -14,34 +14,31 @@ const MANY_HOPS: usize = 12;
 pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
     let hops = message.values("received").count();
     out.number("rcvd:n:", hops.min(MANY_HOPS));
-    message.values("received").take(MOST_HOPS).for_each(|value| received(value, out));
+    let mut map = Map::default();
+    message.values("received").take(MOST_HOPS).for_each(|value| received(value, &mut map, out));
     message_id(message.header("message-id").unwrap_or("<none>"), out);
 }
 
 /// The hosts of one Received field, the networks, the protocol, and the shape of the greeting.
-fn received(value: &str, out: &mut Terms<'_>) {
-    for host in hosts(value).take(MOST_HOSTS) {
-        suffixes(host, 2, 4).for_each(|suffix| out.lower(&["rcvd:", suffix]));
-    }
-    for ip in ips(value).take(MOST_IPS) {
+fn received(value: &str, map: &mut Map, out: &mut Terms<'_>) {
+    map.read(value);
+    map.hosts(value, MOST_HOSTS, |host| {
+        suffixes(host, 2, 4, |suffix| out.lower(&["rcvd:", suffix]));
+    });
+    map.ips(value, MOST_IPS, |ip| {
         networks(ip).for_each(|network| out.term(&["rcvdip:", network]));
-    }
-    if let Some(protocol) = word_after("with", char::is_whitespace, value) {
+    });
+    if let Some(protocol) = word_behind(map.with(value), char::is_whitespace, value) {
         out.term(&["rcvdwith:", cut(protocol, 20)]);
     }
-    if let Some(greeting) = word_after("helo", |c| matches!(c, ' ' | '='), value) {
+    if let Some(greeting) = word_behind(map.helo(value), |c| matches!(c, ' ' | '='), value) {
         out.shape("helo:", greeting);
     }
 }
 
-/// The word behind the first `keyword` (of small letters, found in any case) that such a character follows.
-fn word_after<'a>(keyword: &str, gap: fn(char) -> bool, text: &'a str) -> Option<&'a str> {
-    let first = *keyword.as_bytes().first()?;
-    positions(text.as_bytes(), move |byte| byte | 0x20 == first).find_map(|at| {
-        let end = at + keyword.len();
-        let word = text.as_bytes().get(at..end).filter(|word| word.eq_ignore_ascii_case(keyword.as_bytes()));
-        text[at + word?.len()..].strip_prefix(gap)?.split_whitespace().next()
-    })
+/// The word behind the first of the keywords of four letters at these places that such a character follows.
+fn word_behind(mut keywords: impl Iterator<Item = usize>, gap: fn(char) -> bool, text: &str) -> Option<&str> {
+    keywords.find_map(|at| text[at + 4..].strip_prefix(gap)?.split_whitespace().next())
 }
 
 /// The shapes of both halves of a Message-ID, the host, and whether it is well-formed.
@@ -64,7 +61,7 @@ mod tests {
     fn received_fields() {
         let value = "from Mail.Example.org (HELO PC-12) ([10.1.2.3])\tby b.net with ESMTP id x; 22 Aug";
         assert_eq!(
-            terms(|out| received(value, out)),
+            terms(|out| received(value, &mut Map::default(), out)),
             [
                 "rcvd:example.org",
                 "rcvd:mail.example.org",
@@ -76,12 +73,16 @@ mod tests {
                 "helo:A-0)",
             ]
         );
-        assert_eq!(terms(|out| received("", out)), [""; 0]);
+        assert_eq!(terms(|out| received("", &mut Map::default(), out)), [""; 0]);
     }
 
     #[test]
-    fn words_after_keywords() {
-        let helo = |text| word_after("helo", |c| matches!(c, ' ' | '='), text);
+    fn words_behind_keywords() {
+        let mut map = Map::default();
+        let mut helo = |text| {
+            map.read(text);
+            word_behind(map.helo(text), |c| matches!(c, ' ' | '='), text)
+        };
         assert_eq!(helo("(helo=a.b)"), Some("a.b)"));
         assert_eq!(helo("helos HeLo   x y"), Some("x"));
         assert_eq!(helo("helo"), None);
@@ -107,7 +108,7 @@ mod tests {
     fn hostile_fields_are_linear() {
         for unit in ["helo=", "helo ", "with ", "a.bc ", "1.2.3.4 ", "with", " ", "@", "<", "é"] {
             let text = unit.repeat(1_000_000 / unit.len());
-            assert!(terms(|out| received(&text, out)).len() <= 8 * 3 + 4 * 3 + 2);
+            assert!(terms(|out| received(&text, &mut Map::default(), out)).len() <= 8 * 3 + 4 * 3 + 2);
             terms(|out| message_id(&text, out));
         }
         let many = "Received: from a.bc\n".repeat(900);

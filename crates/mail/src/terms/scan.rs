@@ -1,7 +1,6 @@
 //! Finding hosts, addresses and shapes in text, each in one pass.
 use memchr::memchr_iter;
-use std::iter;
-use tamis_tokenizer::bits::positions;
+use tamis_tokenizer::bits::{BLOCK, bits};
 
 /// Characters of the longest shape.
 const LONGEST_SHAPE: usize = 40;
@@ -9,20 +8,36 @@ const LONGEST_SHAPE: usize = 40;
 /// Appends the shape of a text: `A` for every run of upper-case ASCII letters, `a` for lower case, `0` for
 /// digits, all else as it is; its first 40 characters.
 pub(super) fn push_shape(text: &str, out: &mut String) {
-    let mut last = None;
-    let shape = text.chars().filter_map(|c| {
-        let class = match c {
-            'A'..='Z' => Some('A'),
-            'a'..='z' => Some('a'),
-            '0'..='9' => Some('0'),
-            _ => None,
-        };
-        let repeated = class.is_some() && class == last;
-        last = class;
-        (!repeated).then_some(class.unwrap_or(c))
-    });
-    out.extend(shape.take(LONGEST_SHAPE));
+    let (mut last, mut left) = ('\0', LONGEST_SHAPE);
+    for c in text.chars() {
+        let shape = if c.is_ascii() { char::from(SHAPES[c as usize]) } else { c };
+        if shape == last && matches!(shape, 'A' | 'a' | '0') {
+            continue;
+        }
+        if left == 0 {
+            return;
+        }
+        left -= 1;
+        last = shape;
+        out.push(shape);
+    }
 }
+
+/// What each character of ASCII is in a shape.
+static SHAPES: [u8; 128] = {
+    let mut shapes = [0; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        shapes[byte as usize] = match byte {
+            b'A'..=b'Z' => b'A',
+            b'a'..=b'z' => b'a',
+            b'0'..=b'9' => b'0',
+            _ => byte,
+        };
+        byte += 1;
+    }
+    shapes
+};
 
 /// A set of characters: in ASCII one look tells.
 pub(super) struct Set {
@@ -48,7 +63,7 @@ impl Set {
         set
     }
 
-    fn has(&self, c: char) -> bool {
+    pub(super) fn has(&self, c: char) -> bool {
         if c.is_ascii() { self.ascii[c as usize] } else { (self.beyond)(c) }
     }
 }
@@ -69,9 +84,7 @@ const fn ascii(signs: &[u8], letters_and_digits: bool) -> [bool; 256] {
     bytes
 }
 
-static LETTERS_AND_DIGITS: Set = Set::letters_digits_and(b"", char::is_alphanumeric);
-static OF_HOST: Set = Set::letters_digits_and(b"._-", |_| false);
-static OF_NUMBER: Set = Set::letters_digits_and(b"._", char::is_alphanumeric);
+pub(super) static OF_NUMBER: Set = Set::letters_digits_and(b"._", char::is_alphanumeric);
 static OF_DOMAIN: Set = Set::letters_digits_and(b"._-", char::is_alphanumeric);
 static OF_LOCAL: Set = Set::letters_digits_and(b"._-+=", char::is_alphanumeric);
 
@@ -94,28 +107,79 @@ fn suffix(text: &str, set: &Set) -> usize {
     }
 }
 
-/// The maximal runs of letters and digits.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    iter::from_fn(move || {
-        let start =
-            rest.bytes().position(|byte| !byte.is_ascii() || LETTERS_AND_DIGITS.ascii[usize::from(byte)])?;
-        rest = rest[start..].trim_start_matches(|c| !LETTERS_AND_DIGITS.has(c));
-        let (word, after) = rest.split_at(prefix(rest, &LETTERS_AND_DIGITS));
-        rest = after;
-        (!word.is_empty()).then_some(word)
-    })
+/// Calls `each` with the maximal runs of letters and digits, up to so many.
+pub(super) fn words<'t>(text: &'t str, most: usize, mut each: impl FnMut(&'t str)) {
+    let (mut left, mut last, mut start, mut inside) = (most, 0, 0, false);
+    let is_in_word =
+        |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10 || byte >= 0x80;
+    // in the end a block of less than 64 bytes, so that zeros end the last word
+    for offset in (0..=text.len()).step_by(BLOCK) {
+        let rest = &text.as_bytes()[offset..];
+        let inner =
+            rest.first_chunk().map_or_else(|| bits(&padded(rest), is_in_word), |b| bits(b, is_in_word));
+        let mut edges = inner ^ (inner << 1 | last);
+        last = inner >> (BLOCK - 1);
+        while edges != 0 {
+            let at = offset + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            inside = !inside;
+            if inside {
+                start = at;
+                continue;
+            }
+            let run = &text[start..at];
+            let words = |each: &mut dyn FnMut(&'t str)| match run.is_ascii() {
+                true => each(run),
+                false => {
+                    run.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).for_each(each)
+                }
+            };
+            words(&mut |word| {
+                if let Some(less) = left.checked_sub(1) {
+                    left = less;
+                    each(word);
+                }
+            });
+            if left == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// The bytes with zeros behind them.
+pub(super) fn padded(bytes: &[u8]) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    block[..bytes.len()].copy_from_slice(bytes);
+    block
 }
 
 /// The first `length` characters.
 pub(super) fn cut(text: &str, length: usize) -> &str {
+    if text.len() <= length {
+        return text;
+    }
     text.char_indices().nth(length).map_or(text, |(at, _)| &text[..at])
 }
 
-/// The ends of a host name of `least` to `most` labels, the shortest first.
-pub(super) fn suffixes(host: &str, least: usize, most: usize) -> impl Iterator<Item = &str> {
-    let starts = dots(host).rev().map(|dot| dot + 1).chain([0]);
-    starts.take(most).skip(least - 1).map(move |start| &host[start..])
+/// Calls `each` with the ends of a host name of `least` to `most` labels, the shortest first.
+#[inline]
+pub(super) fn suffixes<'t>(host: &'t str, least: usize, most: usize, mut each: impl FnMut(&'t str)) {
+    let mut end = host.len();
+    for labels in 1..=most {
+        let dot = last_dot(&host.as_bytes()[..end]);
+        if labels >= least {
+            each(&host[dot.map_or(0, |dot| dot + 1)..]);
+        }
+        match dot {
+            Some(dot) => end = dot,
+            None => return,
+        }
+    }
+}
+
+fn last_dot(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().rposition(|byte| *byte == b'.')
 }
 
 /// The networks an address in version 4 lies in, by its first two and three numbers, and the address itself.
@@ -123,50 +187,18 @@ pub(super) fn networks(ip: &str) -> impl Iterator<Item = &str> {
     dots(ip).skip(1).map(|dot| &ip[..dot]).chain([ip])
 }
 
-fn dots(text: &str) -> impl DoubleEndedIterator<Item = usize> {
+fn dots(text: &str) -> impl Iterator<Item = usize> {
     text.bytes().enumerate().filter(|(_, byte)| *byte == b'.').map(|(at, _)| at)
 }
 
-/// The maximal runs of such characters, which dots are, that have a dot between two such bytes.
-fn dotted_runs<'t>(
-    text: &'t str,
-    is_between: impl Fn(u8, u8) -> bool,
-    set: &'static Set,
-) -> impl Iterator<Item = &'t str> {
-    let (bytes, mut done) = (text.as_bytes(), 0);
-    positions(bytes, |byte| byte == b'.').filter_map(move |dot| {
-        let start = dot.checked_sub(1).filter(|before| *before >= done)?;
-        if !is_between(bytes[start], *bytes.get(dot + 1)?) {
-            return None;
-        }
-        let start = done + suffix(&text[done..dot], set);
-        done = dot + prefix(&text[dot..], set);
-        Some(&text[start..done])
-    })
-}
-
-/// Host names: two labels or more, the last one of letters.
-pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
-    dotted_runs(text, |_, after| after.is_ascii_alphabetic(), &OF_HOST)
-        .flat_map(split_at_two_dots)
-        .filter_map(|run| host(run.trim_matches(['.', '-'])))
-}
-
-/// As `split("..")`, which prepares a search that takes longer than a short run.
-fn split_at_two_dots(run: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(run);
-    iter::from_fn(move || {
-        let run = rest.take()?;
-        let Some(gap) = run.as_bytes().windows(2).position(|pair| pair == b"..") else { return Some(run) };
-        rest = Some(&run[gap + 2..]);
-        Some(&run[..gap])
-    })
-}
-
-/// The longest host name that a run begins with.
-fn host(run: &str) -> Option<&str> {
-    let mut end = run.len();
-    for dot in dots(run).rev() {
+/// The longest host name that a run begins with, but for signs at its edges: two labels or more, the last one of letters.
+pub(super) fn host(run: &str) -> Option<&str> {
+    let is_sign = |byte: &u8| matches!(byte, b'.' | b'-');
+    let start = run.bytes().position(|byte| !is_sign(&byte))?;
+    let mut end = run.len() - run.bytes().rev().position(|byte| !is_sign(&byte))?;
+    let run = &run[start..end];
+    end -= start;
+    while let Some(dot) = last_dot(&run.as_bytes()[..end]) {
         let last = &run.as_bytes()[dot + 1..end];
         if last.len() >= 2 && last.iter().all(u8::is_ascii_alphabetic) {
             return Some(&run[..end]);
@@ -176,39 +208,26 @@ fn host(run: &str) -> Option<&str> {
     None
 }
 
-/// Internet addresses in version 4.
-pub(super) fn ips(text: &str) -> impl Iterator<Item = &str> {
-    let is_between = |before: u8, after: u8| before.is_ascii_digit() && after.is_ascii_digit();
-    dotted_runs(text, is_between, &OF_NUMBER).flat_map(|run| {
-        let mut rest = run;
-        iter::from_fn(move || {
-            loop {
-                if let Some(length) = ip_length(rest) {
-                    let (ip, after) = rest.split_at(length);
-                    rest = after;
-                    return Some(ip);
-                }
-                rest = &rest[dots(rest).next()? + 1..];
-            }
-        })
-    })
-}
-
 /// Whether a host is such an address.
 pub(super) fn is_ip(host: &str) -> bool {
     ip_length(host) == Some(host.len())
 }
 
 /// The length of the four numbers of up to three digits that a run begins with.
-fn ip_length(run: &str) -> Option<usize> {
-    let mut labels = run.as_bytes().split(|byte| *byte == b'.');
-    let mut length = 3;
-    for _ in 0..4 {
-        let label = labels.next()?;
-        if !(1..=3).contains(&label.len()) || !label.iter().all(u8::is_ascii_digit) {
+pub(super) fn ip_length(run: &str) -> Option<usize> {
+    let mut length = 0;
+    for label in 0..4 {
+        let rest = &run.as_bytes()[length..];
+        let digits = rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+        if !(1..=3).contains(&digits) {
             return None;
         }
-        length += label.len();
+        length += digits;
+        match rest.get(digits) {
+            Some(b'.') => length += usize::from(label < 3),
+            None if label == 3 => {}
+            _ => return None,
+        }
     }
     Some(length)
 }
@@ -230,9 +249,42 @@ pub(super) fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
+/// Hosts and addresses found the plain way.
+#[cfg(test)]
+pub(super) mod plain {
+    use super::*;
+
+    pub(in super::super) fn hosts(text: &str) -> Vec<&str> {
+        let runs = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '_' | '-'));
+        let has_letter =
+            |run: &&str| run.as_bytes().windows(2).any(|w| w[0] == b'.' && w[1].is_ascii_alphabetic());
+        runs.filter(has_letter).flat_map(|run| run.split("..")).filter_map(host).collect()
+    }
+
+    pub(in super::super) fn ips(text: &str) -> Vec<&str> {
+        let mut found = Vec::new();
+        for run in text.split(|c| !OF_NUMBER.has(c)) {
+            let mut labels: Vec<_> = run.split('.').collect();
+            let is_number = |label: &&str| label.len() <= 3 && label.parse::<u16>().is_ok();
+            while labels.len() >= 4 {
+                let mut taken = 1;
+                if labels[..4].iter().all(is_number) {
+                    let start = labels[0].as_ptr() as usize - text.as_ptr() as usize;
+                    let length = labels[..4].iter().map(|label| label.len()).sum::<usize>() + 3;
+                    found.push(&text[start..start + length]);
+                    taken = 4;
+                }
+                labels.drain(..taken);
+            }
+        }
+        found
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn shape(text: &str) -> String {
         let mut shape = String::new();
@@ -257,7 +309,11 @@ mod tests {
 
     #[test]
     fn ends_and_beginnings() {
-        let list = |host, least, most| suffixes(host, least, most).collect::<Vec<_>>();
+        let list = |host, least, most| {
+            let mut list = Vec::new();
+            suffixes(host, least, most, |suffix| list.push(suffix));
+            list
+        };
         assert_eq!(list("a.b.co.uk", 1, 5), ["uk", "co.uk", "b.co.uk", "a.b.co.uk"]);
         assert_eq!(list("a.b.co.uk", 2, 3), ["co.uk", "b.co.uk"]);
         assert_eq!(list("localhost", 1, 4), ["localhost"]);
@@ -267,29 +323,9 @@ mod tests {
     }
 
     #[test]
-    fn host_names() {
-        for (text, expected) in [
-            ("from mail.example.org (HELO x.y.co.uk) by z", &["mail.example.org", "x.y.co.uk"][..]),
-            ("1.2.3.4 host a.b a.c1 .", &[]),
-            ("a.com.5 -foo.net- d.org.", &["a.com", "foo.net", "d.org"]),
-            ("a..b.com...c.de", &["b.com", "c.de"]),
-            ("user.name@example.org 10-1.dsl.x_y.net", &["user.name", "example.org", "10-1.dsl.x_y.net"]),
-        ] {
-            assert_eq!(hosts(text).collect::<Vec<_>>(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn internet_addresses() {
-        for (text, expected) in [
-            ("[10.1.2.3] (127.0.0.1)", &["10.1.2.3", "127.0.0.1"][..]),
-            ("1.2.3.4.5.6.7.8 v1.2.3.4 1.2.3.4x", &["1.2.3.4", "5.6.7.8"]),
-            ("ip-1.2.3.4, 8.12.11.20060308 1..2.3.4.5", &["1.2.3.4", "2.3.4.5"]),
-            ("1.2.3 1234.1.1.1 ...", &[]),
-        ] {
-            assert_eq!(ips(text).collect::<Vec<_>>(), expected, "{text}");
-        }
+    fn whether_hosts_are_internet_addresses() {
         assert!(is_ip("10.1.2.3") && !is_ip("10.1.2.3.4") && !is_ip("10.1.2") && !is_ip(""));
+        assert!(!is_ip("1.2.3.4x") && !is_ip("1.2.3.1234") && !is_ip("1..2.3"));
     }
 
     #[test]
@@ -304,15 +340,26 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn words_are_runs_of_letters_and_digits(
+            text in "([a-zA-Z0-9]{1,40}|[ -/:-@]{1,70}|\u{e9}|\u{201c}|\\PC){0,20}",
+            most in 0..9_usize,
+        ) {
+            let runs = text.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
+            let mut found = Vec::new();
+            words(&text, most, |word| found.push(word));
+            prop_assert_eq!(found, runs.take(most).collect::<Vec<_>>());
+        }
+    }
+
     #[test]
     fn hostile_texts_are_linear() {
         for unit in ["@", ".", "a@", "@a", "a.", "1.", "1.2.3.", "-", "..", "a", "é@", "1"] {
             let text = unit.repeat(1_000_000);
-            hosts(&text).for_each(drop);
-            ips(&text).for_each(drop);
             addresses(&text).for_each(drop);
-            words(&text).for_each(drop);
-            suffixes(&text, 1, 5).for_each(drop);
+            words(&text, usize::MAX, drop);
+            suffixes(&text, 1, 5, drop);
         }
     }
 }

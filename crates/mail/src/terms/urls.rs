@@ -93,9 +93,7 @@ fn url(link: &str, out: &mut Terms<'_>) {
     if link.contains('%') {
         out.term(&["url:pct"]);
     }
-    for word in words(&decoded(path)).take(MOST_WORDS) {
-        out.lower(&["url:p:", cut(word, LONGEST_WORD)]);
-    }
+    words(&decoded(path), MOST_WORDS, |word| out.lower(&["url:p:", cut(word, LONGEST_WORD)]));
     for key in keys(query).take(MOST_KEYS) {
         out.lower(&["url:q:", cut(key, LONGEST_WORD)]);
     }
@@ -114,7 +112,7 @@ fn authority(authority: &str, out: &mut Terms<'_>) {
         out.term(&["url:ip"]);
         networks(host).for_each(|network| out.term(&["url:ip:", network]));
     } else {
-        suffixes(host, 1, 5).for_each(|suffix| out.lower(&["url:h:", suffix]));
+        suffixes(host, 1, 5, |suffix| out.lower(&["url:h:", suffix]));
     }
     match port.parse::<u16>() {
         _ if port.is_empty() => {}
