@@ -79,11 +79,20 @@ impl Guess {
 pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
     let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
     let mut by_name = HashMap::new();
-    for cells in corpus.rows().take(ROWS) {
-        for (name, cell) in cells? {
-            let column = *by_name.entry(name.clone()).or_insert_with(|| {
-                names.push(name);
+    let mut left = ROWS;
+    for row in corpus.rows() {
+        let row = row?;
+        let Ok(cells) = row.named_cells() else { continue };
+        if left == 0 {
+            break;
+        }
+        left -= 1;
+        for (name, cell) in cells {
+            let column = by_name.get(&*name).copied().unwrap_or_else(|| {
+                let name: Arc<str> = name.into();
+                names.push(Arc::clone(&name));
                 guesses.push(Guess::default());
+                by_name.insert(name, guesses.len() - 1);
                 guesses.len() - 1
             });
             guesses[column].see(&cell);

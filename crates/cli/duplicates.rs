@@ -110,8 +110,8 @@ pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
 pub(crate) struct Names(Vec<(u64, u64)>);
 
 impl Names {
-    pub(crate) fn note(&mut self, item: &Item, digest: Option<[u8; 16]>) {
-        self.0.push((digest.map_or(0, hash), hash(&item.name)));
+    pub(crate) fn note(&mut self, item: &Item<'_>, digest: Option<[u8; 16]>) {
+        self.0.push((digest.map_or(0, beginning), hash_of(item)));
     }
 
     pub(crate) fn append(&mut self, mut other: Names) {
@@ -119,9 +119,15 @@ impl Names {
     }
 }
 
-fn hash(value: impl Hash) -> u64 {
+/// Of a digest, which is a hash.
+fn beginning(digest: [u8; 16]) -> u64 {
+    u128::from_ne_bytes(digest) as u64
+}
+
+/// A hash of where a document is, among those of one corpus.
+fn hash_of(item: &Item<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
+    (std::ptr::from_ref(item.place).addr(), item.number).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -178,20 +184,20 @@ fn examples(
     names: &Names,
     corpus: &Corpus<'_>,
 ) -> Result<Vec<[Labelled; 2]>> {
-    let digests: HashSet<u64> = found.iter().map(|one| hash(one.digest)).collect();
+    let digests: HashSet<u64> = found.iter().map(|one| beginning(one.digest)).collect();
     let of_these = names.0.iter().filter(|(digest, _)| digests.contains(digest));
     let digest_of: HashMap<u64, u64> = of_these.map(|(digest, name)| (*name, *digest)).collect();
     let (mut first, mut pairs) = (HashMap::new(), Vec::new());
     corpus.for_each_item(&trainer.recipe().limits, |item| {
-        let Some(digest) = digest_of.get(&hash(&item.name)) else { return true };
-        let label = item.label.as_deref().unwrap_or_default().to_owned();
-        match first.entry(*digest).or_insert_with(|| Some((label.clone(), item.name.clone()))) {
+        let Some(digest) = digest_of.get(&hash_of(item)) else { return true };
+        let (label, name) = (corpus.label_of(item), item.name().into_owned());
+        match first.entry(*digest).or_insert_with(|| Some((label.clone(), name.clone()))) {
             // the pair is named already
             None => (),
             Some((before, _)) if *before == label => (),
             one => {
-                let (before, name) = one.take().unwrap_or_default();
-                pairs.push([(name, before), (item.name.clone(), label)]);
+                let (before, its_name) = one.take().unwrap_or_default();
+                pairs.push([(its_name, before), (name, label)]);
             }
         }
         pairs.len() < EXAMPLES

@@ -70,13 +70,13 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
-        |scorer, item, document| {
-            let truth = class_of(filter.classes(), item)?;
+        |scorer, _, label, document| {
+            let truth = class_of(filter.classes(), label)?;
             let score = scorer.score(document)?;
             Ok((truth, score, scorer.probabilities()[usize::from(truth)]))
         },
         |item, (truth, score, probability)| {
-            outcomes.push(Outcome { name: item.name.clone(), truth, score, probability });
+            outcomes.push(Outcome { name: item.name().into_owned(), truth, score, probability });
             Ok(())
         },
     )?;
@@ -85,8 +85,7 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     Ok((filter.classes().clone(), filter.spam(), outcomes, corpus.conclude(finished.unreadable)))
 }
 
-fn class_of(classes: &Classes, item: &Item) -> Result<ClassId> {
-    let label = item.label.as_deref().unwrap_or_default();
+fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
     classes.index(label).with_context(|| {
         let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
         format!("expected one of the model's labels ({}), got {label:?}", known.join(", "))
@@ -137,7 +136,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let finished = corpus.for_each(
         &options.recipe.limits,
         || Ok(()),
-        |(), item, document| Ok(hold(item, document, order)),
+        |(), item, label, document| Ok(hold(item, label, document, order)),
         |_, held| {
             documents.push(held);
             Ok(())
@@ -212,14 +211,15 @@ fn hold_out(
     }
 }
 
-fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {
+fn hold(item: &Item<'_>, label: &str, document: Document<'_>, order: Order) -> Held {
     let content = match document {
         Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
         Document::Text(text) => HeldContent::Text(text.to_owned()),
         // Sources give no fields.
         Document::Fields(_) => HeldContent::Text(String::new()),
     };
-    let file_name = item.path.file_name().unwrap_or(&item.name).as_encoded_bytes();
+    let path = &item.place.path;
+    let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
     let key = match (order, &content) {
         (Order::Md5, _) => Key::Digest(md5::compute(file_name).0),
         (Order::Date, HeldContent::Mail(bytes)) => {
@@ -227,12 +227,7 @@ fn hold(item: &Item, document: Document<'_>, order: Order) -> Held {
         }
         _ => Key::Given,
     };
-    Held {
-        name: item.name.clone(),
-        label: item.label.as_deref().unwrap_or_default().to_owned(),
-        content,
-        key,
-    }
+    Held { name: item.name().into_owned(), label: label.to_owned(), content, key }
 }
 
 fn write_scores(path: &Path, classes: &Classes, outcomes: &[Outcome]) -> Result<()> {

@@ -12,10 +12,9 @@ use crate::args::ExplainArgs;
 use crate::model::check_unchanged;
 use crate::output::{Loaded, counted, grouped, say_limits, verdict_line};
 use crate::paths;
-use crate::records::Record;
 use crate::shown::{json_line, shown, shown_path};
 use crate::sources::{self, Source, Stream, part};
-use crate::table::Shape;
+use crate::table::{Row, Shape};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let mut filter = args.fallback.open(&args.model)?;
@@ -42,9 +41,11 @@ fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Re
     };
     let source = Source { label: None, path: path.clone() };
     for place in sources::find_tables(&source, None)?.places {
-        for Record { line, content } in sources::whole_rows(&place, None, Shape::default())? {
+        for Row { line, content } in sources::whole_rows(&place, None, Shape::default())? {
             let name = part(path, line);
-            let cells = content.map_err(anyhow::Error::msg).with_context(|| shown_path(&name))?;
+            let context = || shown_path(&name);
+            let row = content.map_err(anyhow::Error::msg).with_context(context)?;
+            let cells = row.named_cells().map_err(anyhow::Error::msg).with_context(context)?;
             explain(out, args, filter, &name, Loaded::row(&cells).document())?;
         }
     }

@@ -10,6 +10,7 @@ use tamis_filter::{Classes, Filter};
 use crate::args::{By, Format, LabelArgs};
 use crate::columns::{self, Scorer};
 use crate::corpus::{Corpus, Wanted};
+use crate::fixed::write_fixed;
 use crate::model::check_unchanged;
 use crate::output::{Verdict, counted, say};
 use crate::shown::{json_line, shown_path};
@@ -29,14 +30,14 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
-        |scorer, _, document| {
+        |scorer, _, _, document| {
             let score = scorer.score(document)?;
             let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
             Ok((score, probabilities, scorer.truncated()))
         },
         |item, (score, probabilities, truncated)| {
-            let verdict = Verdict::new(&filter, &item.name, &score, truncated);
-            rows.write(&filter, &verdict, &probabilities)?;
+            let name = item.name();
+            rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities)?;
             n_truncated += u64::from(truncated);
             if let Some(directory) = &args.sort_into {
                 not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
 
 /// Rows on standard output.
 enum Rows {
-    Table { writer: Box<csv::Writer<std::io::Stdout>>, all: bool },
+    Table { writer: Box<csv::Writer<std::io::Stdout>>, cell: Vec<u8> },
     Json { writer: BufWriter<std::io::Stdout>, all: bool },
 }
 
@@ -81,19 +82,23 @@ impl Rows {
             header.extend(filter.classes().iter().map(|(_, label)| format!("probability_{label}")));
         }
         writer.write_record(header)?;
-        Ok(Rows::Table { writer, all })
+        Ok(Rows::Table { writer, cell: Vec::new() })
     }
 
     fn write(&mut self, filter: &Filter, verdict: &Verdict<'_>, probabilities: &[f64]) -> Result<()> {
         match self {
-            Rows::Table { writer, all } => {
+            Rows::Table { writer, cell } => {
                 writer.write_field(verdict.path.as_encoded_bytes())?;
                 writer.write_field(verdict.label)?;
-                writer.write_field(format!("{:.6}", verdict.probability))?;
-                writer.write_field(format!("{:.4}", verdict.log_odds))?;
-                if *all {
-                    probabilities.iter().try_for_each(|p| writer.write_field(format!("{p:.6}")))?;
-                }
+                let mut write_number = |number, decimals| -> Result<()> {
+                    cell.clear();
+                    write_fixed(cell, number, decimals)?;
+                    Ok(writer.write_field(&cell)?)
+                };
+                write_number(verdict.probability, 6)?;
+                write_number(verdict.log_odds, 4)?;
+                // none but where all are asked for
+                probabilities.iter().try_for_each(|probability| write_number(*probability, 6))?;
                 writer.write_record(None::<&[u8]>)?;
             }
             Rows::Json { writer, all } => {
@@ -133,17 +138,17 @@ fn check_folders(classes: &Classes) -> Result<()> {
 
 /// Files a document into a folder; `false` if it is a part of a larger file. Nothing is ever overwritten: a name
 /// that is taken by another document gets a number.
-fn file(item: &Item, folder: &Path, by: By) -> Result<bool> {
-    let (Content::File, Some(name)) = (&item.content, item.path.file_name()) else { return Ok(false) };
+fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
+    let (Content::File, Some(name)) = (&item.content, item.place.path.file_name()) else { return Ok(false) };
     std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
-    let filing = || format!("filing {}", shown_path(&item.name));
-    let source = item.path.canonicalize().with_context(filing)?;
+    let filing = || format!("filing {}", shown_path(&item.name()));
+    let source = item.place.path.canonicalize().with_context(filing)?;
     for number in 0.. {
         let mut target = name.to_owned();
         if number > 0 {
-            target = item.path.file_stem().unwrap_or(name).to_owned();
+            target = item.place.path.file_stem().unwrap_or(name).to_owned();
             target.push(format!("-{number}"));
-            if let Some(extension) = item.path.extension() {
+            if let Some(extension) = item.place.path.extension() {
                 target.push(".");
                 target.push(extension);
             }
@@ -210,6 +215,7 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::{Holds, Place};
 
     #[test]
     fn labels_that_lead_elsewhere_name_no_folder() {
@@ -228,13 +234,8 @@ mod tests {
         let folder = directory.path().join("spam");
         for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
             std::fs::write(&source, content).unwrap();
-            let item = Item {
-                name: "a".into(),
-                path: source.clone(),
-                label: None,
-                named: true,
-                content: Content::File,
-            };
+            let place = Place::found(source.clone(), None, Holds::One);
+            let item = Item { place: &place, number: None, content: Content::File };
             assert!(file(&item, &folder, by).unwrap());
         }
         assert!(!source.exists());

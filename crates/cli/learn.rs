@@ -193,7 +193,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
             match learner.forget(label, document) {
                 Ok(its) => (forgotten, name) = (forgotten + 1, its),
                 Err(error @ Error::NotLearned { .. }) => {
-                    say!("tamis: {}: {error}", shown_path(&item.name));
+                    say!("tamis: {}: {error}", shown_path(&item.name()));
                     unknown += 1;
                 }
                 Err(error) => return Err(error.into()),
@@ -272,7 +272,7 @@ fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) 
 fn for_each(
     corpus: &Corpus<'_>,
     learner: &mut Learner,
-    mut work: impl FnMut(&mut Learner, &Item, Document<'_>) -> Result<()> + Send,
+    mut work: impl FnMut(&mut Learner, &Item<'_>, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
     // one after the other: what is learned depends on what was learned before
@@ -282,11 +282,11 @@ fn for_each(
         corpus.for_each(
             &limits,
             || Ok(()),
-            |(), item, document| {
-                if matches!(document, Document::Mail(bytes) if item.named && !looks_like_mail(bytes)) {
+            |(), item, _, document| {
+                if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!(
                         "tamis: {}: this does not look like mail, which the model is of",
-                        shown_path(&item.name)
+                        shown_path(&item.name())
                     );
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -92,7 +92,7 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    pub(crate) fn row(cells: &'a Cells) -> Self {
+    pub(crate) fn row(cells: &'a Cells<'_>) -> Self {
         Loaded::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
     }
 

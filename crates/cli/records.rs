@@ -1,5 +1,6 @@
 //! Rows of a table with all their cells, by the names of their columns.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::BufRead;
 use std::sync::Arc;
@@ -7,17 +8,15 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use serde_json::Value;
 
+use super::rows::Dialect;
 use super::sources::Holds;
-use super::table::{Shape, delimited, json_objects, wrong_length};
+use super::table::{Record, Row, Shape, decoded, read, written, wrong_length};
 
 /// The cells of a row, each with the name of its column.
-pub(crate) type Cells = Vec<(Arc<str>, String)>;
+pub(crate) type Cells<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
-/// A row: the line it begins at, and its cells or what is wrong with it.
-pub(crate) struct Record {
-    pub(crate) line: u64,
-    pub(crate) content: Result<Cells, String>,
-}
+/// The names of a table's columns; of JSON each row has its own.
+pub(crate) struct Names(Vec<Arc<str>>);
 
 /// The rows of a table, whose columns are named in its first row, or by their numbers if it has no such row, or, in JSON,
 /// in each row. `needed` is a column that
@@ -27,44 +26,44 @@ pub(crate) fn records<'a>(
     holds: Holds,
     needed: Option<&str>,
     shape: Shape,
-) -> Result<Box<dyn Iterator<Item = Record> + 'a>> {
-    if holds == Holds::Jsonl {
-        let rows = json_objects(reader).map(|(line, object)| {
-            let cells = |object: serde_json::Map<String, Value>| {
-                object.into_iter().map(|(name, value)| (Arc::from(name), cell(value))).collect()
-            };
-            Record { line, content: object.map(cells) }
-        });
-        return Ok(Box::new(rows));
+) -> Result<Box<dyn Iterator<Item = Row<Names>> + 'a>> {
+    let (mut rows, dialect) = written(reader, holds, shape)?;
+    if dialect == Dialect::Lines {
+        return Ok(Box::new(read(None, rows, dialect, Names(Vec::new()))));
     }
-    let mut records = delimited(reader, holds, shape)?;
-    let Some(first) = records.next().transpose()? else { return Ok(Box::new(std::iter::empty())) };
+    let Some((lines, first)) = rows.next().transpose()? else { return Ok(Box::new(std::iter::empty())) };
+    let cells: Vec<_> = dialect.cells(first.bytes()).collect();
     let names = if shape.no_header {
-        (1..=first.len()).map(|number| number.to_string().into()).collect()
+        (1..=cells.len()).map(|number| number.to_string().into()).collect()
     } else {
-        names(&first)?
+        names(&cells)?
     };
     if let Some(name) = needed.filter(|needed| !names.iter().any(|name| **name == **needed)) {
         bail!("expected a column {name:?}, got {}", listed(&names));
     }
-    let rest = shape.no_header.then_some(Ok(first));
-    let mut line = if shape.no_header { 0 } else { 1 };
-    Ok(Box::new(rest.into_iter().chain(records).map(move |record| {
-        line = record.as_ref().ok().and_then(|r| r.position()).map_or(line + 1, csv::Position::line);
-        let content = match record {
-            Ok(record) if record.len() == names.len() => {
-                let text = |cell| tamis_mail::decode_text(cell, None).into_owned();
-                Ok(names.iter().cloned().zip(record.iter().map(text)).collect())
-            }
-            Ok(record) => Err(wrong_length(names.len(), record.len())),
-            Err(error) => Err(error.to_string()),
-        };
-        Record { line, content }
-    })))
+    drop(cells);
+    let rest = shape.no_header.then_some((lines, first));
+    Ok(Box::new(read(rest, rows, dialect, Names(names))))
+}
+
+impl Record<Names> {
+    /// The cells, or what is wrong with the row.
+    pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
+        if let Some(object) = self.json() {
+            return Ok(object?.into_iter().map(|(name, value)| (name.into(), cell(value).into())).collect());
+        }
+        let Names(names) = &*self.head;
+        let cells: Vec<_> = self.cells().collect();
+        if cells.len() != names.len() {
+            return Err(wrong_length(names.len(), cells.len()));
+        }
+        let names = names.iter().map(|name| Cow::Borrowed(&**name));
+        Ok(names.zip(cells.into_iter().map(decoded)).collect())
+    }
 }
 
 /// The names of the columns; one without a name is called by its number, as in `column 1`.
-fn names(first: &csv::ByteRecord) -> Result<Vec<Arc<str>>> {
+fn names(first: &[Cow<'_, [u8]>]) -> Result<Vec<Arc<str>>> {
     let mut seen = HashSet::new();
     let mut names = Vec::with_capacity(first.len());
     for (i, cell) in first.iter().enumerate() {

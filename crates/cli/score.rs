@@ -76,7 +76,7 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
                 let message = message.with_context(name)?;
-                self.answer(&part(path, message.number), &message.bytes)
+                self.answer(&part(path, message.number as u64), &message.bytes)
             }),
         }
     }

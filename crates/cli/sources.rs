@@ -14,7 +14,7 @@ use tamis_mail::{looks_like_mail, maildir};
 
 use crate::shown::shown_path;
 
-pub(crate) use items::{Columns, Content, Item, Layout, find_tables, items, part, whole_rows};
+pub(crate) use items::{Columns, Content, Item, Layout, find_tables, items, label_of, part, whole_rows};
 pub(crate) use listing::LeftOut;
 use listing::Listing;
 pub(crate) use reading::{Contents, Stream, foreign, foreign_in_folder, read_document};
@@ -72,7 +72,7 @@ pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
 
 impl Place {
     /// A file that was found in a folder.
-    fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
+    pub(crate) fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
         Place { path, label, holds, named: false, once: None, inode: None }
     }
 

@@ -26,9 +26,9 @@ fn find_files(args: &InspectArgs, filter: &Filter) -> Result<Files> {
         corpus.for_each(
             &recipe.limits,
             || Ok(()),
-            |(), _, document| Ok(filter.digest(document)?),
+            |(), _, _, document| Ok(filter.digest(document)?),
             |item, digest| {
-                files.entry(digest).or_insert_with(|| item.name.clone());
+                files.entry(digest).or_insert_with(|| item.name().into_owned());
                 Ok(())
             },
         )?;

@@ -1,10 +1,13 @@
 //! Labelled text in CSV, TSV and JSON lines.
 
-use std::io::{self, BufRead, ErrorKind};
+use std::borrow::Cow;
+use std::io::{self, BufRead};
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde_json::error::Category;
 
+use super::rows::{CellsOf, Dialect, Raw, Rows};
 use super::sources::{Columns, Holds};
 
 /// How rows are written, where it is no matter of the file's name.
@@ -16,11 +19,40 @@ pub(crate) struct Shape {
     pub(crate) no_header: bool,
 }
 
-/// A row: the line it begins at, and its label and text or what is wrong with it.
-pub(crate) struct Row {
+/// A row: the line it begins at, and what is written there or why it cannot be read.
+pub(crate) struct Row<H> {
     pub(crate) line: u64,
-    pub(crate) content: Result<(Option<String>, String), String>,
+    pub(crate) content: Result<Record<H>, String>,
 }
+
+/// A row as it is written, with what its table says of its cells.
+pub(crate) struct Record<H> {
+    raw: Raw,
+    dialect: Dialect,
+    pub(crate) head: Arc<H>,
+}
+
+impl<H> Record<H> {
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.raw.bytes().len()
+    }
+
+    /// The cells of a row that is no JSON.
+    pub(crate) fn cells(&self) -> CellsOf<'_> {
+        self.dialect.cells(self.raw.bytes())
+    }
+
+    /// The object, if it is a row of JSON.
+    pub(crate) fn json(&self) -> Option<Result<Object, String>> {
+        (self.dialect == Dialect::Lines).then(|| json_line(self.raw.bytes()))
+    }
+}
+
+/// A JSON object.
+pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
+
+/// The label of a row, if it has one, and its text.
+pub(crate) type LabelAndText<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
 
 /// The rows of a table, and what its first row was taken for where its words do not tell.
 ///
@@ -30,50 +62,62 @@ pub(crate) struct Row {
 pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
-    columns: &'a Columns<'a>,
-) -> Result<(Box<dyn Iterator<Item = Row> + 'a>, Option<String>)> {
-    if holds == Holds::Jsonl {
-        return Ok((Box::new(json_rows(reader, columns)), None));
+    columns: &Columns<'_>,
+) -> Result<(Box<dyn Iterator<Item = Row<Position>> + 'a>, Option<String>)> {
+    let (mut rows, dialect) = written(reader, holds, columns.shape)?;
+    if dialect == Dialect::Lines {
+        return Ok((Box::new(read(None, rows, dialect, Position::default())), None));
     }
-    let mut records = delimited(reader, holds, columns.shape)?;
-    let Some(first) = records.next().transpose()? else { return Ok((Box::new(std::iter::empty()), None)) };
-    let position = Position::find(&first, columns)?;
-    let taken_for = position.describe(&first, columns);
-    let rest = if position.has_names { None } else { Some(Ok(first)) };
-    let mut line = 0;
-    let rows = rest.into_iter().chain(records).map(move |record| match record {
-        Ok(record) => {
-            line = record.position().map_or(line + 1, csv::Position::line);
-            Row { line, content: position.read(&record) }
-        }
-        Err(error) => Row { line: line + 1, content: Err(error.to_string()) },
-    });
-    Ok((Box::new(rows), taken_for))
+    let Some((lines, first)) = rows.next().transpose()? else {
+        return Ok((Box::new(std::iter::empty()), None));
+    };
+    let cells: Vec<_> = dialect.cells(first.bytes()).collect();
+    let position = Position::find(&cells, columns)?;
+    let taken_for = position.describe(&cells, columns);
+    drop(cells);
+    let rest = if position.has_names { None } else { Some((lines, first)) };
+    Ok((Box::new(read(rest, rows, dialect, position)), taken_for))
 }
 
-/// The rows of CSV or TSV as they are.
+/// The rows of a table as they are written, and how that is.
 ///
 /// # Errors
 /// If nothing can be read of it.
-pub(crate) fn delimited<'a>(
-    mut reader: impl BufRead + 'a,
-    holds: Holds,
-    shape: Shape,
-) -> Result<impl Iterator<Item = io::Result<csv::ByteRecord>> + 'a> {
+pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> Result<(Rows<R>, Dialect)> {
+    if holds == Holds::Jsonl {
+        return Ok((Rows::new(reader, Dialect::Lines), Dialect::Lines));
+    }
     let delimiter = match shape.delimiter {
         Some(delimiter) => delimiter,
         None if holds == Holds::Tsv => b'\t',
         None => recognised(reader.fill_buf()?),
     };
-    let mut builder = csv::ReaderBuilder::new();
-    builder.has_headers(false).flexible(true).delimiter(delimiter);
-    builder.quoting(holds != Holds::Tsv || delimiter != b'\t');
-    // of bytes in rows of any length nothing else can be wrong
-    let plain = |error: csv::Error| match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        _ => io::Error::new(ErrorKind::InvalidData, "expected rows of cells"),
-    };
-    Ok(builder.from_reader(reader).into_byte_records().map(move |record| record.map_err(plain)))
+    let quoting = holds != Holds::Tsv || delimiter != b'\t';
+    let dialect = Dialect::Cells { delimiter, quoting };
+    Ok((Rows::new(reader, dialect), dialect))
+}
+
+/// Rows with what their table says of them; a line of JSON with nothing in it is none.
+pub(crate) fn read<H>(
+    first: Option<(u64, Raw)>,
+    rows: impl Iterator<Item = io::Result<(u64, Raw)>>,
+    dialect: Dialect,
+    head: H,
+) -> impl Iterator<Item = Row<H>> {
+    let is_below_names = first.is_none() && dialect != Dialect::Lines;
+    let (head, mut last) = (Arc::new(head), u64::from(is_below_names));
+    let is_row = move |raw: &Raw| dialect != Dialect::Lines || !is_empty_line(raw.bytes());
+    let rows = first.map(Ok).into_iter().chain(rows);
+    rows.filter(move |row| row.as_ref().map_or(true, |(_, raw)| is_row(raw))).map(move |row| {
+        last = row.as_ref().map_or(last, |(lines, _)| *lines) + 1;
+        let record = |raw| Record { raw, dialect, head: Arc::clone(&head) };
+        Row { line: last, content: row.map(|(_, raw)| record(raw)).map_err(|error| error.to_string()) }
+    })
+}
+
+fn is_empty_line(line: &[u8]) -> bool {
+    // nearly all begin so
+    line.first() != Some(&b'{') && str::from_utf8(line).is_ok_and(|line| line.trim().is_empty())
 }
 
 /// What separates the cells of CSV: of comma, semicolon, tab and bar the one that its first line has most of outside of
@@ -93,8 +137,9 @@ pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
     format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
 }
 
-#[derive(Clone, Copy)]
-struct Position {
+/// Where label and text are in the rows of a table; in JSON they are found by their names.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Position {
     label: Option<usize>,
     text: usize,
     /// Whether the first row is one of names.
@@ -105,11 +150,11 @@ struct Position {
 }
 
 impl Position {
-    fn find(first: &csv::ByteRecord, columns: &Columns<'_>) -> Result<Self> {
+    fn find(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
         let Columns { label, text, shape } = *columns;
         let n_columns = first.len();
         let named = |name: &str| {
-            let is_it = |cell: &[u8]| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+            let is_it = |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
             first.iter().position(is_it).filter(|_| !shape.no_header)
         };
         let numbered =
@@ -126,7 +171,7 @@ impl Position {
             }
             (None, None) if (label, text, n_columns) == ("label", "text", 1) => Ok(position(None, 0, false)),
             (_, text_at) => {
-                let got: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
+                let got: Vec<_> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
                 let (missing, option) =
                     if text_at.is_none() { (text, "--text-column") } else { (label, "--label-column") };
                 if shape.no_header {
@@ -144,11 +189,11 @@ impl Position {
     }
 
     /// What the first row was taken for, where its words do not tell.
-    fn describe(&self, first: &csv::ByteRecord, columns: &Columns<'_>) -> Option<String> {
+    fn describe(&self, first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<String> {
         if !self.is_guess || columns.shape.no_header {
             return None;
         }
-        let names: Vec<_> = first.iter().map(String::from_utf8_lossy).collect();
+        let names: Vec<_> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
         Some(match (self.has_names, self.label) {
             (true, _) => format!(
                 "the first row holds the names of columns, {}; --no-header if it does not",
@@ -162,56 +207,63 @@ impl Position {
             (false, None) => "the only column is the text, from the first row on".to_owned(),
         })
     }
+}
 
-    fn read(&self, record: &csv::ByteRecord) -> Result<(Option<String>, String), String> {
-        if record.len() != self.n_columns {
-            return Err(wrong_length(self.n_columns, record.len()));
+impl Record<Position> {
+    /// Label and text, or what is wrong with the row.
+    pub(crate) fn label_and_text(&self, columns: &Columns<'_>) -> Result<LabelAndText<'_>, String> {
+        if let Some(object) = self.json() {
+            return of_object(object?, columns);
         }
-        let cell = |i: usize| tamis_mail::decode_text(&record[i], None).into_owned();
-        Ok((self.label.map(cell), cell(self.text)))
+        let Position { label: label_at, text: text_at, n_columns, .. } = *self.head;
+        let (mut label, mut text, mut n) = (None, None, 0);
+        for cell in self.cells() {
+            if n == text_at {
+                text = Some(decoded(cell.clone()));
+            }
+            if label_at == Some(n) {
+                label = Some(decoded(cell));
+            }
+            n += 1;
+        }
+        match text {
+            Some(text) if n == n_columns => Ok((label, text)),
+            _ => Err(wrong_length(n_columns, n)),
+        }
     }
 }
 
-/// The objects of JSON lines, each with the number of its line, or what is wrong with it.
-pub(crate) fn json_objects(
-    reader: impl BufRead,
-) -> impl Iterator<Item = (u64, Result<serde_json::Map<String, serde_json::Value>, String>)> {
-    let lines = (1..).zip(reader.lines());
-    lines.filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty())).map(|(number, line)| {
-        let object = line.map_err(|e| match e.kind() {
-            ErrorKind::InvalidData => "expected a line of UTF-8, got other bytes".to_owned(),
-            _ => e.to_string(),
-        });
-        (number, object.and_then(|line| json_object(line.strip_prefix('\u{feff}').unwrap_or(&line))))
-    })
+/// Text in UTF-8, else in windows-1252.
+pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match cell {
+        Cow::Borrowed(cell) => tamis_mail::decode_text(cell, None),
+        Cow::Owned(cell) => Cow::Owned(tamis_mail::decode_text(&cell, None).into_owned()),
+    }
 }
 
-fn json_object(line: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+fn json_line(line: &[u8]) -> Result<Object, String> {
+    let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
     // never what stands there: it may be a word of somebody's text
-    serde_json::from_str(line).map_err(|error| match error.classify() {
-        Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
-        Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
-        _ => format!("expected a JSON object, got something else at column {}", error.column()),
+    serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line)).map_err(|error| {
+        match error.classify() {
+            Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
+            Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
+            _ => format!("expected a JSON object, got something else at column {}", error.column()),
+        }
     })
 }
 
-fn json_rows<'a>(reader: impl BufRead + 'a, columns: &'a Columns<'a>) -> impl Iterator<Item = Row> + 'a {
-    json_objects(reader).map(|(number, object)| {
-        let read = || -> Result<(Option<String>, String), String> {
-            let object = object?;
-            let text = match object.get(columns.text) {
-                Some(serde_json::Value::String(text)) => text.clone(),
-                _ => return Err(format!("expected an object with a string {:?}", columns.text)),
-            };
-            let label = match object.get(columns.label) {
-                Some(serde_json::Value::String(label)) => Some(label.clone()),
-                Some(other) if !other.is_null() => Some(other.to_string()),
-                _ => None,
-            };
-            Ok((label, text))
-        };
-        Row { line: number, content: read() }
-    })
+fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<LabelAndText<'static>, String> {
+    // one column may be both
+    let label = match object.get(columns.label) {
+        Some(serde_json::Value::String(label)) => Some(label.clone().into()),
+        Some(other) if !other.is_null() => Some(other.to_string().into()),
+        _ => None,
+    };
+    match object.remove(columns.text) {
+        Some(serde_json::Value::String(text)) => Ok((label, text.into())),
+        _ => Err(format!("expected an object with a string {:?}", columns.text)),
+    }
 }
 
 #[cfg(test)]
@@ -220,7 +272,12 @@ mod tests {
 
     fn read(table: &str, holds: Holds, columns: &Columns<'_>) -> Vec<(u64, Option<String>, String)> {
         let (rows, _) = rows(table.as_bytes(), holds, columns).unwrap();
-        rows.map(|row| row.content.map(|(label, text)| (row.line, label, text)).unwrap()).collect()
+        let owned = |row: Row<Position>| {
+            let record = row.content.unwrap();
+            let (label, text) = record.label_and_text(columns).unwrap();
+            (row.line, label.map(Cow::into_owned), text.into_owned())
+        };
+        rows.map(owned).collect()
     }
 
     const SHAPE: Shape = Shape { delimiter: None, no_header: false };
@@ -232,7 +289,7 @@ mod tests {
             ["\"a secret\"", "[\"secret\"]", "{\"text\": secret}", "{\"secret\" \"secret\"}", "secret"]
         {
             let (mut rows, _) = rows(line.as_bytes(), Holds::Jsonl, &COLUMNS).unwrap();
-            let error = rows.next().unwrap().content.unwrap_err();
+            let error = rows.next().unwrap().content.unwrap().label_and_text(&COLUMNS).unwrap_err();
             assert!(error.contains("expected a JSON object") && !error.contains("secret"), "{error}");
         }
     }
@@ -271,11 +328,12 @@ mod tests {
             .unwrap()
             .0
             .collect();
-        let errors: Vec<_> = rows.iter().map(|row| row.content.as_ref().err().map(String::as_str)).collect();
+        let error = |row: &Row<Position>| row.content.as_ref().unwrap().label_and_text(&COLUMNS).err();
+        let errors: Vec<_> = rows.iter().map(error).collect();
         let of_length = |n| format!("expected 2 cells, got {n}");
-        assert_eq!(errors, [Some(&*of_length(1)), None, Some(&*of_length(3))]);
+        assert_eq!(errors, [Some(of_length(1)), None, Some(of_length(3))]);
         for line in ["{\"text\": ", "[1]", "{text}", "x"] {
-            let error = json_object(line).unwrap_err();
+            let error = json_line(line.as_bytes()).unwrap_err();
             assert!(error.starts_with("expected a JSON object, got "), "{error}");
         }
     }

@@ -17,7 +17,6 @@ use crate::duplicates::{self, Names};
 use crate::output::{counted, grouped};
 use crate::setup;
 use crate::shown::{shown, shown_path};
-use crate::sources::Item;
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
@@ -110,9 +109,7 @@ fn learn_all(
 ) -> Result<(Trainer, Names, usize)> {
     let expected = Some((corpus.kind, "the labelled source"));
     let more = Corpus::find(&args.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
-    let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, item, document| {
-        trainer.add(item.label.as_deref().unwrap_or_default(), document)
-    })?;
+    let (mut trainer, names, mut unreadable) = learn(corpus, options, Trainer::add)?;
     if !args.unlabelled.is_empty() {
         let (unlabelled, _, failed) =
             learn(&more, options, |trainer, _, document| trainer.add_unlabelled(document))?;
@@ -141,14 +138,14 @@ fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
 fn learn(
     corpus: &Corpus<'_>,
     options: &TrainOptions,
-    add: impl Fn(&mut Trainer, &Item, Document<'_>) -> tamis_filter::Result<()> + Sync,
+    add: impl Fn(&mut Trainer, &str, Document<'_>) -> tamis_filter::Result<()> + Sync,
 ) -> Result<(Trainer, Names, usize)> {
     let start = || Ok((Trainer::new(options.clone())?, Names::default()));
     let finished = corpus.for_each(
         &options.recipe.limits,
         start,
-        |(trainer, names), item, document| {
-            add(trainer, item, document)?;
+        |(trainer, names), item, label, document| {
+            add(trainer, label, document)?;
             names.note(item, trainer.last_digest());
             Ok(())
         },

@@ -7,6 +7,7 @@ use super::Choices;
 #[path = "../../crates/cli"]
 mod cli {
     pub(super) mod records;
+    pub(super) mod rows;
     pub(super) mod table;
     /// What they ask of their neighbour.
     pub(super) mod sources {
@@ -35,10 +36,10 @@ pub fn run(data: &[u8]) {
     let columns = Columns { label: "label", text: "text", shape };
     let table = choices.0;
     if let Ok((rows, _)) = rows(table, holds, &columns) {
-        rows.for_each(drop);
+        rows.flat_map(|row| row.content).for_each(|row| drop(row.label_and_text(&columns)));
     }
     if let Ok(records) = records(table, holds, None, shape) {
-        records.for_each(drop);
+        records.flat_map(|row| row.content).for_each(|row| drop(row.named_cells()));
     }
     let first: &[u8] = match holds {
         Holds::Csv => b"label,text\n",
@@ -46,17 +47,16 @@ pub fn run(data: &[u8]) {
         Holds::Jsonl => b"",
     };
     let named = [first, table].concat();
-    let texts = rows(&named[..], holds, &columns)
-        .expect("the columns are named")
-        .0
-        .map(|row| row.content.map(|(_, text)| text));
-    let cells =
-        records(&named[..], holds, Some("text"), shape).expect("the columns are named").map(|record| {
-            let text = |cells: cli::records::Cells| {
-                cells.into_iter().find(|(name, _)| **name == *"text").map(|(_, text)| text)
-            };
-            record.content.map(text)
-        });
+    let texts = rows(&named[..], holds, &columns).expect("the columns are named").0.map(|row| {
+        let row = row.content?;
+        let (_, text) = row.label_and_text(&columns)?;
+        Ok::<_, String>(text.into_owned())
+    });
+    let cells = records(&named[..], holds, Some("text"), shape).expect("the columns are named").map(|row| {
+        let row = row.content?;
+        let text = row.named_cells()?.into_iter().find(|(name, _)| name == "text");
+        Ok::<_, String>(text.map(|(_, text)| text.into_owned()))
+    });
     let (texts, cells) = (texts.collect::<Vec<_>>(), cells.collect::<Vec<_>>());
     assert_eq!(texts.len(), cells.len());
     for (text, cell) in texts.into_iter().zip(cells) {

@@ -1,8 +1,8 @@
 //! Going through the documents of a place.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{Kind, is_missing};
@@ -10,32 +10,37 @@ use tamis_mail::mbox;
 
 use super::{Found, Holds, Place, Source, find};
 use crate::output::say;
-use crate::records::{Cells, Record, records};
+use crate::records::{Cells, Names, records};
 use crate::shown::{plain, shown, shown_path, told};
-use crate::table::Shape;
+use crate::table::{Position, Record, Row, Shape};
 
-/// A document that was found: its name for people, its label, its bytes or where to read them.
-pub(crate) struct Item {
-    pub(crate) name: OsString,
-    pub(crate) path: PathBuf,
-    pub(crate) label: Option<Arc<str>>,
-    /// Whether the user named it as a document of its own.
-    pub(crate) named: bool,
+/// A document that was found: where, and its bytes or where to read them.
+pub(crate) struct Item<'p> {
+    pub(crate) place: &'p Place,
+    /// Of a part of a larger file.
+    pub(crate) number: Option<u64>,
     pub(crate) content: Content,
 }
 
-impl Item {
+impl<'p> Item<'p> {
     /// What stands for the documents of a place that cannot be opened.
-    pub(crate) fn unreadable(place: &Place, error: &anyhow::Error) -> Self {
+    pub(crate) fn unreadable(place: &'p Place, error: &anyhow::Error) -> Self {
         let (told, path) = (told(error), format!("{}: ", shown_path(&place.path)));
         let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
-        Item {
-            name: place.path.clone().into_os_string(),
-            path: place.path.clone(),
-            label: place.label.clone(),
-            named: false,
-            content: Content::Unreadable(why),
+        Item { place, number: None, content: Content::Unreadable(why) }
+    }
+
+    /// Its name for people.
+    pub(crate) fn name(&self) -> Cow<'p, OsStr> {
+        match self.number {
+            None => Cow::Borrowed(self.place.path.as_os_str()),
+            Some(number) => Cow::Owned(part(&self.place.path, number)),
         }
+    }
+
+    /// Whether the user named it as a document of its own.
+    pub(crate) fn named(&self) -> bool {
+        self.place.named && self.place.holds == Holds::One
     }
 }
 
@@ -45,12 +50,24 @@ pub(crate) enum Content {
     File,
     /// A message of an mbox, or what was read of a stream.
     Bytes(Vec<u8>),
-    /// The text of a row of a table.
-    Text(String),
-    /// A whole row of a table.
-    Row(Cells),
+    /// A row with label and text.
+    Text(Record<Position>),
+    /// A row of which every cell counts.
+    Row(Record<Names>),
     /// Nothing that can be read, and why.
     Unreadable(String),
+}
+
+impl Content {
+    /// The bytes of it that are in memory.
+    pub(crate) fn n_bytes(&self) -> usize {
+        match self {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Text(record) => record.n_bytes(),
+            Content::Row(record) => record.n_bytes(),
+            Content::File | Content::Unreadable(_) => 0,
+        }
+    }
 }
 
 /// The columns of label and text, as the user named them.
@@ -68,13 +85,10 @@ pub(crate) enum Layout<'a> {
     Rows { target: Option<&'a str>, labelled: bool, shape: Shape },
 }
 
-impl Layout<'_> {
-    /// The label of a row.
-    fn label(&self, cells: &Cells) -> Option<Arc<str>> {
-        let Layout::Rows { target: Some(target), .. } = self else { return None };
-        let (_, label) = cells.iter().find(|(name, _)| **name == **target)?;
-        Some(label.trim()).filter(|label| !is_missing(label)).map(Arc::from)
-    }
+/// The label of a row, which is in the column of this name.
+pub(crate) fn label_of<'c>(cells: &'c Cells<'_>, target: Option<&str>) -> Option<&'c str> {
+    let (_, label) = cells.iter().find(|(name, _)| Some(&**name) == target)?;
+    Some(label.trim()).filter(|label| !is_missing(label))
 }
 
 /// Lists the tables of a source; what a file that is named holds may be given.
@@ -93,33 +107,30 @@ pub(crate) fn whole_rows(
     place: &Place,
     needed: Option<&str>,
     shape: Shape,
-) -> Result<Box<dyn Iterator<Item = Record>>> {
+) -> Result<Box<dyn Iterator<Item = Row<Names>>>> {
     records(place.open()?, place.holds, needed, shape).with_context(|| shown_path(&place.path))
 }
 
 /// A part of a file, by its number: `path:3`.
-pub(crate) fn part(path: &Path, number: impl std::fmt::Display) -> OsString {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(":{number}"));
+pub(crate) fn part(path: &Path, number: u64) -> OsString {
+    let number = number.to_string();
+    let mut name = OsString::with_capacity(path.as_os_str().len() + 1 + number.len());
+    name.push(path);
+    name.push(":");
+    name.push(number);
     name
 }
 
 /// Goes through the documents of a place, in order. Of a message at most `most_bytes` are read, of a document that
 /// is no file `most_of_one`.
-pub(crate) fn items<'a>(
-    place: &'a Place,
-    layout: &'a Layout<'a>,
+pub(crate) fn items<'p>(
+    place: &'p Place,
+    layout: &Layout<'_>,
     most_bytes: usize,
     most_of_one: u64,
-) -> Result<Box<dyn Iterator<Item = Item> + 'a>> {
+) -> Result<Box<dyn Iterator<Item = Item<'p>> + 'p>> {
     let path = &place.path;
-    let item = move |name: OsString, label: Option<Arc<str>>, content: Content| Item {
-        name,
-        path: path.clone(),
-        label: place.label.clone().or(label),
-        named: place.named && place.holds == Holds::One,
-        content,
-    };
+    let item = move |number, content| Item { place, number, content };
     Ok(match (place.holds, layout) {
         (Holds::One, _) => {
             let content = match place.take_stream()?.map(|stream| stream.into_document(most_of_one)) {
@@ -127,21 +138,19 @@ pub(crate) fn items<'a>(
                 Some(Ok(bytes)) => Content::Bytes(bytes),
                 Some(Err(error)) => Content::Unreadable(plain(&error)),
             };
-            Box::new(std::iter::once(item(path.clone().into_os_string(), None, content)))
+            Box::new(std::iter::once(item(None, content)))
         }
         (Holds::Mbox, _) => {
-            Box::new(mbox::Reader::new(place.open()?, most_bytes).enumerate().map(move |(i, entry)| {
-                match entry {
-                    Ok(entry) => item(part(path, entry.number), None, Content::Bytes(entry.bytes)),
-                    Err(error) => item(part(path, i + 1), None, Content::Unreadable(plain(&error))),
-                }
+            let messages = (1..).zip(mbox::Reader::new(place.open()?, most_bytes));
+            Box::new(messages.map(move |(i, entry)| match entry {
+                Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
+                Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
             }))
         }
         (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Rows { target, labelled, shape }) => {
             let rows = whole_rows(place, target.filter(|_| *labelled), *shape)?;
-            Box::new(rows.map(move |Record { line, content }| match content {
-                Ok(cells) => item(part(path, line), layout.label(&cells), Content::Row(cells)),
-                Err(error) => item(part(path, line), None, Content::Unreadable(error)),
+            Box::new(rows.map(move |Row { line, content }| {
+                item(Some(line), content.map_or_else(Content::Unreadable, Content::Row))
             }))
         }
         (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Text(columns)) => {
@@ -150,9 +159,8 @@ pub(crate) fn items<'a>(
             if let Some(taken_for) = taken_for {
                 say!("{}: {}", shown_path(&path), shown(&taken_for));
             }
-            Box::new(rows.map(move |row| match row.content {
-                Ok((label, text)) => item(part(path, row.line), label.map(Arc::from), Content::Text(text)),
-                Err(error) => item(part(path, row.line), None, Content::Unreadable(error)),
+            Box::new(rows.map(move |Row { line, content }| {
+                item(Some(line), content.map_or_else(Content::Unreadable, Content::Text))
             }))
         }
     })
