@@ -211,6 +211,7 @@ impl Statistics {
     /// # Errors
     /// As [`observe`](Self::observe).
     pub fn observe_terms(&mut self, class: ClassId, terms: &[(TermId, u32)]) -> Result<(), StatisticsError> {
+        self.cells.touch(class, terms.iter().map(|(term, _)| *term));
         self.observe_all(class, || terms.iter().copied().filter(|(_, count)| *count > 0), 1)
     }
 
