@@ -14,6 +14,10 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
+use words::{Random, word};
+
+mod words;
+
 #[derive(Parser)]
 #[command(about = "Writes labelled mails of a given number of different words")]
 struct Arguments {
@@ -25,34 +29,6 @@ struct Arguments {
     /// Another seed, other mails
     #[arg(long, default_value_t = 1)]
     seed: u64,
-}
-
-/// Random numbers (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % n
-    }
-}
-
-/// The word of a rank from 0, no other rank's: two syllables for the first 10,000, three for the next million.
-fn word(rank: u64) -> String {
-    let mut word = String::new();
-    // a hundred syllables are the digits of numbers whose leading zeros count, so "baba" is not "ba"
-    let mut rest = rank + 100;
-    loop {
-        let syllable = (rest % 100) as usize;
-        word.push(char::from(b"bcdfghjklmnprstvwxyz"[syllable / 5]));
-        word.push(char::from(b"aeiou"[syllable % 5]));
-        if rest < 100 {
-            return word;
-        }
-        rest = rest / 100 - 1;
-    }
 }
 
 /// Mails of both classes, in turn.

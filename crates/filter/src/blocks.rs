@@ -26,7 +26,46 @@ pub(crate) fn checksum(seed: u32, bytes: &[u8]) -> u32 {
 
 /// The checksums of a section in a file whose header has the checksum `seed`, one a block, little-endian.
 pub(crate) fn checksums(seed: u32, section: &[u8]) -> Vec<u8> {
-    section.chunks(BLOCK).flat_map(|block| checksum(seed, block).to_le_bytes()).collect()
+    let mut checksums = Checksums::new(seed);
+    checksums.push(section);
+    checksums.finish()
+}
+
+/// The [`checksums`] of a section that comes in pieces of any size.
+pub(crate) struct Checksums {
+    seed: u32,
+    /// Of the block that is not whole yet, and how many bytes it has.
+    block: (u32, usize),
+    done: Vec<u8>,
+}
+
+impl Checksums {
+    pub(crate) fn new(seed: u32) -> Self {
+        Checksums { seed, block: (seed, 0), done: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (sum, len) = self.block;
+            let (own, rest) = bytes.split_at(bytes.len().min(BLOCK - len));
+            (self.block, bytes) = ((checksum(sum, own), len + own.len()), rest);
+            if self.block.1 == BLOCK {
+                self.end_block();
+            }
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.done.extend(self.block.0.to_le_bytes());
+        self.block = (self.seed, 0);
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        if self.block.1 > 0 {
+            self.end_block();
+        }
+        self.done
+    }
 }
 
 /// One section of a model file: where it lies and which of its blocks have been checked.

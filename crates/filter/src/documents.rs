@@ -6,7 +6,6 @@ use zerocopy::little_endian::{F32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
-use crate::trainer::{Learned, Reals};
 
 /// An entry of the `documents` section, which is sorted by digest, then class.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -82,25 +81,6 @@ impl Remembered {
             held_out: self.held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
             learned: self.learned.into(),
             vector_end: vector_end.into(),
-        }
-    }
-
-    /// The same as it was when it was counted.
-    pub(crate) fn learned(&self) -> Learned {
-        let Remembered { digest, class, multiplicity, date, group, .. } = *self;
-        let (name, windows, reals) = (self.name.clone(), Vec::new(), Reals::default());
-        Learned {
-            digest,
-            class,
-            multiplicity,
-            date,
-            group,
-            name,
-            cuts: 0,
-            part: 0,
-            terms: None,
-            windows,
-            reals,
         }
     }
 

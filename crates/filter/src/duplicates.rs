@@ -5,7 +5,8 @@ use tamis_tokenizer::CountVector;
 
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::trainer::{Learned, Trainer, UNLABELLED};
+use crate::learned::{Learned, UNLABELLED};
+use crate::trainer::{Trainer, spill};
 use crate::union::Part;
 
 /// Equal documents that were given under several labels.
@@ -64,7 +65,7 @@ impl Trainer {
 /// Takes the counts of a document away again, of which the terms are kept.
 pub(crate) fn uncount(parts: &mut [Part], document: &Learned) -> Result<()> {
     let part = &mut parts[usize::from(document.part)];
-    let terms = document.terms.map(|row| part.rows.terms(row)).into_iter().flatten();
+    let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
     let vector = CountVector::from_pairs(terms)
         .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
     let (statistics, class) = part.statistics_of(document.class);

@@ -189,7 +189,11 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Filter::new(Store::new(Bytes::Owned(bytes), |bytes, offset| Ok(bytes[offset..].to_vec()))?, None)
+        Filter::from_map(Bytes::Owned(bytes))
+    }
+
+    pub(crate) fn from_map(bytes: Bytes) -> Result<Self> {
+        Filter::new(Store::new(bytes, |bytes, offset| Ok(bytes[offset..].to_vec()))?, None)
     }
 
     fn new(store: Store, source: Option<Source>) -> Result<Self> {

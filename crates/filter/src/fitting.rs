@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, ClassTotals, Classes, Coefficient, Columns, Correction, Counts, ExpectedNaiveBayes,
-    ExpectedStatistics, Fit, FitError, HeldOut, Labelled, SmoothingChoice, Statistics, StatisticsError,
-    WeightedOptions, WeightedVector, threshold_for_fpr,
+    Choices, ClassId, ClassTotals, Classes, Coefficients, Columns, Correction, Counts, Documents,
+    ExpectedNaiveBayes, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
+    StatisticsError, WeightedOptions, WeightedVector, threshold_for_fpr,
 };
-use tamis_tokenizer::CountRow;
+use tamis_tokenizer::CountVector;
 
 use crate::documents::as_kept;
 use crate::error::{Error, Result};
@@ -18,8 +18,8 @@ use crate::scoring::{Chosen, Decision, DecisionOptions, ExpectationMaximization,
 /// All that fitting gives.
 pub(crate) struct Fitted {
     pub(crate) weights: Weights,
-    /// What models that had not seen a document said of it, of two classes; one a document, or none at all.
-    pub(crate) held_out: Vec<Option<[f64; 2]>>,
+    /// Of two classes, documents by their increasing numbers with what models that had not seen them said.
+    pub(crate) held_out: Vec<(usize, [f64; 2])>,
     pub(crate) decision: Decision,
     pub(crate) chosen: Option<Chosen>,
     pub(crate) expected_model: Option<ExpectedNaiveBayes>,
@@ -30,7 +30,7 @@ pub(crate) struct Fitted {
 pub(crate) enum Weights {
     None,
     /// A correction and the part of each document in it.
-    Correction(Correction, Vec<Vec<Coefficient>>),
+    Correction(Correction, Coefficients),
     /// The counts that documents without a label are expected to have, and the others.
     Expected(ExpectedStatistics),
 }
@@ -59,7 +59,7 @@ impl Fitted {
 pub(crate) fn smoothing(
     options: &WeightedOptions,
     statistics: &Statistics,
-    documents: &[Labelled<'_>],
+    documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<SmoothingChoice> {
     options.check()?;
@@ -71,17 +71,16 @@ pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
     Ok(Columns::new(classes.len(), positive_class(classes))?)
 }
 
-/// Fits to documents in canonical order; `windows` are those of each document, or none at all.
+/// Fits to documents in canonical order.
 pub(crate) fn fit(
     (options, smoothing): (&WeightedOptions, SmoothingChoice),
     decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
     statistics: &Statistics,
-    documents: &[Labelled<'_>],
-    windows: &[Vec<CountRow<'_>>],
+    documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<Fitted> {
     let columns = columns(classes)?;
-    let fit = Fit { counts: statistics, documents, windows, columns, options };
+    let fit = Fit { counts: statistics, documents, columns, options };
     let fitted = fit.fit(smoothing).map_err(refused)?;
     let choices = fitted.choices;
     let chosen =
@@ -94,23 +93,16 @@ pub(crate) fn fit(
     if !columns.is_one() {
         return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents), ..rest });
     }
-    let mut held_out = vec![None; documents.len()];
-    for held in fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
-        // as a model keeps them, so that all can be settled again by the same numbers
-        let both = held.highest(&choices).map(|both| as_kept(both).map(f64::from));
-        held_out[held.document] = both;
-    }
+    let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+    // as a model keeps them, so that all can be settled again by the same numbers
+    let kept = |held: &HeldOut| Some((held.document, as_kept(held.highest(&choices)?).map(f64::from)));
+    let held_out: Vec<_> = held_out.filter_map(kept).collect();
     let positive = positive_class(classes);
-    let judged = |(document, both): (&Labelled<'_>, &Option<[f64; 2]>)| {
-        Some(Judged {
-            held_out: (*both)?,
-            is_positive: document.class == positive,
-            multiplicity: document.multiplicity,
-            learned: 0,
-            group: document.group,
-        })
+    let judged = |(document, held_out): &(usize, [f64; 2])| {
+        let Label { class, multiplicity, group } = documents.label(*document);
+        Judged { held_out: *held_out, is_positive: class == positive, multiplicity, learned: 0, group }
     };
-    let scores = scores(&documents.iter().zip(&held_out).filter_map(judged).collect::<Vec<_>>(), &choices);
+    let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &choices);
     let decision = decide(&scores)?;
     let expected = expect(&scores, &decision, classes);
     Ok(Fitted { held_out, decision, expected, ..rest })
@@ -121,17 +113,18 @@ pub(crate) fn maximize_expectation(
     ExpectationMaximization { options, transform }: &ExpectationMaximization,
     statistics: &Statistics,
     n_classes: usize,
-    documents: &[Labelled<'_>],
+    documents: &dyn Documents,
 ) -> Result<Fitted> {
     let all: u64 = statistics.totals().iter().map(|t| t.documents).sum();
     let df = |term| Ok(statistics.document_frequency(term));
-    let weigh = |document: &Labelled<'_>| {
+    let weigh = |(document, row): (usize, &CountVector)| {
         let mut weights = WeightedVector::default();
-        let Ok::<(), Infallible>(()) = transform.apply(document.row, all, df, &mut weights);
-        (document.class, weights)
+        let Ok::<(), Infallible>(()) = transform.apply(row.row(), all, df, &mut weights);
+        let Label { class, multiplicity, .. } = documents.label(document);
+        std::iter::repeat_n((class, weights), multiplicity as usize)
     };
-    let copies = documents.iter().flat_map(|d| std::iter::repeat_n(d, d.multiplicity as usize));
-    let weighted: Vec<_> = copies.map(weigh).collect();
+    let rows = documents.rows(&(0..documents.len()).collect::<Vec<_>>());
+    let weighted: Vec<_> = rows.iter().enumerate().flat_map(weigh).collect();
     let is_labelled = |class: ClassId| usize::from(class) < n_classes;
     let (labelled, unlabelled): (Vec<_>, Vec<_>) =
         weighted.iter().map(|(class, weights)| (*class, weights.row())).partition(|(c, _)| is_labelled(*c));
@@ -148,10 +141,10 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
 }
 
 /// How often the likeliest label is right, of documents held out.
-fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &[Labelled<'_>]) -> Option<Expected> {
+fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &dyn Documents) -> Option<Expected> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
     for held in held_out.iter().filter(|held| held.weight > 0.0) {
-        let Labelled { class, multiplicity, .. } = documents[held.document];
+        let Label { class, multiplicity, .. } = documents.label(held.document);
         let z = held.log_odds(choices);
         let is_right = held.known_terms > 0 && z.iter().all(|other| *other <= z[usize::from(class)]);
         (all, n) = (all + held.weight, n + u64::from(multiplicity));

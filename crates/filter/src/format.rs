@@ -19,14 +19,15 @@ mod tests;
 use serde::{Deserialize, Serialize};
 use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
-use crate::blocks::{self, Section};
+use crate::blocks::{self, Checksums, Section};
 use crate::error::{Error, Result};
 use crate::map::Bytes;
 use crate::mixed::Table;
 use crate::recipe::Recipe;
 use crate::scoring::{Chosen, Decision, DecisionOptions, Expected, Scoring};
+use crate::spool::Spool;
 use crate::store::Size;
-use crate::trainer::Keep;
+use crate::trainer::{Keep, spill};
 
 pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
 
@@ -141,7 +142,7 @@ fn config() -> impl bincode::config::Config {
 }
 
 /// The bytes of a model file.
-pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Vec<u8>> {
+pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
     let encoded = bincode::serde::encode_to_vec(header, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
     if encoded.len() > HEADER_LIMIT {
@@ -151,19 +152,23 @@ pub(crate) fn write(header: &Header, sections: [&[u8]; N_SECTIONS]) -> Result<Ve
             got: encoded.len() as u64,
         });
     }
-    let mut file = Vec::with_capacity(
-        PREFACE + encoded.len() + sections.iter().map(|s| s.len() + s.len() / 60 + 8).sum::<usize>(),
-    );
-    let of_sections = sections.iter().fold(0, |seed, section| blocks::checksum(seed, section));
+    let mut of_sections = 0;
+    let mut add = |bytes: &[u8]| {
+        of_sections = blocks::checksum(of_sections, bytes);
+        Ok(())
+    };
+    sections.iter().try_for_each(|section| section.for_each(&mut add)).map_err(spill)?;
     let numbers = [FORMAT_VERSION, encoded.len() as u32, of_sections].map(u32::to_le_bytes);
     let checksum = header_checksum(numbers.as_flattened(), &encoded);
-    file.extend_from_slice(MAGIC);
-    file.extend_from_slice(numbers.as_flattened());
-    file.extend_from_slice(&checksum.to_le_bytes());
-    file.extend_from_slice(&encoded);
+    let preface = [MAGIC, numbers.as_flattened(), &checksum.to_le_bytes(), &encoded].concat();
+    let mut file = Spool::from(preface);
     for section in sections {
-        file.extend_from_slice(section);
-        file.extend_from_slice(&blocks::checksums(checksum, section));
+        let mut checksums = Checksums::new(checksum);
+        let write = |bytes: &[u8]| {
+            checksums.push(bytes);
+            file.push(bytes)
+        };
+        section.for_each(write).and_then(|()| file.push(&checksums.finish())).map_err(spill)?;
     }
     Ok(file)
 }

@@ -3,9 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::{Deref, DerefMut};
-
-use zerocopy::FromBytes;
+use std::ops::Deref;
 
 /// The bytes of a model file, mapped or owned.
 pub(crate) enum Bytes {
@@ -38,47 +36,6 @@ impl Deref for Bytes {
         match self {
             Bytes::Mapped(map) => map,
             Bytes::Owned(bytes) => bytes,
-        }
-    }
-}
-
-/// Numbers to write and read, in memory or in a file that has no name and goes with them.
-pub(crate) enum Scratchpad {
-    InMemory(Vec<u32>),
-    InFile(memmap2::MmapMut),
-}
-
-impl Scratchpad {
-    pub(crate) fn in_memory(len: usize) -> Self {
-        Scratchpad::InMemory(vec![0; len])
-    }
-
-    /// In the folder for temporary files.
-    pub(crate) fn in_file(len: usize) -> io::Result<Self> {
-        let file = tempfile::tempfile()?;
-        file.set_len(4 * len as u64)?;
-        // SAFETY: nobody else can open a file without a name, so nobody changes or shortens it.
-        unsafe { memmap2::MmapMut::map_mut(&file) }.map(Scratchpad::InFile)
-    }
-}
-
-impl Deref for Scratchpad {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
-        match self {
-            Scratchpad::InMemory(numbers) => numbers,
-            // a map begins at a page and its length is that of whole numbers
-            Scratchpad::InFile(map) => <[u32]>::ref_from_bytes(map).unwrap_or_default(),
-        }
-    }
-}
-
-impl DerefMut for Scratchpad {
-    fn deref_mut(&mut self) -> &mut [u32] {
-        match self {
-            Scratchpad::InMemory(numbers) => numbers,
-            Scratchpad::InFile(map) => <[u32]>::mut_from_bytes(map).unwrap_or_default(),
         }
     }
 }

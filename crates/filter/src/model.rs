@@ -1,30 +1,32 @@
 //! What was counted, made into the bytes of a model file.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
-use tamis_model::{
-    Cell, ClassId, Classes, Counts, GaussianStatistics, Labelled, SmoothingChoice, Statistics,
-};
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_model::{BLOCK, Cell, Classes, Counts, GaussianStatistics, SmoothingChoice, Statistics};
+use tamis_tokenizer::TermId;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::F32;
 
 use crate::columns::ColumnKind;
-use crate::documents::{DocumentRecord, as_kept, encode_coefficients, encode_vector};
+use crate::documents::{DocumentRecord, as_kept, encode_coefficients};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::fitting::{self, Fitted, Weights};
 use crate::format::{self, Header};
+use crate::learned::Learned;
+use crate::map::Bytes;
 use crate::mixed::{Table, summarize_columns};
 use crate::names;
+use crate::ordered::Ordered;
 use crate::recipe::Recipe;
-use crate::rows::{RowId, Rows};
 use crate::save::{Lock, PATIENCE};
 use crate::scorer::Scorer;
 use crate::scoring::{Chosen, Decision, DecisionOptions, ExpectationMaximization, Scoring};
+use crate::spool::Spool;
 use crate::store::{GROUP, Size, TermsWriter, summarize};
-use crate::trainer::{Keep, Learned, TrainOptions, Trainer, UNLABELLED};
+use crate::trainer::{Keep, TrainOptions, Trainer, spill};
 use crate::union::Union;
 
 impl Trainer {
@@ -42,30 +44,27 @@ impl Trainer {
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = union.map_or_else(|| Union::new(&parts), Ok)?;
-        let rows: Vec<_> =
-            rows.into_par_iter().zip(&union.ids).map(|(rows, ids)| rows.renumbered(ids)).collect();
-        let n_classes = self.classes.len();
-        let documents = in_order(self.documents, &rows, n_classes);
+        let (n_classes, n_terms) = (self.classes.len(), union.n_terms());
+        let mut documents = Ordered::new(self.documents, rows, &union.ids, (n_classes, n_terms))?;
         let statistics = &union.statistics;
         let scoring = settle_scoring(&self.options, n_classes, statistics)?;
-        let n_terms = union.n_terms();
         let asked = &self.options.decision;
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
-        let fitted = fit(how, &self.classes, statistics, &documents, None)?;
+        let fitted = fit(how, &self.classes, statistics, &mut documents, None)?;
         let sections = term_sections(n_terms, |writer, id| {
             write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
         })?;
         let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
-                let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents)?;
+                let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
                 let text = |id: TermId| Ok(union.term(&parts, id).1);
                 let groups = summarize_columns(&self.options.recipe, statistics, text)?;
                 Some(Table { reals, groups, missing: self.missing })
             }
             _ => None,
         };
-        let documents = document_sections(&documents, &fitted, keep);
+        let documents = document_sections(&mut documents, &fitted, keep)?;
         let bias = fitted.bias();
         let Ok(summary) = summarize(&scoring, statistics);
         let header = Header {
@@ -96,15 +95,17 @@ impl Trainer {
 pub(crate) fn seal(
     header: Header,
     ([directory, terms, texts], size): ([Vec<u8>; 3], Size),
-    (documents, vectors): (Vec<u8>, Vec<u8>),
+    (documents, vectors): (impl Into<Spool>, impl Into<Spool>),
 ) -> Result<Model> {
-    let sections = [&directory, &terms, &texts, &documents, &vectors];
-    let mut header = Header { size, lengths: sections.map(|s| s.len() as u64), ..header };
+    let sections = [directory.into(), terms.into(), texts.into(), documents.into(), vectors.into()];
+    let mut header = Header { size, lengths: sections.each_ref().map(Spool::len), ..header };
     // those beyond the last are 0
     header.bias.truncate(header.bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
     // A prior or smoothing that does not fit is told now, not when the file is opened.
     Scorer::new(&header, &header.totals, header.n_terms(), &header.bias)?;
-    Ok(Model { bytes: format::write(&header, sections.map(Vec::as_slice))? })
+    let mut whole = format::write(&header, sections.each_ref())?;
+    let map = whole.map().map_err(spill)?;
+    Ok(Model { whole, map })
 }
 
 /// The scoring asked for, or the default for what was counted.
@@ -128,42 +129,14 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     }
 }
 
-/// A learned document and its terms with canonical ids.
-pub(crate) struct Distinct<'a> {
-    pub(crate) learned: Learned,
-    pub(crate) row: CountRow<'a>,
-    pub(crate) windows: Vec<CountRow<'a>>,
-}
-
-impl Distinct<'_> {
-    fn labelled(&self) -> Labelled<'_> {
-        self.learned.labelled(self.row)
-    }
-}
-
-/// The documents in canonical order; those without a label in a class after the others.
-fn in_order(mut documents: Vec<Learned>, rows: &[Rows], n_classes: usize) -> Vec<Distinct<'_>> {
-    documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
-    documents.sort_unstable_by_key(|document| (document.digest, document.class));
-    let distinct = |learned: Learned| {
-        let row = |id: RowId| rows[usize::from(learned.part)].get(id);
-        Distinct {
-            row: learned.terms.map(row).unwrap_or_default(),
-            windows: learned.windows.iter().copied().map(row).collect(),
-            learned,
-        }
-    };
-    documents.into_iter().map(distinct).collect()
-}
-
 /// What the documents, in canonical order, say of the columns of real values.
-fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Distinct<'_>]) -> Result<GaussianStatistics> {
+fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Learned]) -> Result<GaussianStatistics> {
     let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
     let mut reals = GaussianStatistics::new(n_classes, n);
     for document in documents {
         let mut values = vec![None; n];
-        let Learned { class, multiplicity, reals: own, .. } = &document.learned;
-        own.iter().for_each(|(column, real)| values[*column] = Some(*real));
+        let Learned { class, multiplicity, .. } = document;
+        document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
         reals.observe_weighted(*class, &values, f64::from(*multiplicity))?;
     }
     Ok(reals)
@@ -175,31 +148,26 @@ pub(crate) fn fit(
     (scoring, asked, default): (&Scoring, &DecisionOptions, Decision),
     classes: &Classes,
     statistics: &Statistics,
-    documents: &[Distinct<'_>],
+    documents: &mut Ordered,
     smoothing: Option<SmoothingChoice>,
 ) -> Result<Fitted> {
-    let rows: Vec<_> = documents.iter().map(Distinct::labelled).collect();
-    match scoring {
-        Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Ok(Fitted::NONE),
+    let fitted = match scoring {
+        Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
         Scoring::Weighted(options) => {
-            let has_windows = classes.len() == 2 && documents.iter().any(|d| !d.windows.is_empty());
-            let windows: Vec<Vec<CountRow<'_>>> = match has_windows {
-                true => documents.iter().map(|document| document.windows.clone()).collect(),
-                false => Vec::new(),
-            };
             let decide = |scores: &[(f64, bool)]| {
                 fitting::decide(scores, asked, default, statistics.totals(), classes)
             };
             let smoothing = match smoothing {
                 Some(smoothing) => smoothing,
-                None => fitting::smoothing(options, statistics, &rows, classes)?,
+                None => fitting::smoothing(options, statistics, documents, classes)?,
             };
-            fitting::fit((options, smoothing), decide, statistics, &rows, &windows, classes)
+            fitting::fit((options, smoothing), decide, statistics, documents, classes)?
         }
         Scoring::ExpectationMaximization(settings) => {
-            fitting::maximize_expectation(settings, statistics, classes.len(), &rows)
+            fitting::maximize_expectation(settings, statistics, classes.len(), documents)?
         }
-    }
+    };
+    documents.check().map(|()| fitted)
 }
 
 /// Terms that one thread writes at a time: whole groups.
@@ -248,74 +216,91 @@ pub(crate) fn write_term(
 
 /// The sections `documents` and `vectors`.
 pub(crate) fn document_sections(
-    documents: &[Distinct<'_>],
+    documents: &mut Ordered,
     fitted: &Fitted,
     keep: Keep,
-) -> (Vec<u8>, Vec<u8>) {
-    let (vectors, ends) = encode_vectors(documents, fitted, keep);
-    let mut records = Vec::with_capacity(documents.len() * size_of::<DocumentRecord>());
-    for (i, (document, end)) in documents.iter().zip(ends).enumerate() {
-        let held_out = fitted.held_out.get(i).copied().flatten();
-        let record = DocumentRecord {
-            digest: document.learned.digest,
-            class: document.learned.class.into(),
-            multiplicity: document.learned.multiplicity.into(),
-            date: document.learned.date.into(),
-            group: document.learned.group.into(),
-            held_out: held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
-            learned: 0.into(),
-            vector_end: end.into(),
+) -> Result<(Spool, Spool)> {
+    let (mut records, mut vectors) = (Spool::default(), Spool::default());
+    let mut held_out = fitted.held_out.iter().peekable();
+    for (block, learned) in documents.documents.chunks(BLOCK).enumerate() {
+        let encoded = (keep == Keep::Vectors).then(|| documents.encoded(block));
+        let encode = |(chunk, learned): (usize, &[Learned])| {
+            let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(learned.len()));
+            for (at, document) in (chunk * TOGETHER..).zip(learned) {
+                names::encode(document.name(), &mut vectors);
+                if let Weights::Correction(_, coefficients) = &fitted.weights {
+                    encode_coefficients(
+                        &coefficients.of(block * BLOCK + at).collect::<Vec<_>>(),
+                        &mut vectors,
+                    );
+                }
+                vectors.extend_from_slice(encoded.as_ref().map_or(&[], |encoded| encoded.vector(at)));
+                ends.push(vectors.len() as u64);
+            }
+            (vectors, ends)
         };
-        records.extend_from_slice(record.as_bytes());
-    }
-    (records, vectors)
-}
-
-/// The section `vectors`, and where in it that of each document ends.
-fn encode_vectors(documents: &[Distinct<'_>], fitted: &Fitted, keep: Keep) -> (Vec<u8>, Vec<u64>) {
-    let encode = |(chunk, documents): (usize, &[Distinct<'_>])| {
-        let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(documents.len()));
-        for (i, document) in (chunk * TOGETHER..).zip(documents) {
-            names::encode(&document.learned.name, &mut vectors);
-            if let Weights::Correction(_, coefficients) = &fitted.weights {
-                encode_coefficients(&coefficients[i], &mut vectors);
+        let chunks: Vec<_> = learned.par_chunks(TOGETHER).enumerate().map(encode).collect();
+        let mut at = block * BLOCK..;
+        for ((of_chunk, ends), learned) in chunks.into_iter().zip(learned.chunks(TOGETHER)) {
+            for ((document, end), at) in learned.iter().zip(ends).zip(&mut at) {
+                let own = held_out.next_if(|(held, _)| *held == at).map(|(_, both)| *both);
+                let record = DocumentRecord {
+                    digest: document.digest,
+                    class: document.class.into(),
+                    multiplicity: document.multiplicity.into(),
+                    date: document.date().into(),
+                    group: document.group.into(),
+                    held_out: own.map_or([f32::NAN; 2], as_kept).map(F32::new),
+                    learned: 0.into(),
+                    vector_end: (vectors.len() + end).into(),
+                };
+                records.push(record.as_bytes()).map_err(spill)?;
             }
-            if keep == Keep::Vectors {
-                encode_vector(document.row, &mut vectors);
-            }
-            ends.push(vectors.len() as u64);
+            vectors.push(&of_chunk).map_err(spill)?;
         }
-        (vectors, ends)
-    };
-    let chunks: Vec<_> = documents.par_chunks(TOGETHER).enumerate().map(encode).collect();
-    let mut vectors = Vec::with_capacity(chunks.iter().map(|(vectors, _)| vectors.len()).sum());
-    let mut ends = Vec::with_capacity(documents.len());
-    for (of_chunk, its_ends) in chunks {
-        ends.extend(its_ends.into_iter().map(|end| vectors.len() as u64 + end));
-        vectors.extend(of_chunk);
     }
-    (vectors, ends)
+    documents.check().map(|()| (records, vectors))
 }
 
 /// Documents that one thread encodes at a time.
 const TOGETHER: usize = 256;
 
-/// A trained model: the bytes of its file.
-#[derive(Clone, PartialEq, Eq)]
+/// A trained model: the bytes of its file, in memory or, if there are many, in a temporary file.
 pub struct Model {
-    bytes: Vec<u8>,
+    whole: Spool,
+    /// Of the temporary file.
+    map: Option<Bytes>,
 }
+
+impl Clone for Model {
+    fn clone(&self) -> Self {
+        Model { whole: self.as_bytes().to_vec().into(), map: None }
+    }
+}
+
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Model {}
 
 impl std::fmt::Debug for Model {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Model({} bytes)", self.bytes.len())
+        write!(f, "Model({} bytes)", self.whole.len())
     }
 }
 
 impl Model {
     /// The bytes of the model file. Equal learning gives equal bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
+        self.map.as_deref().or(self.whole.in_memory()).unwrap_or_default()
+    }
+
+    /// Writes all bytes, those of a file some at a time.
+    pub(crate) fn write_to(&self, mut out: impl Write) -> io::Result<()> {
+        self.whole.for_each(|bytes| out.write_all(bytes))
     }
 
     /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
@@ -333,7 +318,10 @@ impl Model {
     /// # Errors
     /// None that is not a defect of this crate.
     pub fn into_filter(self) -> Result<Filter> {
-        Filter::from_bytes(self.bytes)
+        match self.map {
+            Some(map) => Filter::from_map(map),
+            None => Filter::from_bytes(self.whole.into_memory()),
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use tamis_model::{
-    ClassId, Classes, Correction, Counts, Labelled, Readings, Statistics, WeightedLogOdds, WeightedOptions,
+    ClassId, Classes, Correction, Counts, InMemory, Labelled, Readings, Statistics, WeightedLogOdds,
+    WeightedOptions,
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
@@ -201,11 +202,10 @@ impl Online {
         let windows = if self.trainer.options.recipe.windows.is_some() { &windows[..] } else { &[] };
         let smoothing = fitting::smoothing(&self.options, statistics, &documents, classes)?;
         let decide = |_: &[(f64, bool)]| Ok(Decision::PLAIN);
-        let fitted =
-            fitting::fit((&self.options, smoothing), decide, statistics, &documents, windows, classes)?;
-        let is_positive = |document: &Labelled<'_>| document.class == self.positive;
-        let judged = documents.iter().zip(&fitted.held_out);
-        self.judged = judged.filter_map(|(document, both)| Some(((*both)?, is_positive(document)))).collect();
+        let all = InMemory { documents: &documents, windows };
+        let fitted = fitting::fit((&self.options, smoothing), decide, statistics, &all, classes)?;
+        let judged = fitted.held_out.iter();
+        self.judged = judged.map(|(at, both)| (*both, documents[*at].class == self.positive)).collect();
         if let Weights::Correction(correction, _) = fitted.weights {
             self.correction = correction;
         }

@@ -6,9 +6,10 @@ use tamis_tokenizer::{CountVector, TermId, Terms};
 
 use crate::error::{Error, Result};
 use crate::fitting;
+use crate::learned::Learned;
 use crate::recipe::Kind;
 use crate::scoring::Scoring;
-use crate::trainer::{Learned, TrainOptions, Trainer};
+use crate::trainer::{TrainOptions, Trainer, spill};
 use crate::union::Union;
 
 /// Who decides whether pairs of words are terms.
@@ -140,8 +141,8 @@ fn rows(
     words: &[Option<TermId>],
 ) -> Result<[CountVector; 2]> {
     let part = usize::from(document.part);
-    let terms = document.terms.map(|row| trainer.parts[part].rows.terms(row)).into_iter().flatten();
-    let terms = terms.map(|(id, count)| (union.ids[part][id as usize], count));
+    let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| trainer.parts[part].rows.get(row));
+    let terms = terms.map_err(spill)?.into_iter().map(|(id, count)| (union.ids[part][id as usize], count));
     let of_words = terms.clone().filter_map(|(id, count)| Some((words[id as usize]?, count)));
     let of_both = CountVector::from_pairs(terms);
     let refused = |e| Error::inconsistent("documents", "terms of the vocabulary", e);
@@ -151,7 +152,7 @@ fn rows(
 /// What a model would be made of: counts, and documents that are among those counted.
 pub(crate) struct Candidate<'a> {
     statistics: &'a Statistics,
-    documents: &'a [Labelled<'a>],
+    documents: &'a Vec<Labelled<'a>>,
 }
 
 impl Candidate<'_> {

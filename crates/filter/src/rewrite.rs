@@ -1,22 +1,23 @@
 //! A model file written anew: what its log says becomes part of the rest.
 
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
-use tamis_tokenizer::{CountRow, CountVector, TermId};
+use tamis_tokenizer::{CountVector, TermId};
 use zerocopy::IntoBytes;
 
-use crate::documents::{Remembered, encode_coefficients, encode_vector};
+use crate::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::fitting::{self, Judged};
 use crate::format::Header;
+use crate::learned::{Learned, More};
 use crate::merge::{add_bias, add_cells, add_totals, add_weights};
-use crate::model::{Distinct, Model, document_sections, fit, seal, term_sections, write_term};
+use crate::model::{Model, document_sections, fit, seal, term_sections, write_term};
 use crate::names;
-use crate::rows::Rows;
+use crate::ordered::Ordered;
 use crate::scorer::positive_class;
 use crate::scoring::{Chosen, Decision, Scoring};
 use crate::shared::{Held, Surplus, unite};
 use crate::store::{Store, limited, summarize};
-use crate::trainer::{Keep, Learned};
+use crate::trainer::Keep;
 
 /// The model of a file and its log, as a file without a log. The correction stays what it is; the weights of counts and correction, and thresholds,
 /// follow from the scores of all documents remembered.
@@ -126,21 +127,18 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let terms = Terms::new(&stores, &header.classes)?;
     let statistics =
         store.statistics()?.permuted(&terms.order.iter().map(|source| source.id).collect::<Vec<_>>());
-    let mut rows = Rows::default();
-    let mut learned = Vec::new();
-    for document in store.documents() {
-        let document: Remembered = document?;
-        let row = terms.renumber(0, &document.vector)?;
-        let row = rows.push(row.row().iter()).map_err(crate::trainer::spill)?;
-        learned.push((Learned { terms: Some(row), ..document.learned() }, row));
-    }
-    let distinct =
-        |(learned, row)| Distinct { learned, row: rows.get(row), windows: Vec::<CountRow<'_>>::new() };
-    let documents: Vec<_> = learned.into_iter().map(distinct).collect();
+    let documents: Vec<Result<_>> = store
+        .documents()
+        .map(|document| {
+            let document: Remembered = document?;
+            Ok((learned(&document), terms.renumber(0, &document.vector)?))
+        })
+        .collect();
+    let mut documents = Ordered::of(documents.into_iter(), terms.len())?;
     let asked = header.asked.unwrap_or_default();
     let default = fitting::default_of(&asked, header.decision, &header.classes);
     let how = (&header.scoring, &asked, default);
-    let fitted = fit(how, &header.classes, &statistics, &documents, None)?;
+    let fitted = fit(how, &header.classes, &statistics, &mut documents, None)?;
     let sections = term_sections(terms.len(), |writer, id| {
         write_term(writer, terms.term(id)?, statistics.cells(id), &fitted.weights, id)
     })?;
@@ -156,7 +154,20 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         expected: fitted.expected,
         ..header.clone()
     };
-    seal(sealed, sections, document_sections(&documents, &fitted, header.keep))
+    seal(sealed, sections, document_sections(&mut documents, &fitted, header.keep)?)
+}
+
+/// A document as it was when it was counted.
+fn learned(document: &Remembered) -> Learned {
+    let Remembered { digest, class, multiplicity, group, .. } = *document;
+    let more = More {
+        date: Some(document.date).filter(|date| *date != NO_DATE),
+        name: document.name.clone(),
+        ..More::default()
+    };
+    let mut learned = Learned::new(digest, group, more);
+    (learned.class, learned.multiplicity) = (class, multiplicity);
+    learned
 }
 
 /// Whether anything of the model is fitted to documents, besides counting them.

@@ -1,130 +1,102 @@
-//! The terms of many documents, in memory up to a bound and beyond it in temporary files.
+//! The terms of many documents, as they were counted.
 
 use std::io;
+use std::num::NonZero;
 
-use rayon::prelude::*;
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::TermId;
 
-use crate::map::Scratchpad;
+use crate::documents::{put_varint, take_varint};
+use crate::spool::{Cursor, Spool};
 
-/// Rows of terms, eight bytes a term.
-///
-/// The first [`IN_MEMORY`] bytes are in memory. What is more is in unnamed files in the folder for temporary files,
-/// mapped: the system keeps of it what there is room for.
+/// Rows of terms, about two bytes a term: early terms, which most occurrences are of, have small ids.
 #[derive(Default)]
 pub(crate) struct Rows {
-    chunks: Vec<Chunk>,
+    spool: Spool,
+    row: Vec<u8>,
 }
 
-/// Where a row is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowId {
-    chunk: u32,
-    start: u32,
-    len: u32,
-}
+/// Where a row is: the byte it begins with, plus one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct RowId(NonZero<u64>);
 
-/// Bytes of rows that stay in memory.
-pub(crate) const IN_MEMORY: usize = 64 << 20;
+/// Bytes that are read at once to go through all rows, and to find one.
+const OF_ALL: usize = 1 << 18;
+const OF_ONE: usize = 1 << 12;
 
-/// Numbers in a chunk, unless a row has more: 4 MB of them.
-const CHUNK: usize = 1 << 20;
-
-struct Chunk {
-    /// Of each row first the ids of its terms, then as many counts.
-    numbers: Scratchpad,
-    used: usize,
-    rows: Vec<RowId>,
-}
+/// The most bytes of a number, and of a term with its count.
+const NUMBER: usize = 10;
+const TERM: usize = 2 * NUMBER;
 
 impl Rows {
     /// Keeps terms, each once, in any order.
     pub(crate) fn push(&mut self, terms: impl ExactSizeIterator<Item = (TermId, u32)>) -> io::Result<RowId> {
-        let len = terms.len();
-        let room = |chunk: &Chunk| chunk.numbers.len() - chunk.used;
-        if self.chunks.last().is_none_or(|chunk| room(chunk) < 2 * len) {
-            let size = CHUNK.max(2 * len);
-            let numbers = match 4 * CHUNK * self.chunks.len() < IN_MEMORY {
-                true => Scratchpad::in_memory(size),
-                false => Scratchpad::in_file(size)?,
-            };
-            self.chunks.push(Chunk { numbers, used: 0, rows: Vec::new() });
-        }
-        // there is one now, and no chunk has 2^32 numbers
-        let chunk = self.chunks.len() - 1;
-        let row = RowId { chunk: chunk as u32, start: self.chunks[chunk].used as u32, len: len as u32 };
-        let chunk = &mut self.chunks[chunk];
-        let (ids, counts) = chunk.numbers[chunk.used..chunk.used + 2 * len].split_at_mut(len);
-        for ((id, count), term) in ids.iter_mut().zip(counts).zip(terms) {
-            (*id, *count) = term;
-        }
-        chunk.used += 2 * len;
-        chunk.rows.push(row);
-        Ok(row)
-    }
-
-    /// A row; one of which the ids were not [`renumbered`](Self::renumbered) is empty.
-    pub(crate) fn get(&self, row: RowId) -> CountRow<'_> {
-        let (ids, counts) = self.numbers(row);
-        CountRow::new(ids, counts).unwrap_or_default()
-    }
-
-    /// The terms of a row as they are kept.
-    pub(crate) fn terms(&self, row: RowId) -> impl ExactSizeIterator<Item = (TermId, u32)> + Clone {
-        let (ids, counts) = self.numbers(row);
-        std::iter::zip(ids.iter().copied(), counts.iter().copied())
-    }
-
-    fn numbers(&self, RowId { chunk, start, len }: RowId) -> (&[u32], &[u32]) {
-        let [start, len] = [start, len].map(|n| n as usize);
-        self.chunks[chunk as usize].numbers[start..start + 2 * len].split_at(len)
-    }
-
-    /// The same with `map[id]` in the place of every id, and rows in the order of their new ids.
-    pub(crate) fn renumbered(mut self, map: &[TermId]) -> Self {
-        self.chunks.par_iter_mut().for_each(|chunk| {
-            let mut sorted = Vec::new();
-            for RowId { start, len, .. } in &chunk.rows {
-                let [start, len] = [*start, *len].map(|n| n as usize);
-                let (ids, counts) = chunk.numbers[start..start + 2 * len].split_at_mut(len);
-                sorted.clear();
-                // both in one number, which sorts faster than a pair
-                let both =
-                    |(id, count): (&TermId, &u32)| u64::from(map[*id as usize]) << 32 | u64::from(*count);
-                sorted.extend(ids.iter().zip(&*counts).map(both));
-                sorted.sort_unstable();
-                for ((id, count), both) in ids.iter_mut().zip(counts).zip(&sorted) {
-                    (*id, *count) = ((both >> 32) as TermId, *both as u32);
-                }
+        self.row.clear();
+        put_varint(terms.len() as u64, &mut self.row);
+        for (id, count) in terms {
+            put_varint(u64::from(id) << 1 | u64::from(count != 1), &mut self.row);
+            if count != 1 {
+                put_varint(count.into(), &mut self.row);
             }
-        });
-        self
+        }
+        let id = RowId(NonZero::<u64>::MIN.saturating_add(self.spool.len()));
+        self.spool.push(&self.row).map(|()| id)
+    }
+
+    /// The terms of a row as they were given.
+    pub(crate) fn get(&self, row: RowId) -> io::Result<Vec<(TermId, u32)>> {
+        let mut terms = Vec::new();
+        Reader(Cursor::new(&self.spool, OF_ONE)).for_each(row, |id, count| terms.push((id, count)))?;
+        Ok(terms)
+    }
+
+    /// What reads one row after the other.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader(Cursor::new(&self.spool, OF_ALL))
+    }
+}
+
+/// Reads rows, quickly if they come in their order.
+pub(crate) struct Reader<'a>(Cursor<'a>);
+
+impl Reader<'_> {
+    /// Visits the terms of a row.
+    pub(crate) fn for_each(&mut self, row: RowId, mut visit: impl FnMut(TermId, u32)) -> io::Result<()> {
+        let at = row.0.get() - 1;
+        let mut bytes = self.0.from(at, NUMBER)?;
+        let n = take_varint(&mut bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let mut bytes = self.0.from(at, NUMBER + TERM * n as usize)?;
+        take_varint(&mut bytes);
+        for _ in 0..n {
+            let coded = take_varint(&mut bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let count = if coded & 1 == 0 { Some(1) } else { take_varint(&mut bytes) };
+            visit((coded >> 1) as TermId, count.ok_or(io::ErrorKind::UnexpectedEof)? as u32);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spool::IN_MEMORY;
 
     #[test]
-    fn rows_come_back_from_memory_and_files() {
+    fn rows_come_back_from_memory_and_file() {
         let mut rows = Rows::default();
-        let terms = |i: u32| (0..1000 + i % 7).map(move |t| (3 * t + i, t + 1));
-        // twice the bound
-        let n = 2 * IN_MEMORY as u32 / 8000;
+        let terms = |i: u32| (0..1000 + i % 7).map(move |t| ((3 * t + i) * 9_000 % 4_000_000_000, t + 1));
+        // more than the bound
+        let n = IN_MEMORY as u32 / 5_000;
         let mut ids: Vec<_> = (0..n).map(|i| rows.push(terms(i)).unwrap()).collect();
-        ids.push(rows.push(terms(n)).unwrap());
-        ids.push(rows.push((0..CHUNK as u32).map(|t| (t, 1))).unwrap());
-        for (i, row) in (0..=n).zip(&ids) {
-            assert!(rows.terms(*row).eq(terms(i)));
+        ids.push(rows.push((0..1 << 20).map(|t| (t, 1))).unwrap());
+        ids.push(rows.push([].into_iter()).unwrap());
+        let mut reader = rows.reader();
+        for (i, row) in (0..n).zip(&ids) {
+            let mut read = Vec::new();
+            reader.for_each(*row, |id, count| read.push((id, count))).unwrap();
+            assert!(read.into_iter().eq(terms(i)));
         }
-        let largest = n + 3 * 1010;
-        let rows =
-            rows.renumbered(&(0..=largest.max(CHUNK as u32)).map(|id| u32::MAX - id).collect::<Vec<_>>());
-        for (i, row) in (0..=n).zip(&ids) {
-            let expected: Vec<_> = terms(i).collect();
-            assert!(rows.get(*row).iter().eq(expected.into_iter().rev().map(|(id, n)| (u32::MAX - id, n))));
-        }
-        assert_eq!(rows.get(ids[n as usize + 1]).len(), CHUNK);
+        assert!(rows.get(ids[3]).unwrap().into_iter().eq(terms(3)));
+        assert!(rows.get(ids[n as usize]).unwrap().into_iter().eq((0..1 << 20).map(|t| (t, 1))));
+        assert_eq!(rows.get(ids[n as usize + 1]).unwrap(), []);
     }
 }

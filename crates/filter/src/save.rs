@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ impl Lock {
         name.push(".tmp");
         let temporary = directory.join(name);
         let replaced = file::metadata(path)?;
-        let written = write_new(&temporary, model.as_bytes(), replaced.as_ref(), directory)
+        let written = write_new(&temporary, model, replaced.as_ref(), directory)
             .and_then(|()| fs::rename(&temporary, path));
         if let Err(source) = written {
             // the disk may be full
@@ -245,7 +245,7 @@ fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
 }
 
 /// Writes a file that is not there yet, or is of no use, and makes it what the model is that it will replace.
-fn write_new(path: &Path, bytes: &[u8], replaced: Option<&Metadata>, directory: &Path) -> io::Result<()> {
+fn write_new(path: &Path, model: &Model, replaced: Option<&Metadata>, directory: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => (),
@@ -259,7 +259,7 @@ fn write_new(path: &Path, bytes: &[u8], replaced: Option<&Metadata>, directory: 
         #[cfg(not(unix))]
         None => (),
     }
-    file.write_all(bytes)?;
+    model.write_to(&mut file)?;
     file.sync_all()
 }
 

@@ -1,17 +1,13 @@
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassId, Classes, Counts, Labelled};
-use tamis_tokenizer::{CountRow, TermId, fingerprint};
+use tamis_model::{ClassId, Classes, Counts};
+use tamis_tokenizer::TermId;
 
-use crate::documents::NO_DATE;
 use crate::duplicates;
 use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
-use crate::names;
+use crate::learned::{Known, Learned, More, UNLABELLED, copies};
 use crate::pairs::Pairs;
 use crate::recipe::{Document, Kind, Recipe, digest};
-use crate::rows::RowId;
 use crate::scoring::{DecisionOptions, Scoring};
 use crate::union::Part;
 
@@ -83,75 +79,6 @@ impl TrainOptions {
     }
 }
 
-/// The class of a document without a label: one that no label can have.
-pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
-
-/// The real values that a row has, each with the number of its column among those of real values.
-pub(crate) type Reals = Box<[(usize, f64)]>;
-
-/// A document as it was counted, and how often.
-#[derive(Clone)]
-pub(crate) struct Learned {
-    pub(crate) digest: [u8; 16],
-    pub(crate) class: ClassId,
-    pub(crate) multiplicity: u32,
-    pub(crate) date: i64,
-    pub(crate) group: u64,
-    /// What it is called; empty if that is not known, or not to be remembered.
-    pub(crate) name: Box<str>,
-    /// What lies in which window.
-    pub(crate) cuts: u64,
-    /// Which part has its rows; if it counts once, also its counts.
-    pub(crate) part: u16,
-    /// Its terms, if they are needed once more.
-    pub(crate) terms: Option<RowId>,
-    pub(crate) windows: Vec<RowId>,
-    pub(crate) reals: Reals,
-}
-
-impl Learned {
-    /// The same terms can come in another order, at another time or cut at other places: the first by that counts, whoever
-    /// came first.
-    fn is_before(&self, other: &Learned) -> bool {
-        (self.group, self.date, self.cuts) < (other.group, other.date, other.cuts)
-    }
-
-    /// Its label, with the row of its terms.
-    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
-        let Learned { class, multiplicity, group, .. } = *self;
-        Labelled { row, class, multiplicity, group }
-    }
-
-    /// Learns the same document once more.
-    fn repeat(&mut self, mut other: Learned) -> Result<()> {
-        let multiplicity = copies(self.multiplicity, other.multiplicity)?;
-        self.put_first(&mut other);
-        self.multiplicity = multiplicity;
-        Ok(())
-    }
-
-    /// Becomes the one of two equal documents that counts, the other becomes the other one. The name is that of both.
-    fn put_first(&mut self, other: &mut Learned) {
-        names::unite(&mut self.name, &other.name);
-        if other.is_before(self) {
-            std::mem::swap(&mut self.name, &mut other.name);
-            std::mem::swap(self, other);
-        }
-    }
-}
-
-/// How often a document was learned that was learned so often here and so often there.
-fn copies(here: u32, there: u32) -> Result<u32> {
-    here.checked_add(there).ok_or_else(|| Error::TooLarge {
-        what: "copies of a document",
-        limit: u32::MAX.into(),
-        got: u64::from(here) + u64::from(there),
-    })
-}
-
-/// What tells documents from one another: their digests and labels, the latter by fingerprint since classes move.
-type Identity = ([u8; 16], u64);
-
 /// Counts labelled documents into a model.
 ///
 /// Trainers add up: give every thread one, [`merge`](Trainer::merge) them, and the model has the same bytes
@@ -173,9 +100,9 @@ pub struct Trainer {
     pub(crate) classes: Classes,
     /// What it counted itself, and then what others did that were merged with it.
     pub(crate) parts: Vec<Part>,
-    /// The different documents, and where each identity is among them.
+    /// The different documents, and where each is among them.
     pub(crate) documents: Vec<Learned>,
-    known: HashMap<Identity, u32>,
+    known: Known,
     /// Every document that was counted, by its place among the different ones.
     pub(crate) added: Vec<u32>,
     /// Documents that equal one of the same label that came before.
@@ -210,7 +137,7 @@ impl Trainer {
             classes: Classes::new(Vec::<String>::new())?,
             parts: vec![Part::new(0)],
             documents: Vec::new(),
-            known: HashMap::new(),
+            known: Known::default(),
             added: Vec::new(),
             n_equal: 0,
             nothing,
@@ -307,39 +234,32 @@ impl Trainer {
         let counted = &self.counted;
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
-        let mut document = Learned {
-            digest,
-            class: UNLABELLED,
-            multiplicity: 1,
-            date: counted.date().unwrap_or(NO_DATE),
-            group: counted.group(),
+        let more = More {
+            date: counted.date(),
             name: if self.options.names { counted.name().into() } else { Box::default() },
             cuts: counted.cuts(part.vocabulary.document()),
-            part: 0,
-            terms: None,
             windows: Vec::new(),
             reals,
         };
-        let identity = (digest, label.map_or(0, fingerprint));
-        let known = self.known.get(&identity).map(|place| &mut self.documents[*place as usize]);
+        let mut document = Learned::new(digest, counted.group(), more);
+        let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
+        let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
+        let known = known.map(|place| &mut self.documents[place]);
         known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
-        let same = known.filter(|known| (known.group, known.cuts) == (document.group, document.cuts));
+        let same = known.filter(|known| (known.group, known.cuts()) == (document.group, document.cuts()));
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
-                known.date = known.date.min(document.date);
-                names::unite(&mut known.name, &document.name);
+                known.meet(&document);
                 self.n_equal += 1;
                 self.last_digest = Some(digest);
                 return Ok(());
             }
-            (document.part, document.terms) = (known.part, known.terms);
-            document.windows.clone_from(&known.windows);
+            document.share(known);
         } else if self.options.needs_terms() {
             let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| part.rows.push(row);
             document.terms = Some(keep(&mut self.terms.iter().copied()).map_err(spill)?);
-            for window in counted.windows() {
-                document.windows.push(keep(&mut window.iter()).map_err(spill)?);
-            }
+            let windows = counted.windows().map(|window| keep(&mut window.iter()));
+            document.set_windows(windows.collect::<std::io::Result<_>>().map_err(spill)?);
         }
         // only now: what cannot be kept is not counted either
         if let Some(label) = label {
@@ -348,7 +268,7 @@ impl Trainer {
         let (statistics, class) = self.parts[0].statistics_of(document.class);
         statistics.observe_terms(class, &self.terms)?;
         self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
-        self.remember(identity, document)?;
+        self.remember(document)?;
         self.last_digest = Some(digest);
         Ok(())
     }
@@ -361,11 +281,12 @@ impl Trainer {
 
     /// Adds a document that was counted to those learned. If it counts once and is known already, one of the two is taken
     /// away again.
-    fn remember(&mut self, identity: Identity, mut document: Learned) -> Result<()> {
-        let next = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
-        let place = *self.known.entry(identity).or_insert(next);
-        let (copies, is_nothing) = (document.multiplicity, document.digest == self.nothing);
-        match self.documents.get_mut(place as usize) {
+    fn remember(&mut self, mut document: Learned) -> Result<()> {
+        let Learned { digest, class, multiplicity, .. } = document;
+        let is_nothing = digest == self.nothing;
+        let place = self.known.find(&self.documents, &self.classes, &digest, class);
+        let place = place.unwrap_or(self.documents.len());
+        match self.documents.get_mut(place) {
             Some(known) if self.options.counts_once() && !is_nothing => {
                 known.put_first(&mut document);
                 self.n_equal += 1;
@@ -375,9 +296,12 @@ impl Trainer {
                 known.repeat(document)?;
                 self.n_equal += u64::from(!is_nothing);
             }
-            None => self.documents.push(document),
+            None => {
+                self.documents.push(document);
+                self.known.insert_last(&self.documents, &self.classes);
+            }
         }
-        self.added.extend(std::iter::repeat_n(place, copies as usize));
+        self.added.extend(std::iter::repeat_n(place as u32, multiplicity as usize));
         Ok(())
     }
 
@@ -444,11 +368,9 @@ impl Trainer {
             self.class_of(label)?;
         }
         self.parts.append(&mut other.parts);
-        let mut identities: Vec<_> =
-            other.known.into_iter().map(|(identity, place)| (place, identity)).collect();
-        identities.sort_unstable_by_key(|(place, _)| *place);
-        for ((_, identity), document) in identities.into_iter().zip(other.documents) {
-            self.remember(identity, Learned { part: document.part + first as u16, ..document })?;
+        for mut document in other.documents {
+            document.part += first as u16;
+            self.remember(document)?;
         }
         self.n_equal += other.n_equal;
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
@@ -461,12 +383,14 @@ impl Trainer {
         if most(&self.documents).checked_add(most(&other.documents)).is_some() {
             return Ok(());
         }
-        for (identity, there) in &other.known {
-            let Some(here) = self.known.get(identity) else { continue };
-            copies(
-                self.documents[*here as usize].multiplicity,
-                other.documents[*there as usize].multiplicity,
-            )?;
+        for there in &other.documents {
+            let class = match other.classes.label(there.class) {
+                Some(label) => self.classes.index(label),
+                None => Some(UNLABELLED),
+            };
+            let here =
+                class.and_then(|class| self.known.find(&self.documents, &self.classes, &there.digest, class));
+            here.map_or(Ok(0), |here| copies(self.documents[here].multiplicity, there.multiplicity))?;
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use tamis_model::{Cell, ClassId, Counts, Statistics};
 use tamis_tokenizer::{TermId, Vocabulary};
 
 use crate::error::Result;
+use crate::learned::UNLABELLED;
 use crate::rows::Rows;
-use crate::trainer::UNLABELLED;
 
 /// What one thread counted, by ids of its own.
 pub(crate) struct Part {

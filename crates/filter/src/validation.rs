@@ -2,18 +2,19 @@
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassId, Counts, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds, WeightedOptions, deal,
-    hold_back,
+    ClassId, Counts, InMemory, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds,
+    WeightedOptions, deal, hold_back,
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
 use crate::error::{Error, Result};
 use crate::filter::{Score, likeliest, verdict};
 use crate::fitting::{self, Fitted, Weights};
+use crate::learned::Learned;
 use crate::rows::RowId;
 use crate::scorer::{positive_class, spam_class};
 use crate::scoring::{Decision, Scoring};
-use crate::trainer::{Learned, Trainer};
+use crate::trainer::{Trainer, spill};
 use crate::union::Union;
 
 /// A document's true class, and its score by a model that had not learned it.
@@ -51,16 +52,18 @@ impl Vectors {
     fn new(trainer: &Trainer, union: &Union) -> Result<Self> {
         let vector = |document: &Learned, row: RowId| {
             let part = usize::from(document.part);
-            let terms = trainer.parts[part].rows.terms(row);
-            CountVector::from_pairs(terms.map(|(id, count)| (union.ids[part][id as usize], count)))
-                .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
+            let terms = trainer.parts[part].rows.get(row).map_err(spill)?;
+            CountVector::from_pairs(
+                terms.into_iter().map(|(id, count)| (union.ids[part][id as usize], count)),
+            )
+            .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
         };
         let documents = || trainer.documents.iter();
         let whole = |d: &Learned| d.terms.map_or_else(|| Ok(CountVector::default()), |row| vector(d, row));
         Ok(Vectors {
             whole: documents().map(whole).collect::<Result<_>>()?,
             windows: documents()
-                .map(|d| d.windows.iter().map(|row| vector(d, *row)).collect())
+                .map(|d| d.windows().iter().map(|row| vector(d, *row)).collect())
                 .collect::<Result<_>>()?,
         })
     }
@@ -132,7 +135,7 @@ impl Trainer {
         &self,
         options: &WeightedOptions,
         counts: &Statistics,
-        documents: &[Labelled<'_>],
+        documents: &Vec<Labelled<'_>>,
         windows: &[Vec<CountRow<'_>>],
         fold: &[usize],
     ) -> Result<Vec<HeldOut>> {
@@ -143,14 +146,8 @@ impl Trainer {
         let others: Vec<_> = others.into_iter().map(|i| documents[i]).collect();
         let smoothing = fitting::smoothing(options, counts, &others, &self.classes)?;
         let default = Decision::for_classes(&self.classes);
-        let fitted = fitting::fit(
-            (options, smoothing),
-            |_| Ok(default),
-            counts,
-            &others,
-            &own_windows,
-            &self.classes,
-        )?;
+        let others = InMemory { documents: &others, windows: &own_windows };
+        let fitted = fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &self.classes)?;
         let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
         let Fitted { weights, chosen, .. } = fitted;
         let choices = chosen.ok_or(Error::NotWeighted)?.choices;
@@ -190,7 +187,7 @@ impl Trainer {
         &self,
         parameters: &Parameters,
         counts: &Statistics,
-        documents: &[Labelled<'_>],
+        documents: &Vec<Labelled<'_>>,
         fold: &[usize],
     ) -> Result<Vec<HeldOut>> {
         let Ok(summary) = parameters.summarize(counts);

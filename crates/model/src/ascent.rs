@@ -2,9 +2,9 @@
 
 use tamis_tokenizer::TermId;
 
-use crate::folds::Labelled;
+use crate::documents::{BLOCK, Block, Source, Terms};
 use crate::random::SplitMix64;
-use crate::term_frequency::{TF_UNIT, tf_units};
+use crate::term_frequency::TF_UNIT;
 
 /// How the ascent goes about it.
 #[derive(Clone, Copy, Debug)]
@@ -25,52 +25,24 @@ const COMPETES: f64 = 2.944_438_979_166_440_3;
 /// Of the tolerance, the change of an error that is not worth touching the terms for.
 const WORTH: f64 = 0.05;
 
-/// Documents that are shuffled at a time, so that not all of them need to be at hand.
-pub(crate) const BLOCK: usize = 1 << 16;
-
-/// What stays the same of the terms of documents, whichever of these are held out: ln(1 + tf) in units.
-pub(crate) struct Factors {
-    starts: Vec<usize>,
-    factors: Vec<f32>,
-}
-
-impl Factors {
-    pub(crate) fn new(documents: &[Labelled<'_>]) -> Factors {
-        let mut all = Factors { starts: Vec::with_capacity(documents.len() + 1), factors: Vec::new() };
-        for document in documents {
-            all.starts.push(all.factors.len());
-            all.factors.extend(document.row.counts().iter().map(|tf| tf_units(*tf) as f32));
-        }
-        all.starts.push(all.factors.len());
-        all
-    }
-
-    #[inline]
-    fn of(&self, document: usize) -> &[f32] {
-        &self.factors[self.starts[document]..self.starts[document + 1]]
-    }
-}
-
 /// Documents as vectors of length 1 at most: what stays the same from pass to pass.
 pub(crate) struct Vectors<'a> {
-    pub(crate) documents: &'a [Labelled<'a>],
-    pub(crate) factors: &'a Factors,
+    pub(crate) source: &'a Source<'a>,
     /// idf idf of every term of the documents, nats squared.
     pub(crate) squares: Vec<f32>,
     /// 1 / |v| of every document, at most 1; 0 of one that is not learned from.
     pub(crate) scales: Vec<f32>,
 }
 
-/// A document that teaches some of the columns at hand.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pupil<const N: usize> {
-    pub(crate) document: u32,
-    /// tau times the counts' log-odds of each column; not a number for one that learns nothing from it.
-    pub(crate) offsets: [f32; N],
-    /// Whether the document is of each column.
-    pub(crate) is_own: [bool; N],
-    /// c of each column.
-    pub(crate) coefficients: [f32; N],
+/// The documents of a block that teach some of the columns at hand.
+#[derive(Clone, Default)]
+pub(crate) struct Pupils<const N: usize> {
+    /// Their places in the block, increasing.
+    pub(crate) places: Vec<u32>,
+    /// By place, tau times the counts' log-odds of each column; not a number for one that learns nothing from it.
+    pub(crate) offsets: Vec<[f32; N]>,
+    /// By place, whether the document is of each column.
+    pub(crate) is_own: Vec<[bool; N]>,
 }
 
 /// The weights of some columns: of every term `idf idf u`, and the biases.
@@ -84,17 +56,11 @@ impl<const N: usize> Weights<N> {
         Weights { terms: vec![[0.0; N]; n_terms], bias: [0.0; N] }
     }
 
-    /// What the weights say of each column, less the bias.
+    /// What the weights say of each column of a document with 1 / |v|, less the bias.
     #[inline]
-    pub(crate) fn read(&self, vectors: &Vectors<'_>, document: usize) -> [f64; N] {
-        let ids = vectors.documents[document].row.ids();
-        self.read_terms(ids, vectors.factors.of(document), vectors.scales[document])
-    }
-
-    #[inline]
-    pub(crate) fn read_terms(&self, ids: &[TermId], factors: &[f32], scale: f32) -> [f64; N] {
+    pub(crate) fn read(&self, terms: Terms<'_>, scale: f32) -> [f64; N] {
         let mut sums = [0f32; N];
-        for (&id, factor) in ids.iter().zip(factors) {
+        for (id, factor) in terms.iter() {
             for (sum, weight) in sums.iter_mut().zip(&self.terms[id as usize]) {
                 *sum += factor * weight;
             }
@@ -105,12 +71,11 @@ impl<const N: usize> Weights<N> {
 
     /// Adds coefficients of a document.
     #[inline]
-    fn add(&mut self, vectors: &Vectors<'_>, document: usize, steps: [f32; N]) {
-        let scale = vectors.scales[document] * TF_UNIT as f32;
+    fn add(&mut self, squares: &[f32], terms: Terms<'_>, scale: f32, steps: [f32; N]) {
+        let scale = scale * TF_UNIT as f32;
         let steps_per_unit = steps.map(|step| step * scale);
-        let ids = vectors.documents[document].row.ids();
-        for (&id, factor) in ids.iter().zip(vectors.factors.of(document)) {
-            let factor = factor * vectors.squares[id as usize];
+        for (id, factor) in terms.iter() {
+            let factor = factor * squares[id as usize];
             for (weight, step) in self.terms[id as usize].iter_mut().zip(steps_per_unit) {
                 *weight += factor * step;
             }
@@ -121,20 +86,19 @@ impl<const N: usize> Weights<N> {
     }
 }
 
-impl<'a> Vectors<'a> {
+impl Vectors<'_> {
     /// |x|^2 + 1, what a unit of its coefficient adds to a document's own log-odds.
-    fn own(&self, document: usize) -> f64 {
-        let ids = self.documents[document].row.ids().iter();
-        let square = |(&id, factor): (&TermId, &f32)| factor * factor * self.squares[id as usize];
-        let scale = f64::from(self.scales[document]) * TF_UNIT;
-        let sum: f32 = ids.zip(self.factors.of(document)).map(square).sum();
+    fn own(&self, terms: Terms<'_>, scale: f32) -> f64 {
+        let square = |(id, factor): (TermId, f32)| factor * factor * self.squares[id as usize];
+        let scale = f64::from(scale) * TF_UNIT;
+        let sum: f32 = terms.iter().map(square).sum();
         1.0 + scale * scale * f64::from(sum)
     }
 }
 
 impl Ascent {
     /// Each document's coefficient in turn becomes C times its own error, given all others, until hardly any moves; starts from the
-    /// coefficients that the pupils have. `weights` are zeros, and in the end those of the coefficients.
+    /// coefficients, of all documents, that there are. `weights` are zeros, and in the end those of the coefficients of the pupils.
     ///
     /// At the optimum of L2-regularised logistic loss, C being the variance of the weights, every coefficient is C times the error
     /// of its document. Since the optimum is one, order leaves no trace but below the tolerance.
@@ -143,64 +107,97 @@ impl Ascent {
     pub(crate) fn climb<const N: usize>(
         &self,
         vectors: &Vectors<'_>,
-        pupils: &mut [Pupil<N>],
+        pupils: impl Fn(usize, &Block) -> Pupils<N> + Sync,
+        coefficients: &mut [[f32; N]],
         weights: &mut Weights<N>,
     ) {
-        for pupil in pupils.iter().filter(|pupil| pupil.coefficients != [0.0; N]) {
-            weights.add(vectors, pupil.document as usize, pupil.coefficients);
-        }
-        let owns: Vec<f32> = pupils.iter().map(|pupil| vectors.own(pupil.document as usize) as f32).collect();
+        let Vectors { source, squares, scales } = vectors;
+        let mut owns = vec![0f32; coefficients.len()];
+        let (mut blocks, mut kept) = (Vec::new(), Vec::new());
+        source.for_all(|first, block| {
+            let pupils = pupils(first, block);
+            for at in pupils.places.iter().map(|at| *at as usize) {
+                let (terms, scale) = (block.terms(at), scales[first + at]);
+                owns[first + at] = vectors.own(terms, scale) as f32;
+                if coefficients[first + at] != [0.0; N] {
+                    weights.add(squares, terms, scale, coefficients[first + at]);
+                }
+            }
+            blocks.extend((!pupils.places.is_empty()).then_some(first / BLOCK));
+            kept.extend(source.is_kept().then_some(pupils));
+        });
         let mut random = SplitMix64::new(self.seed);
-        let mut is_still = vec![false; pupils.len()];
+        let mut is_still = vec![false; coefficients.len()];
         for _ in 0..self.passes {
             let mut worst = 0.0;
-            for at in order(pupils, &mut random) {
-                let at = at as usize;
-                // of many columns most are settled early: a document that did not move is passed over once
-                if std::mem::take(&mut is_still[at]) {
-                    continue;
+            // block after block in random order, shuffled within
+            let mut order = blocks.clone();
+            random.shuffle(&mut order);
+            source.for_each(&order, |first, block| {
+                let own;
+                let pupils = match kept.get(first / BLOCK) {
+                    Some(kept) => kept,
+                    None => {
+                        own = pupils(first, block);
+                        &own
+                    }
+                };
+                let mut places = pupils.places.clone();
+                random.shuffle(&mut places);
+                for at in places.into_iter().map(|at| at as usize) {
+                    let document = first + at;
+                    // of many columns most are settled early: a document that did not move is passed over once
+                    if std::mem::take(&mut is_still[document]) {
+                        continue;
+                    }
+                    let (terms, scale) = (block.terms(at), scales[document]);
+                    let pupil = Pupil {
+                        offsets: &pupils.offsets[at],
+                        is_own: &pupils.is_own[at],
+                        own: f64::from(owns[document]),
+                        c: self.c * source.documents.label(document).weight(),
+                    };
+                    let sums = weights.read(terms, scale);
+                    let (steps, moved) = self.visit(pupil, sums, &weights.bias, &mut coefficients[document]);
+                    if let Some(steps) = steps {
+                        weights.add(squares, terms, scale, steps);
+                    }
+                    is_still[document] = self.only_rivals && moved < WORTH * self.tolerance;
+                    worst = f64::max(worst, moved);
                 }
-                let moved = self.visit(vectors, &mut pupils[at], f64::from(owns[at]), weights);
-                is_still[at] = self.only_rivals && moved < WORTH * self.tolerance;
-                worst = f64::max(worst, moved);
-            }
+            });
             if worst < self.tolerance {
                 break;
             }
         }
     }
 
-    /// Replaces the coefficients of a document; returns by how much its error moved at most.
+    /// Replaces the coefficients of a document of which the weights say these sums; returns its steps, unless they are not worth it, and
+    /// by how much its error moved at most.
     fn visit<const N: usize>(
         &self,
-        vectors: &Vectors<'_>,
-        pupil: &mut Pupil<N>,
-        own: f64,
-        weights: &mut Weights<N>,
-    ) -> f64 {
-        let document = pupil.document as usize;
-        let c = self.c * vectors.documents[document].weight();
-        let sums = weights.read(vectors, document);
+        Pupil { offsets, is_own, own, c }: Pupil<'_, N>,
+        sums: [f64; N],
+        bias: &[f64; N],
+        coefficients: &mut [f32; N],
+    ) -> (Option<[f32; N]>, f64) {
         let (mut steps, mut worst, mut is_worth) = ([0f32; N], 0.0, false);
         for lane in 0..N {
-            let (offset, before) = (f64::from(pupil.offsets[lane]), f64::from(pupil.coefficients[lane]));
+            let (offset, before) = (f64::from(offsets[lane]), f64::from(coefficients[lane]));
             if offset.is_nan() {
                 continue;
             }
-            let z = offset + weights.bias[lane] + sums[lane];
-            let after = self.coefficient(z - own * before, pupil.is_own[lane], own, c, before);
+            let z = offset + bias[lane] + sums[lane];
+            let after = self.coefficient(z - own * before, is_own[lane], own, c, before);
             let moved = (after - before).abs() / c;
             worst = f64::max(worst, moved);
             if moved >= WORTH * self.tolerance {
                 steps[lane] = (after - before) as f32;
-                pupil.coefficients[lane] += steps[lane];
+                coefficients[lane] += steps[lane];
                 is_worth = true;
             }
         }
-        if is_worth {
-            weights.add(vectors, document, steps);
-        }
-        worst
+        (is_worth.then_some(steps), worst)
     }
 
     /// The coefficient of a document with these log-odds without it: C times its error with it. `own` is what a unit of it adds to
@@ -237,15 +234,14 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     e
 }
 
-/// The places of pupils, which are in the order of their documents: block after block in random order, shuffled within.
-fn order<const N: usize>(pupils: &[Pupil<N>], random: &mut SplitMix64) -> Vec<u32> {
-    let places: Vec<u32> = (0..pupils.len() as u32).collect();
-    let block = |at: &u32| pupils[*at as usize].document as usize / BLOCK;
-    let mut blocks: Vec<Vec<u32>> =
-        places.chunk_by(|a, b| block(a) == block(b)).map(<[u32]>::to_vec).collect();
-    random.shuffle(&mut blocks);
-    blocks.iter_mut().for_each(|block| random.shuffle(block));
-    blocks.concat()
+/// A document that teaches: what is known of it before the weights are read.
+struct Pupil<'a, const N: usize> {
+    offsets: &'a [f32; N],
+    is_own: &'a [bool; N],
+    /// What a unit of its coefficient adds to its own log-odds.
+    own: f64,
+    /// C times its copies.
+    c: f64,
 }
 
 #[cfg(test)]

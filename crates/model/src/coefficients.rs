@@ -32,6 +32,42 @@ impl Coefficient {
     }
 }
 
+/// The coefficients of all documents, as they were fitted: four bytes a column that may learn from a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coefficients {
+    /// 1 / |v| of every document.
+    pub(crate) scales: Vec<f32>,
+    /// In increasing order of columns.
+    pub(crate) lanes: Vec<Lanes>,
+}
+
+/// The coefficients of some columns.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lanes {
+    /// What each number of a document is of, if it is kept.
+    pub(crate) columns: Vec<Option<ClassId>>,
+    /// As many numbers a document.
+    pub(crate) values: Vec<f32>,
+}
+
+impl Coefficients {
+    /// Those of a document, in increasing order of columns.
+    pub fn of(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
+        let scale = f64::from(self.scales.get(document).copied().unwrap_or(0.0));
+        let of_lanes = move |lanes: &'_ Lanes| {
+            let n = lanes.columns.len();
+            let values = lanes.values.get(document * n..(document + 1) * n).unwrap_or_default();
+            std::iter::zip(&lanes.columns, values)
+                .filter_map(move |(column, c)| {
+                    Some((*column)?).filter(|_| *c != 0.0).map(|column| (column, f64::from(*c)))
+                })
+                .collect::<Vec<_>>()
+        };
+        let all = self.lanes.iter().flat_map(of_lanes);
+        all.filter_map(move |(column, c)| Coefficient::new(column, c, scale))
+    }
+}
+
 /// The weight of a term for a column: the sum over documents of their coefficients' units, each times 16 log2(1 + tf), rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassWeight {
@@ -44,7 +80,11 @@ pub struct ClassWeight {
 impl ClassWeight {
     /// A coefficient of these units at a term that occurs so often; `None` if it is 2^63 or more.
     pub fn of(coefficient: &Coefficient, tf: u32) -> Option<Self> {
-        let units = coefficient.units.checked_mul(i64::from(tf_units(tf)))?;
+        Self::of_units(coefficient, tf_units(tf))
+    }
+
+    fn of_units(coefficient: &Coefficient, tf_units: u32) -> Option<Self> {
+        let units = coefficient.units.checked_mul(i64::from(tf_units))?;
         Some(ClassWeight { class: coefficient.class, units })
     }
 
@@ -97,9 +137,17 @@ impl Correction {
     /// # Errors
     /// A sum of 2^63 or more, or more weights than a `u32` can number; some terms may have got theirs.
     pub fn add(&mut self, row: CountRow<'_>, coefficients: &[Coefficient]) -> Result<(), StatisticsError> {
-        for (term, tf) in row.iter() {
+        self.add_units(row.iter().map(|(term, tf)| (term, tf_units(tf))), coefficients)
+    }
+
+    pub(crate) fn add_units(
+        &mut self,
+        terms: impl Iterator<Item = (TermId, u32)>,
+        coefficients: &[Coefficient],
+    ) -> Result<(), StatisticsError> {
+        for (term, tf_units) in terms {
             for coefficient in coefficients {
-                self.cells.add(term, ClassWeight::of(coefficient, tf).ok_or(TOO_LARGE)?)?;
+                self.cells.add(term, ClassWeight::of_units(coefficient, tf_units).ok_or(TOO_LARGE)?)?;
             }
         }
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))

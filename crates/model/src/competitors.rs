@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use crate::columns::Columns;
+use crate::documents::{Source, Terms};
 use crate::fit::Fit;
-use crate::folds::Labelled;
 use crate::leave_one_out::LeaveOneOut;
 use crate::logs::softmax_and_sum;
 use crate::smoothing_choice::priors;
@@ -27,7 +27,7 @@ pub(crate) const RIVALS: usize = 32;
 const MOST: f64 = 15.0;
 
 impl Competitors {
-    pub(crate) fn new(fit: &Fit<'_>, choices: &Choices) -> Competitors {
+    pub(crate) fn new(fit: &Fit<'_>, choices: &Choices, source: &Source<'_>) -> Competitors {
         let (columns, totals) = (fit.columns, fit.counts.totals());
         let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
         let is_learned = match columns.is_one() {
@@ -36,27 +36,32 @@ impl Competitors {
         };
         let lists = (columns.len() > RIVALS + 1).then(|| {
             let bayes = LeftOut::new(fit, choices, fit.counts);
-            let list = |document: &Labelled<'_>| {
+            let list = |class: ClassId, terms: Terms<'_>| {
                 let mut scores = Vec::new();
-                bayes.of(document, &mut scores);
+                bayes.of(class, terms, &mut scores);
                 let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores).collect();
-                keep_rivals(&mut ranked, document.class);
+                keep_rivals(&mut ranked, class);
                 std::array::from_fn(|at| ranked[at].0)
             };
-            fit.documents.par_iter().with_min_len(64).map(list).collect()
+            let mut lists = vec![[0; RIVALS + 1]; fit.documents.len()];
+            source.for_all(|first, block| {
+                let lists = lists[first..first + block.len()].par_iter_mut().enumerate().with_min_len(64);
+                lists.for_each(|(at, to)| *to = list(fit.documents.label(first + at).class, block.terms(at)));
+            });
+            lists
         });
         Competitors { n_columns: columns.len(), is_learned, lists }
     }
 
     /// The columns of a document.
-    fn of(&self, document: usize) -> impl Iterator<Item = ClassId> {
+    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = ClassId> {
         let list = self.lists.as_ref().map(|lists| lists[document]);
         let all = (0..=ClassId::MAX).take(if list.is_none() { self.n_columns } else { 0 });
         list.into_iter().flatten().chain(all)
     }
 
     /// Numbers kept of each document.
-    fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         if self.lists.is_some() { RIVALS + 1 } else { self.n_columns }
     }
 
@@ -95,9 +100,17 @@ impl<'a> LeftOut<'a> {
         LeftOut { scores, choices, prior: priors(counts.totals(), fit.columns) }
     }
 
-    pub(crate) fn of(&self, document: &Labelled<'_>, out: &mut Vec<f64>) {
+    /// The offsets of a document's columns.
+    pub(crate) fn offsets(&self, class: ClassId, terms: Terms<'_>, columns: Columns) -> Vec<f64> {
+        let mut b = Vec::new();
+        self.of(class, terms, &mut b);
+        offsets(&mut b, self.scores.totals(), columns, Some(class));
+        b
+    }
+
+    pub(crate) fn of(&self, class: ClassId, terms: Terms<'_>, out: &mut Vec<f64>) {
         let powers = [self.choices.idf_power];
-        self.scores.scores(document.row, document.class, &powers, std::slice::from_mut(out));
+        self.scores.scores(terms, class, &powers, std::slice::from_mut(out));
         let [k0, k1] = self.choices.bayes;
         out.iter_mut().zip(&self.prior).for_each(|(score, prior)| *score = k0 * *score + k1 * prior);
     }
@@ -124,30 +137,4 @@ pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, o
     if let Some(own) = own.filter(|own| is_only(*own)) {
         b[usize::from(own)] = 0.0;
     }
-}
-
-/// The offsets of all documents but those of a fold, at the places of their competitors.
-pub(crate) fn odds(
-    choices: &Choices,
-    fit: &Fit<'_>,
-    counts: &Statistics,
-    competitors: &Competitors,
-    fold: &[usize],
-) -> Vec<f32> {
-    let left_out = LeftOut::new(fit, choices, counts);
-    let width = competitors.width();
-    let mut odds = vec![0.0; fit.documents.len() * width];
-    let score = |(document, out): (usize, &mut [f32])| {
-        if fold.binary_search(&document).is_ok() {
-            return;
-        }
-        let (labelled, mut b) = (&fit.documents[document], Vec::new());
-        left_out.of(labelled, &mut b);
-        offsets(&mut b, left_out.scores.totals(), fit.columns, Some(labelled.class));
-        for (out, column) in out.iter_mut().zip(competitors.of(document)) {
-            *out = b[usize::from(column)] as f32;
-        }
-    };
-    odds.par_chunks_mut(width).with_min_len(64).enumerate().for_each(|(at, out)| score((at, out)));
-    odds
 }

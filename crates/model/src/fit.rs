@@ -1,21 +1,23 @@
 mod course;
 
 use rayon::prelude::*;
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::{CountVector, TermId};
 
 use course::Course;
 
-use crate::ascent::{Factors, Vectors};
+use crate::ascent::Vectors;
+use crate::coefficients::Coefficients;
 use crate::columns::Columns;
-use crate::competitors::{Competitors, LeftOut, odds};
-use crate::folds::{Groups, Labelled, hold_back};
-use crate::smoothing_choice::{SmoothingChoice, least_of_class, sample_size};
-use crate::term_frequency::{TF_UNIT, tf_units};
+use crate::competitors::{Competitors, LeftOut};
+use crate::documents::{Documents, Source, Terms};
+use crate::folds::Groups;
+use crate::smoothing_choice::{Asked, SmoothingChoice, least_of_class, sample_size};
+use crate::term_frequency::TF_UNIT;
 use crate::transform::{idf, log_documents};
 use crate::weighted::at_least_one;
 use crate::{
-    Choices, ClassId, Coefficient, Correction, Counts, FitError, HeldOut, Readings, Statistics,
-    StatisticsError, WeightedLogOdds, WeightedOptions,
+    Choices, ClassId, Correction, Counts, FitError, HeldOut, Readings, Statistics, StatisticsError,
+    WeightedLogOdds, WeightedOptions,
 };
 
 /// What fitting finds: the choices, the correction, and what models that had not seen a document say of it.
@@ -30,8 +32,8 @@ pub struct Fitted {
     pub taus: Vec<(f64, f64)>,
     /// The correction.
     pub correction: Correction,
-    /// The coefficients of each document that the correction is the sum of, in increasing order of columns.
-    pub coefficients: Vec<Vec<Coefficient>>,
+    /// The coefficients of the documents that the correction is the sum of.
+    pub coefficients: Coefficients,
     /// Documents that were held out, in their order.
     pub held_out: Vec<HeldOut>,
 }
@@ -47,24 +49,28 @@ pub struct Fit<'a> {
     /// The counts of the documents.
     pub counts: &'a Statistics,
     /// The documents, each once, in an order that does not depend on chance.
-    pub documents: &'a [Labelled<'a>],
-    /// The windows of each document, of two classes; or none at all.
-    pub windows: &'a [Vec<CountRow<'a>>],
+    pub documents: &'a dyn Documents,
     /// The columns to fit.
     pub columns: Columns,
     /// What is fixed, and what is to be chosen.
     pub options: &'a WeightedOptions,
 }
 
+/// Documents that are held out, in their order.
+struct Fold {
+    documents: Vec<usize>,
+    /// How many each stands for.
+    weights: Vec<f64>,
+    rows: Vec<CountVector>,
+}
+
 /// Counts without the documents of a fold, and what follows from them.
 struct View<'a> {
-    /// The documents held out, increasing.
-    held: Vec<usize>,
     vectors: Vectors<'a>,
+    /// The documents held out, increasing.
+    held: &'a [usize],
     /// tau = 1 times the offsets of each document and competing column.
     odds: Vec<f32>,
-    /// B of the rows of the documents held out, whole and windows, and how many terms are known.
-    readings: Vec<HeldOut>,
 }
 
 impl Fit<'_> {
@@ -87,7 +93,7 @@ impl Fit<'_> {
     /// }
     /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
     /// let smoothing = SmoothingChoice::new(&counts, &documents, columns, &options);
-    /// let fit = Fit { counts: &counts, documents: &documents, windows: &[], columns, options: &options };
+    /// let fit = Fit { counts: &counts, documents: &documents, columns, options: &options };
     /// let fitted = fit.fit(smoothing)?;
     /// let weight = |term| fitted.correction.weights(term).map(|weight| weight.units).sum::<i64>();
     /// assert!(weight(0) < 0 && weight(1) > 0);
@@ -106,27 +112,16 @@ impl Fit<'_> {
             smoothing,
             taus: Vec::new(),
             correction: Correction::default(),
-            coefficients: vec![Vec::new(); self.documents.len()],
+            coefficients: Coefficients::default(),
             held_out: Vec::new(),
         };
-        if !self.options.correction && self.windows.is_empty() {
+        if !self.options.correction && !self.documents.has_windows() {
             return Ok(Fitted { held_out: self.left_out(&choices), ..none });
         }
-        let competitors = Competitors::new(self, &choices);
-        let (folds, factors) = (self.folds(), Factors::new(self.documents));
-        let (full, views) = rayon::join(
-            || self.view(&choices, &competitors, &factors, &[], self.counts),
-            || {
-                let views = folds.par_iter().map(|(fold, weights)| {
-                    let counts = hold_back(self.counts, self.documents, fold);
-                    let mut view = self.view(&choices, &competitors, &factors, fold, &counts);
-                    view.readings.iter_mut().zip(weights).for_each(|(held, weight)| held.weight *= weight);
-                    view
-                });
-                views.collect::<Vec<_>>()
-            },
-        );
-        let course = Course { fit: self, competitors: &competitors, full: &full, views: &views };
+        let source = Source::new(self.documents);
+        let competitors = Competitors::new(self, &choices, &source);
+        let folds = self.folds();
+        let course = Course { fit: self, source: &source, competitors: &competitors, folds: &folds };
         if self.columns.is_one() { course.two(none) } else { course.many(none) }
     }
 
@@ -135,24 +130,25 @@ impl Fit<'_> {
         let left_out = LeftOut::new(self, choices, self.counts);
         let sample =
             Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
-        let score = |(document, stands_for): &(usize, f64)| {
-            let labelled = &self.documents[*document];
+        let asked = Asked::new(self.documents, &sample);
+        let score = |((document, stands_for), at): (&(usize, f64), usize)| {
+            let (label, terms) = (asked.labels[at].0, asked.terms.terms(at));
             let mut bayes = Vec::new();
-            left_out.of(labelled, &mut bayes);
+            left_out.of(label.class, terms, &mut bayes);
             let others = |term: &TermId| self.counts.document_frequency(*term) > 1;
             HeldOut {
                 document: *document,
-                weight: stands_for * labelled.weight(),
-                known_terms: labelled.row.ids().iter().filter(|term| others(term)).count(),
+                weight: stands_for * label.weight(),
+                known_terms: terms.ids.iter().filter(|term| others(term)).count(),
                 bayes,
                 correction: vec![0.0; self.columns.len()],
                 windows: Vec::new(),
             }
         };
         let is_judged = |held: &HeldOut| {
-            self.counts.totals()[usize::from(self.documents[held.document].class)].documents > 1
+            self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
         };
-        sample.par_iter().map(score).filter(is_judged).collect()
+        sample.par_iter().zip(0..sample.len()).map(score).filter(is_judged).collect()
     }
 
     fn most_held_out(&self) -> usize {
@@ -160,8 +156,8 @@ impl Fit<'_> {
         sample_size(if self.columns.is_one() { two } else { many }, self.columns)
     }
 
-    /// The documents of each fold, and how many each stands for.
-    fn folds(&self) -> Vec<(Vec<usize>, Vec<f64>)> {
+    /// The documents that are held out.
+    fn folds(&self) -> Vec<Fold> {
         let groups = Groups::new(self.documents);
         let sample = groups.sample(self.most_held_out(), least_of_class(self.columns));
         // no fold is larger than a fifth of all
@@ -174,91 +170,98 @@ impl Fit<'_> {
             Ok(at) => sample.weights[at].1,
             Err(_) => 0.0,
         };
-        let with_weights = |fold: Vec<usize>| {
-            let weights = fold.iter().map(weight).collect();
-            (fold, weights)
+        let fold = |documents: Vec<usize>| Fold {
+            weights: documents.iter().map(weight).collect(),
+            rows: self.documents.rows(&documents),
+            documents,
         };
-        folds.into_iter().filter(|fold| !fold.is_empty()).map(with_weights).collect()
+        folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
     }
 
     /// What follows from counts without the documents of a fold.
     fn view<'a>(
-        &'a self,
+        &self,
         choices: &Choices,
+        source: &'a Source<'a>,
         competitors: &Competitors,
-        factors: &'a Factors,
-        fold: &[usize],
+        held: &'a [usize],
         counts: &Statistics,
     ) -> View<'a> {
         let documents = counts.totals().iter().map(|totals| totals.documents).sum();
         let log_documents = log_documents(documents);
-        // ids increase: the last of a row is its highest
-        let rows = self.documents.iter().map(|document| &document.row).chain(self.windows.iter().flatten());
-        let last = rows.filter_map(|row| row.ids().last()).max();
-        let n_terms = last.map_or(0, |&id| id as usize + 1);
-        let ids: Vec<TermId> = (0..=TermId::MAX).take(n_terms).collect();
+        let ids: Vec<TermId> = (0..=TermId::MAX).take(self.documents.n_terms()).collect();
         let square = |term: &TermId| {
             let df = counts.document_frequency(*term);
             let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
             (idf * idf) as f32
         };
         let squares: Vec<f32> = ids.par_iter().with_min_len(1 << 12).map(square).collect();
-        let scale = |d: &Labelled<'_>| if d.row.is_empty() { 0.0 } else { scale(&squares, d.row) };
-        let scales = self.documents.par_iter().map(scale).collect();
-        let odds = odds(choices, self, counts, competitors, fold);
-        let readings = self.read_held_out(choices, fold, counts);
-        View {
-            held: fold.to_vec(),
-            vectors: Vectors { documents: self.documents, factors, squares, scales },
-            odds,
-            readings,
-        }
+        let left_out = LeftOut::new(self, choices, counts);
+        let (n, width) = (self.documents.len(), competitors.width());
+        let (mut scales, mut odds) = (vec![0.0; n], vec![0.0; n * width]);
+        source.for_all(|first, block| {
+            let settle = |(at, (scale_of, out)): (usize, (&mut f32, &mut [f32]))| {
+                let (terms, document) = (block.terms(at), first + at);
+                *scale_of = if terms.is_empty() { 0.0 } else { scale(&squares, terms) };
+                if held.binary_search(&document).is_ok() {
+                    return;
+                }
+                let offsets = left_out.offsets(self.documents.label(document).class, terms, self.columns);
+                for (out, column) in out.iter_mut().zip(competitors.of(document)) {
+                    *out = offsets[usize::from(column)] as f32;
+                }
+            };
+            let end = first + block.len();
+            let out = odds[first * width..end * width].par_chunks_mut(width);
+            scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(settle);
+        });
+        View { vectors: Vectors { source, squares, scales }, held, odds }
     }
 
     /// What the counts alone say of the documents of a fold.
-    fn read_held_out(&self, choices: &Choices, fold: &[usize], counts: &Statistics) -> Vec<HeldOut> {
+    fn read_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
         let positive = self.columns.classes().next().unwrap_or_default();
         let totals = counts.totals();
         let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, positive)
         else {
             return Vec::new();
         };
-        let read = |document: &usize| {
-            let labelled = &self.documents[*document];
+        let read = |(at, document): (usize, &usize)| {
+            let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
             let mut windows = Vec::new();
-            for window in self.windows.get(*document).into_iter().flatten() {
-                let Ok(()) = scorer.read(counts, None::<&Correction>, *window, &mut readings);
+            for window in self.documents.windows(*document) {
+                let Ok(()) = scorer.read(counts, None::<&Correction>, window.row(), &mut readings);
                 scorer.bayes(&readings, &mut bayes);
                 windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
             }
-            let Ok(()) = scorer.read(counts, None::<&Correction>, labelled.row, &mut readings);
+            let Ok(()) = scorer.read(counts, None::<&Correction>, fold.rows[at].row(), &mut readings);
             scorer.bayes(&readings, &mut bayes);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
             let is_judged = match self.columns.is_one() {
                 true => has_documents(0) && has_documents(1),
-                false => has_documents(labelled.class),
+                false => has_documents(label.class),
             };
             HeldOut {
                 document: *document,
-                weight: if is_judged { labelled.weight() } else { 0.0 },
+                weight: if is_judged { label.weight() * fold.weights[at] } else { 0.0 },
                 known_terms: readings.known_terms,
                 correction: vec![0.0; bayes.len()],
                 bayes,
                 windows,
             }
         };
-        fold.par_iter().map(read).collect()
+        fold.documents.par_iter().enumerate().map(read).collect()
     }
 }
 
 /// 1 / max(|v|, 1) of a document.
-fn scale(squares: &[f32], row: CountRow<'_>) -> f32 {
-    let square = |(id, tf): (TermId, u32)| {
-        let tf = f64::from(tf_units(tf));
+fn scale(squares: &[f32], terms: Terms<'_>) -> f32 {
+    let square = |(id, tf): (TermId, f32)| {
+        let tf = f64::from(tf);
         tf * tf * f64::from(squares.get(id as usize).copied().unwrap_or(0.0))
     };
-    let sum: f64 = row.iter().map(square).sum();
+    let sum: f64 = terms.iter().map(square).sum();
     (1.0 / at_least_one(sum * TF_UNIT * TF_UNIT)) as f32
 }
 

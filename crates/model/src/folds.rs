@@ -1,7 +1,9 @@
 //! Which documents are held back, and which are asked.
 
-use tamis_tokenizer::CountRow;
+use rayon::prelude::*;
+use tamis_tokenizer::{CountRow, CountVector};
 
+use crate::documents::{Documents, Label};
 use crate::random::scramble;
 use crate::{ClassId, Statistics};
 
@@ -19,45 +21,61 @@ pub struct Labelled<'a> {
     pub group: u64,
 }
 
-/// Copies of one document beyond this many say nothing more.
-const MAX_COPIES: u32 = 1_000;
-
 impl Labelled<'_> {
-    /// What it counts in a fit.
-    pub(crate) fn weight(&self) -> f64 {
-        f64::from(self.multiplicity.min(MAX_COPIES))
+    /// What is known of it besides its terms.
+    pub(crate) fn label(&self) -> Label {
+        let Labelled { class, multiplicity, group, .. } = *self;
+        Label { class, multiplicity, group }
     }
 }
 
 /// Documents of equal groups, class by class, in an order that the hashes of the groups decide.
 pub(crate) struct Groups {
-    groups: Vec<(ClassId, Vec<usize>)>,
+    groups: Vec<Group>,
+    /// The documents of all groups, of each one after the other, increasing.
+    members: Vec<u32>,
+}
+
+/// Where the documents of a group are.
+#[derive(Clone, Copy)]
+struct Group {
+    class: ClassId,
+    start: u32,
+    len: u32,
 }
 
 impl Groups {
-    pub(crate) fn new(documents: &[Labelled<'_>]) -> Groups {
-        let key = |i: usize| (documents[i].group, documents[i].class, i);
-        let mut order: Vec<_> = (0..documents.len()).map(key).collect();
-        order.sort_unstable();
-        let of_group = |equal: &[(u64, ClassId, usize)]| {
+    pub(crate) fn new(documents: &dyn Documents) -> Groups {
+        // there are fewer documents than a u32 can number
+        let mut order: Vec<(u64, u32)> =
+            (0..).zip(0..documents.len()).map(|(i, at)| (documents.label(at).group, i)).collect();
+        order.par_sort_unstable();
+        let mut start = 0;
+        let of_group = |equal: &[(u64, u32)]| {
             // a group that has documents of several classes counts for the lowest
-            let (group, class, _) = equal[0];
-            let mut members: Vec<_> = equal.iter().map(|(_, _, i)| *i).collect();
-            members.sort_unstable();
+            let classes = equal.iter().map(|(_, i)| documents.label(*i as usize).class);
+            let group = Group { class: classes.min().unwrap_or_default(), start, len: equal.len() as u32 };
+            start += group.len;
             // scrambling keeps groups apart, so this is one order
-            ((class, scramble(group)), members)
+            (scramble(equal[0].0), group)
         };
         let mut groups: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
-        groups.sort_unstable_by_key(|(key, _)| *key);
-        Groups { groups: groups.into_iter().map(|((class, _), members)| (class, members)).collect() }
+        let members = order.into_iter().map(|(_, i)| i).collect();
+        groups.par_sort_unstable_by_key(|(scrambled, group)| (group.class, *scrambled));
+        Groups { groups: groups.into_iter().map(|(_, group)| group).collect(), members }
+    }
+
+    fn members(&self, group: &Group) -> impl ExactSizeIterator<Item = usize> {
+        let (start, len) = (group.start as usize, group.len as usize);
+        self.members[start..start + len].iter().map(|i| *i as usize)
     }
 
     /// Deals the groups out to so many folds (at least 2, at most one a group); the documents of each fold, increasing.
     pub(crate) fn deal(&self, folds: usize) -> Vec<Vec<usize>> {
         let n_folds = folds.max(2).min(self.groups.len());
         let mut dealt = vec![Vec::new(); n_folds];
-        for (rank, (_, members)) in self.groups.iter().enumerate() {
-            dealt[rank % n_folds].extend(members);
+        for (rank, group) in self.groups.iter().enumerate() {
+            dealt[rank % n_folds].extend(self.members(group));
         }
         dealt.iter_mut().for_each(|fold| fold.sort_unstable());
         dealt
@@ -65,28 +83,22 @@ impl Groups {
 
     /// About so many documents, with each of its class what it stands for: all its class's share of the sample is its
     /// share of the documents, but each class has at least `least` documents, if it has as many.
-    pub(crate) fn sample(self, most: usize, least: usize) -> Sample {
-        let all: usize = self.groups.iter().map(|(_, members)| members.len()).sum();
-        let mut sample = Sample { groups: Groups { groups: Vec::new() }, weights: Vec::new() };
-        let mut groups = self.groups.into_iter().peekable();
-        while let Some((class, first)) = groups.next() {
-            let mut of_class = vec![first];
-            while let Some((_, members)) = groups.next_if(|(other, _)| *other == class) {
-                of_class.push(members);
-            }
-            let n: usize = of_class.iter().map(Vec::len).sum();
+    pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
+        let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
+        for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
+            let n: usize = of_class.iter().map(|group| group.len as usize).sum();
             let wanted = (most as f64 / all as f64 * n as f64).ceil().max(least as f64);
-            let before =
-                of_class.iter().scan(0, |sum, members| Some(std::mem::replace(sum, *sum + members.len())));
-            let n_groups = before.take_while(|before| (*before as f64) < wanted).count();
+            let before = of_class.iter().scan(0, |sum, group| Some(std::mem::replace(sum, *sum + group.len)));
+            let n_groups = before.take_while(|before| f64::from(*before) < wanted).count();
             let kept = &of_class[..n_groups];
-            let n_kept: usize = kept.iter().map(Vec::len).sum();
-            sample.weights.extend(kept.iter().flatten().map(|i| (*i, n as f64 / n_kept as f64)));
-            of_class.truncate(n_groups);
-            sample.groups.groups.extend(of_class.into_iter().map(|members| (class, members)));
+            let n_kept: u32 = kept.iter().map(|group| group.len).sum();
+            let stand_for = n as f64 / f64::from(n_kept);
+            weights.extend(kept.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
+            sampled.extend_from_slice(kept);
         }
-        sample.weights.sort_unstable_by_key(|(i, _)| *i);
-        sample
+        weights.sort_unstable_by_key(|(i, _)| *i);
+        self.groups = sampled;
+        Sample { groups: self, weights }
     }
 }
 
@@ -110,16 +122,25 @@ pub(crate) struct Sample {
 /// assert_eq!(folds.concat().len(), 8);
 /// assert!(folds.iter().all(|fold| fold.len() == 4 && fold.contains(&0) == fold.contains(&1)));
 /// ```
-pub fn deal(documents: &[Labelled<'_>], folds: usize) -> Vec<Vec<usize>> {
+pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
     Groups::new(documents).deal(folds)
 }
 
 /// The counts without the documents of a fold. A document that they never learned takes nothing from them.
-pub fn hold_back(counts: &Statistics, documents: &[Labelled<'_>], fold: &[usize]) -> Statistics {
+pub fn hold_back(counts: &Statistics, documents: &dyn Documents, fold: &[usize]) -> Statistics {
+    hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied(), &documents.rows(fold)))
+}
+
+pub(crate) fn hold_back_rows<'a>(
+    counts: &Statistics,
+    documents: &dyn Documents,
+    fold: impl Iterator<Item = (usize, &'a CountVector)>,
+) -> Statistics {
     let mut without = counts.clone();
-    for document in fold.iter().map(|&i| &documents[i]) {
+    for (document, row) in fold {
+        let Label { class, multiplicity, .. } = documents.label(document);
         // refused, and nothing changed, if it never was learned
-        let _ = without.forget_times(document.class, document.row, document.multiplicity);
+        let _ = without.forget_times(class, row.row(), multiplicity);
     }
     without
 }
@@ -147,7 +168,7 @@ mod tests {
             assert_eq!((fold_of(0), fold_of(6)), (fold_of(1), fold_of(7)));
             assert!(dealt.iter().all(|fold| fold.is_sorted() && !fold.is_empty()));
         }
-        assert_eq!(Groups::new(&[]).deal(10), Vec::<Vec<usize>>::new());
+        assert_eq!(Groups::new(&Vec::<Labelled<'_>>::new()).deal(10), Vec::<Vec<usize>>::new());
     }
 
     #[test]

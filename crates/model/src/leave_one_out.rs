@@ -1,10 +1,11 @@
 use rayon::prelude::*;
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::TermId;
 
 use crate::columns::Columns;
 use crate::counts::term_ids;
+use crate::documents::Terms;
 use crate::logs::log_smoothed;
-use crate::term_frequency::log_tf_units;
+use crate::term_frequency::TF_UNIT;
 use crate::transform::{idf, log_documents};
 use crate::weighted::{LOGS, Logs, norm, powered};
 use crate::{Cell, ClassId, ClassTotals, Counts, Smoothing, Statistics};
@@ -91,7 +92,7 @@ impl<'a> LeaveOneOut<'a> {
     }
 
     /// Writes to `out`, for each power of idf, the scores of a document of the class `own`, one a column.
-    pub(crate) fn scores(&self, row: CountRow<'_>, own: ClassId, powers: &[f64], out: &mut [Vec<f64>]) {
+    pub(crate) fn scores(&self, row: Terms<'_>, own: ClassId, powers: &[f64], out: &mut [Vec<f64>]) {
         let own_terms = self.terms(row).filter(|(term, _)| term.is_own).count() as u64;
         let log_totals = self.log_totals(own, row.len() as u64, own_terms);
         for (power, out) in powers.iter().zip(out) {
@@ -101,7 +102,7 @@ impl<'a> LeaveOneOut<'a> {
         }
     }
 
-    fn add_terms(&self, row: CountRow<'_>, own: ClassId, power: f64, out: &mut [f64], log_totals: &[f64]) {
+    fn add_terms(&self, row: Terms<'_>, own: ClassId, power: f64, out: &mut [f64], log_totals: &[f64]) {
         let (mut absent, mut weight, mut square, mut own_score) = (0.0, 0.0, 0.0, 0.0);
         let own_column = self.columns.of(own);
         for (term, log_tf) in self.terms(row) {
@@ -147,8 +148,9 @@ impl<'a> LeaveOneOut<'a> {
     }
 
     /// The terms of a document with ln(1 + tf).
-    fn terms(&self, row: CountRow<'_>) -> impl Iterator<Item = (&Term, f64)> {
-        row.iter().filter_map(|(id, tf)| Some((self.terms.get(id as usize)?, log_tf_units(tf))))
+    fn terms(&self, row: Terms<'_>) -> impl Iterator<Item = (&Term, f64)> {
+        let log_tf = |factor: f32| f64::from(factor) * TF_UNIT;
+        row.iter().filter_map(move |(id, factor)| Some((self.terms.get(id as usize)?, log_tf(factor))))
     }
 }
 
@@ -188,6 +190,7 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
+    use crate::documents::Block;
     use crate::{Choices, Correction, Readings, WeightedLogOdds};
 
     proptest! {
@@ -203,9 +206,10 @@ mod tests {
             let alpha = Smoothing::try_from(0.1).unwrap();
             let powers = [0.0, 0.5, 1.0, 1.7];
             let left_out = LeaveOneOut::new(alpha, &statistics, Columns::new(n_classes, positive).unwrap());
-            for (class, row) in &rows {
+            let block = Block::of(rows.iter().map(|(_, row)| row.row()));
+            for (at, (class, row)) in rows.iter().enumerate() {
                 let mut scores = vec![Vec::new(); powers.len()];
-                left_out.scores(row.row(), *class, &powers, &mut scores);
+                left_out.scores(block.terms(at), *class, &powers, &mut scores);
                 let mut others = statistics.clone();
                 others.forget(*class, row.row()).unwrap();
                 for (idf_power, scores) in powers.into_iter().zip(scores) {

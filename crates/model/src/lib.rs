@@ -72,6 +72,7 @@ mod complement;
 mod counts;
 mod decision;
 mod discriminant;
+mod documents;
 mod em;
 mod estimate;
 mod expected;
@@ -109,13 +110,14 @@ pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, thresho
 pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use choices::{Choices, WeightedOptions};
 pub use classes::{Classes, ClassesError};
-pub use coefficients::{COEFFICIENT_ONE, ClassWeight, ClassWeights, Coefficient, Correction};
+pub use coefficients::{COEFFICIENT_ONE, ClassWeight, ClassWeights, Coefficient, Coefficients, Correction};
 pub use columns::Columns;
 pub use counts::{Cell, ClassId, ClassTotals, Counts};
 pub use decision::{CostError, CostMatrix};
 pub use discriminant::{
     DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,
 };
+pub use documents::{BLOCK, Block, Documents, InMemory, Label};
 pub use em::{Em, EmError, EmOptions, Stopped};
 pub use estimate::{Beta, Dirichlet, EstimateError};
 pub use expected::{ExpectedError, ExpectedNaiveBayes, ExpectedStatistics};

@@ -1,7 +1,9 @@
 use rayon::prelude::*;
+use tamis_tokenizer::CountVector;
 
 use crate::columns::Columns;
-use crate::folds::{Groups, Labelled};
+use crate::documents::{Block, Documents, Label, Source};
+use crate::folds::Groups;
 use crate::leave_one_out::LeaveOneOut;
 use crate::stacking::Parts;
 use crate::weighted::log_share;
@@ -48,8 +50,9 @@ pub(crate) fn least_of_class(columns: Columns) -> usize {
 
 /// Whether there are documents enough to choose anything by: of two classes 50 different ones of each, of more 200 in all, and 10 a
 /// class on average.
-pub fn enough_to_choose(documents: &[Labelled<'_>], n_classes: usize) -> bool {
-    let of = |class: usize| documents.iter().filter(|d| usize::from(d.class) == class).count();
+pub fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
+    let is_of = |class: usize| move |i: &usize| usize::from(documents.label(*i).class) == class;
+    let of = |class: usize| (0..documents.len()).filter(is_of(class)).count();
     match n_classes {
         2 => (0..2).all(|class| of(class) >= 50),
         _ => documents.len() >= 200 && documents.len() >= 10 * n_classes,
@@ -63,7 +66,7 @@ impl SmoothingChoice {
     /// documents at least. The same for any number of threads.
     pub fn new(
         counts: &Statistics,
-        documents: &[Labelled<'_>],
+        documents: &dyn Documents,
         columns: Columns,
         options: &WeightedOptions,
     ) -> SmoothingChoice {
@@ -81,7 +84,8 @@ impl SmoothingChoice {
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
         let sample =
             Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
-        let grid = Grid { counts, documents, columns, default: default.bayes };
+        let sample = Asked::new(documents, &sample);
+        let grid = Grid { counts, columns, default: default.bayes };
         let tried: Vec<_> =
             alphas.par_iter().map(|alpha| (*alpha, grid.fit(*alpha, &powers, &sample))).collect();
         let each = tried.into_iter().flat_map(|(alpha, of_powers)| {
@@ -101,11 +105,8 @@ impl SmoothingChoice {
                     (*alpha, *power, *bayes, losses.clone());
             }
         }
-        if documents.len() * columns.len() <= SCORES && documents.len() > sample.len() {
-            let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
-            if let Some((bayes, ..)) = grid.fit(choice.alpha, &[choice.idf_power], &all).pop() {
-                choice.bayes = bayes;
-            }
+        if documents.len() * columns.len() <= SCORES && documents.len() > sample.labels.len() {
+            choice.bayes = grid.fit_all(choice.alpha, choice.idf_power, documents);
         }
         choice
     }
@@ -133,10 +134,26 @@ pub fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
 /// k, the losses of the documents with their weights, and the mean of these.
 type Fitted = ([f64; 2], Vec<(f64, f64)>, f64);
 
+/// Documents that are asked: what is known of each, how many it stands for, and its terms.
+pub(crate) struct Asked {
+    pub(crate) labels: Vec<(Label, f64)>,
+    pub(crate) terms: Block,
+}
+
+impl Asked {
+    pub(crate) fn new(documents: &dyn Documents, sample: &[(usize, f64)]) -> Asked {
+        let numbers: Vec<_> = sample.iter().map(|(i, _)| *i).collect();
+        let rows = documents.rows(&numbers);
+        Asked {
+            labels: sample.iter().map(|(i, stands_for)| (documents.label(*i), *stands_for)).collect(),
+            terms: Block::of(rows.iter().map(CountVector::row)),
+        }
+    }
+}
+
 /// What is tried on documents.
 pub(crate) struct Grid<'a> {
     pub(crate) counts: &'a Statistics,
-    pub(crate) documents: &'a [Labelled<'a>],
     pub(crate) columns: Columns,
     pub(crate) default: [f64; 2],
 }
@@ -146,46 +163,70 @@ const TOGETHER: usize = 64;
 
 impl Grid<'_> {
     /// For each power k and its losses, by the leave-one-out scores of some documents.
-    pub(crate) fn fit(&self, alpha: Smoothing, powers: &[f64], sample: &[(usize, f64)]) -> Vec<Fitted> {
+    pub(crate) fn fit(&self, alpha: Smoothing, powers: &[f64], asked: &Asked) -> Vec<Fitted> {
+        let mut of_powers = vec![Parts::new(self.columns.len(), 2); powers.len()];
         let left_out = LeaveOneOut::new(alpha, self.counts, self.columns);
-        let prior = priors(self.counts.totals(), self.columns);
-        let score = |of: &[(usize, f64)]| {
-            let mut scores = vec![Vec::new(); powers.len()];
-            let score = |(i, _): &(usize, f64)| {
-                let document = &self.documents[*i];
-                left_out.scores(document.row, document.class, powers, &mut scores);
-                scores.clone()
-            };
-            of.iter().map(score).collect::<Vec<_>>()
-        };
-        let scores: Vec<Vec<Vec<f64>>> =
-            sample.par_chunks(TOGETHER).map(score).collect::<Vec<_>>().into_iter().flatten().collect();
-        let fit = |at: usize| {
-            let mut parts = Parts::new(self.columns.len(), 2);
-            let mut weights = Vec::new();
-            for ((i, stands_for), scores) in sample.iter().zip(&scores) {
-                let document = &self.documents[*i];
-                let weight = stands_for * document.weight() * self.is_judged(document);
-                parts.push(
-                    scores[at].iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]),
-                    self.columns.of(document.class),
-                    weight,
-                );
-                weights.extend((weight > 0.0).then_some(weight));
-            }
-            let fitted = parts.fit(&self.default, 0);
-            let bayes = if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default };
+        self.score(&left_out, powers, (&asked.terms, |at| asked.labels[at]), &mut of_powers);
+        let fit = |parts: &Parts| {
+            let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
             let mean = parts.mean(&losses);
-            (bayes, losses.into_iter().zip(weights).collect(), mean)
+            (bayes, losses.into_iter().zip(parts.weights()).collect(), mean)
         };
-        (0..powers.len()).into_par_iter().map(fit).collect()
+        of_powers.par_iter().map(fit).collect()
     }
 
-    /// 1, or 0 of a document without terms, and of one that is all its class has: without it nothing is known of the class.
-    fn is_judged(&self, document: &Labelled<'_>) -> f64 {
+    /// k by the leave-one-out scores of all documents.
+    fn fit_all(&self, alpha: Smoothing, power: f64, documents: &dyn Documents) -> [f64; 2] {
+        let mut parts = [Parts::new(self.columns.len(), 2)];
+        let left_out = LeaveOneOut::new(alpha, self.counts, self.columns);
+        Source::new(documents).for_all(|first, block| {
+            self.score(&left_out, &[power], (block, |at| (documents.label(first + at), 1.0)), &mut parts);
+        });
+        self.bayes(&parts[0])
+    }
+
+    /// Adds to the parts of each power the leave-one-out scores of documents.
+    fn score(
+        &self,
+        left_out: &LeaveOneOut<'_>,
+        powers: &[f64],
+        (terms, label): (&Block, impl Fn(usize) -> (Label, f64) + Sync),
+        parts: &mut [Parts],
+    ) {
+        let prior = priors(self.counts.totals(), self.columns);
+        let score = |of: &[usize]| {
+            let mut scores = vec![Vec::new(); powers.len()];
+            let score = |at: &usize| {
+                left_out.scores(terms.terms(*at), label(*at).0.class, powers, &mut scores);
+                scores.concat()
+            };
+            of.iter().flat_map(score).collect::<Vec<f64>>()
+        };
+        let numbers: Vec<usize> = (0..terms.len()).collect();
+        let n_columns = self.columns.len();
+        let scored: Vec<Vec<f64>> = numbers.par_chunks(TOGETHER).map(score).collect();
+        let of_documents = scored.iter().flat_map(|scores| scores.chunks_exact(n_columns * powers.len()));
+        for (at, scores) in of_documents.enumerate() {
+            let (document, stands_for) = label(at);
+            let is_judged = !terms.terms(at).is_empty() && self.has_others(&document);
+            let weight = if is_judged { stands_for * document.weight() } else { 0.0 };
+            for (parts, scores) in parts.iter_mut().zip(scores.chunks_exact(n_columns)) {
+                let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
+                parts.push(both, self.columns.of(document.class), weight);
+            }
+        }
+    }
+
+    fn bayes(&self, parts: &Parts) -> [f64; 2] {
+        let fitted = parts.fit(&self.default, 0);
+        if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default }
+    }
+
+    /// Whether a document is not all that its class has: without it nothing would be known of the class.
+    fn has_others(&self, document: &Label) -> bool {
         let of_class = self.counts.totals().get(usize::from(document.class));
-        f64::from(u8::from(!document.row.is_empty() && of_class.is_some_and(|totals| totals.documents > 1)))
+        of_class.is_some_and(|totals| totals.documents > 1)
     }
 }
 

@@ -66,6 +66,11 @@ impl Parts {
         self.targets.len()
     }
 
+    /// What each document counts.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = f64> + '_ {
+        self.targets.iter().map(|target| target.weight)
+    }
+
     /// The weights of the parts of least log loss: by Newton's method, of parts that were brought to deviation 1, with targets
     /// smoothed as Platt's and a ridge around the weights taken by default; then brought towards these as if they were the best
     /// ones of 50 documents more. The first `n_positive` weights are never negative: one that would be is 0, and
@@ -94,7 +99,7 @@ impl Parts {
 
     /// All that the documents count.
     fn weight(&self) -> f64 {
-        self.targets.iter().map(|target| target.weight).sum()
+        self.weights().sum()
     }
 
     fn fit_free(&self, default: &[f64], free: &[bool]) -> Vec<f64> {

@@ -77,7 +77,7 @@ fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> F
     let (counts, documents) = (learn(n_classes, documents), labelled(documents));
     let columns = Columns::new(n_classes, 1).unwrap();
     let smoothing = SmoothingChoice::new(&counts, &documents, columns, options);
-    let fit = Fit { counts: &counts, documents: &documents, windows: &[], columns, options };
+    let fit = Fit { counts: &counts, documents: &documents, columns, options };
     fit.fit(smoothing).unwrap()
 }
 
@@ -182,10 +182,11 @@ proptest! {
         prop_assert_eq!(&one, &more);
         prop_assert_eq!(one.choices.check(), Ok(()));
         let mut sum = Correction::default();
-        for (d, coefficients) in documents.iter().zip(&one.coefficients) {
+        for (i, d) in documents.iter().enumerate() {
+            let coefficients: Vec<_> = one.coefficients.of(i).collect();
             prop_assert!(coefficients.is_sorted_by(|a, b| a.class < b.class));
             prop_assert!(!d.row.row().is_empty() || coefficients.is_empty());
-            sum.add(d.row.row(), coefficients).unwrap();
+            sum.add(d.row.row(), &coefficients).unwrap();
         }
         prop_assert_eq!(&one.correction, &sum);
         for held in &one.held_out {

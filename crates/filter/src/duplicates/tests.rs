@@ -75,7 +75,7 @@ fn mail_of_equal_terms_is_equal_whatever_their_order_and_its_date() {
     assert_eq!((trainer.n_documents(), trainer.n_equal()), (1, 1));
     let other = train(&options, &[both[1], both[0]]);
     assert_eq!(trainer.documents[0].group, other.documents[0].group);
-    assert_eq!(trainer.documents[0].date, other.documents[0].date);
+    assert_eq!(trainer.documents[0].date(), other.documents[0].date());
 }
 
 #[test]

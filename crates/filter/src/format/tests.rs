@@ -86,9 +86,14 @@ fn models() -> Vec<Vec<u8>> {
     ]
 }
 
+fn write_in_memory(header: &Header, sections: [Vec<u8>; N_SECTIONS]) -> Vec<u8> {
+    let sections = sections.map(Spool::from);
+    write(header, sections.each_ref()).unwrap().into_memory()
+}
+
 /// The same file with another header, checksums and all.
 fn with_header(file: &[u8], header: &Header) -> Vec<u8> {
-    write(header, contents(file).each_ref().map(Vec::as_slice)).unwrap()
+    write_in_memory(header, contents(file))
 }
 
 /// Asks a model for everything: what it answers, if it does, is a number.
@@ -214,7 +219,7 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
             {
                 let mut contents = contents.clone();
                 contents[section][at] ^= flip;
-                let file = write(&header, contents.each_ref().map(Vec::as_slice)).unwrap();
+                let file = write_in_memory(&header, contents);
                 let Ok(filter) = Filter::from_bytes(file) else { continue };
                 ask(&filter);
                 // what expectation maximization found follows from nothing else in the file

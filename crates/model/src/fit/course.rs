@@ -1,13 +1,15 @@
 use rayon::prelude::*;
-use tamis_tokenizer::CountRow;
+use tamis_tokenizer::{CountRow, CountVector};
 
-use super::{Fit, Fitted, View, scale};
-use crate::ascent::{Ascent, Pupil, Weights};
+use super::{Fit, Fitted, Fold, View, scale};
+use crate::ascent::{Ascent, Pupils, Weights};
+use crate::coefficients::{Coefficients, Lanes};
 use crate::competitors::Competitors;
+use crate::documents::{Block, Source};
+use crate::folds::hold_back_rows;
 use crate::smoothing_choice::enough_to_choose;
 use crate::stacking::Parts;
-use crate::term_frequency::tf_units;
-use crate::{Choices, ClassId, Coefficient, FitError, HeldOut, StatisticsError};
+use crate::{Choices, ClassId, FitError, HeldOut, StatisticsError};
 
 /// The most passes over the documents, and over those of a fold, which begin where the others ended.
 pub(super) const PASSES: usize = 10;
@@ -25,29 +27,42 @@ struct Lane {
     tau: f64,
 }
 
-/// What the lanes of a block say: the coefficients by document, and of each held-out document (fold by fold, whole and windows) d.
-struct Block<const N: usize> {
-    pupils: Vec<Pupil<N>>,
-    held: Vec<Vec<[f64; N]>>,
+/// What a fit of all documents says of one that it held out.
+struct Read {
+    /// What the counts say.
+    held: HeldOut,
+    /// d of every lane: of the whole, then of each window of which a term is known.
+    said: Vec<Vec<f64>>,
+}
+
+impl Read {
+    /// With d of some of the lanes.
+    fn with(&self, lanes: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
+        let mut said = self.said.iter().map(|said| lanes(said));
+        let mut held = HeldOut { correction: said.next().unwrap_or_default(), ..self.held.clone() };
+        for (both, said) in held.windows.iter_mut().zip(said) {
+            both[1] = said.first().copied().unwrap_or(0.0);
+        }
+        held
+    }
 }
 
 /// The fits of all columns and folds.
 pub(super) struct Course<'a> {
     pub(super) fit: &'a Fit<'a>,
+    pub(super) source: &'a Source<'a>,
     pub(super) competitors: &'a Competitors,
-    pub(super) full: &'a View<'a>,
-    pub(super) views: &'a [View<'a>],
+    pub(super) folds: &'a [Fold],
 }
 
-impl Course<'_> {
+impl<'a> Course<'a> {
     /// Of two classes both shares of the counts are tried.
     pub(super) fn two(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let lanes = TAUS.map(|tau| Some(Lane { column: 0, tau }));
-        let block = self.block(lanes);
+        let (coefficients, read) = self.run(&fitted.choices, &[&TAUS.map(|tau| Lane { column: 0, tau })]);
         let mut best: Option<(f64, usize, Choices, Vec<HeldOut>)> = None;
         let chooses = enough_to_choose(self.fit.documents, 2);
         for (lane, tau) in TAUS.into_iter().enumerate().take(if chooses { TAUS.len() } else { 1 }) {
-            let held_out = self.held_out(|fold, row| vec![block.held[fold][row][lane]]);
+            let held_out: Vec<_> = read.iter().map(|read| read.with(|said| vec![said[lane]])).collect();
             let (choices, loss) = self.stack(Choices { tau, ..fitted.choices }, &held_out, chooses);
             if chooses && self.fit.options.correction {
                 fitted.taus.push((tau, loss));
@@ -58,140 +73,186 @@ impl Course<'_> {
         }
         let Some((_, lane, choices, held_out)) = best else { return Ok(fitted) };
         (fitted.choices, fitted.held_out) = (self.line(choices, &held_out, chooses), held_out);
-        if self.fit.options.correction {
-            let lane_of = |lane_at: usize| (lane_at == lane).then_some(0);
-            self.keep(&mut fitted.coefficients, &block.pupils, lane_of);
-        }
+        fitted.coefficients = coefficients;
+        let lanes =
+            fitted.coefficients.lanes.iter_mut().flat_map(|lanes| lanes.columns.iter_mut().enumerate());
+        lanes.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
         self.add_up(fitted)
     }
 
     /// Of more classes, each is a column, and so many are worked on together.
     pub(super) fn many(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
         let tau = fitted.choices.tau;
-        let columns: Vec<ClassId> = self.fit.columns.classes().collect();
-        let blocks: Vec<Block<LANES>> = columns
-            .par_chunks(LANES)
-            .map(|columns| {
-                let mut lanes = [None; LANES];
-                lanes
-                    .iter_mut()
-                    .zip(columns)
-                    .for_each(|(lane, column)| *lane = Some(Lane { column: *column, tau }));
-                self.block(lanes)
-            })
-            .collect();
-        let of_column =
-            |fold: usize, row: usize, column: usize| blocks[column / LANES].held[fold][row][column % LANES];
-        let held_out = self
-            .held_out(|fold, row| (0..columns.len()).map(|column| of_column(fold, row, column)).collect());
-        let chooses = enough_to_choose(self.fit.documents, columns.len());
+        let lanes: Vec<Lane> = self.fit.columns.classes().map(|column| Lane { column, tau }).collect();
+        let (coefficients, read) = self.run(&fitted.choices, &lanes.chunks(LANES).collect::<Vec<_>>());
+        let held_out: Vec<_> = read.iter().map(|read| read.with(<[f64]>::to_vec)).collect();
+        let chooses = enough_to_choose(self.fit.documents, lanes.len());
         let (choices, loss) = self.stack(fitted.choices, &held_out, chooses);
         if chooses && self.fit.options.correction {
             fitted.taus.push((tau, loss));
         }
         (fitted.choices, fitted.held_out) = (choices, held_out);
-        if self.fit.options.correction {
-            for (block, first) in blocks.iter().zip((0..).step_by(LANES)) {
-                self.keep(&mut fitted.coefficients, &block.pupils, |lane| Some((first + lane) as ClassId));
-            }
-        }
+        fitted.coefficients = coefficients;
         self.add_up(fitted)
     }
 
-    /// Fits some columns to all documents, and then, starting from there, to those of each fold.
-    fn block<const N: usize>(&self, lanes: [Option<Lane>; N]) -> Block<N> {
-        let n_terms = self.full.vectors.squares.len();
-        let passes = if self.fit.options.correction { PASSES } else { 0 };
+    /// Fits some columns after the others, those of a group together, to all documents and then, starting from there, to those of
+    /// each fold. Returns the coefficients, and what is said of the documents held out, in their order.
+    fn run(&self, choices: &Choices, groups: &[&[Lane]]) -> (Coefficients, Vec<Read>) {
+        let Course { fit, source, competitors, folds } = *self;
+        let full = || {
+            let view = fit.view(choices, source, competitors, &[], fit.counts);
+            let of_group = |lanes: &&[Lane]| self.of_all(&view, lanes);
+            let lanes = groups.par_iter().with_max_len(1).map(of_group).collect();
+            Coefficients { scales: view.vectors.scales, lanes }
+        };
+        let view = |fold: &'a Fold| self.view_without(choices, fold);
+        // of many documents, not before the other view has gone
+        let views = || source.is_kept().then(|| folds.par_iter().map(view).collect::<Vec<_>>());
+        let (coefficients, views) = rayon::join(full, views);
+        let of_fold = |(at, fold): (usize, &'a Fold)| {
+            let own;
+            let (view, readings) = match views.as_ref().and_then(|views| views.get(at)) {
+                Some(view) => view,
+                None => {
+                    own = view(fold);
+                    &own
+                }
+            };
+            self.read_fold(view, readings, (fold, groups), &coefficients)
+        };
+        let mut read: Vec<Read> = folds.par_iter().enumerate().map(of_fold).flatten().collect();
+        read.sort_unstable_by_key(|read| read.held.document);
+        (coefficients, read)
+    }
+
+    /// What follows from counts without the documents of a fold, and what these say of them.
+    fn view_without(&self, choices: &Choices, fold: &'a Fold) -> (View<'a>, Vec<HeldOut>) {
+        let Course { fit, source, competitors, .. } = *self;
+        let rows = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
+        let counts = hold_back_rows(fit.counts, fit.documents, rows);
+        let readings = fit.read_held_out(choices, fold, &counts);
+        (fit.view(choices, source, competitors, &fold.documents, &counts), readings)
+    }
+
+    /// What the fit without the documents of a fold says of these.
+    fn read_fold(
+        &self,
+        view: &View<'_>,
+        readings: &[HeldOut],
+        (fold, groups): (&Fold, &[&[Lane]]),
+        coefficients: &Coefficients,
+    ) -> Vec<Read> {
+        let is_known =
+            |row: &CountVector| row.row().ids().iter().any(|id| view.vectors.squares[*id as usize] > 0.0);
+        let rows = |(document, row): (&usize, &CountVector)| {
+            let windows = self.fit.documents.windows(*document).into_iter().filter(is_known);
+            std::iter::once(row.clone()).chain(windows).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<CountVector>> = fold.documents.iter().zip(&fold.rows).map(rows).collect();
+        let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
+        let terms = Block::of(all.into_iter());
+        let groups = groups.par_iter().zip(&coefficients.lanes).with_max_len(1);
+        let said: Vec<Vec<Vec<f64>>> =
+            groups.map(|(lanes, start)| self.of_fold(view, lanes, &start.values, &terms)).collect();
+        let mut first = 0;
+        let read = |(held, rows): (&HeldOut, &Vec<_>)| {
+            let own = first..first + rows.len();
+            first = own.end;
+            let of_row = |row: usize| said.iter().flat_map(|said| &said[row]).copied().collect();
+            Read { held: held.clone(), said: own.map(of_row).collect() }
+        };
+        readings.iter().zip(&rows).map(read).collect()
+    }
+
+    /// The coefficients of all documents.
+    fn of_all(&self, view: &View<'_>, lanes: &[Lane]) -> Lanes {
+        let values = match lanes.len() {
+            0..=2 => self.climb::<2>(view, lanes, None).0,
+            3..=4 => self.climb::<4>(view, lanes, None).0,
+            _ => self.climb::<LANES>(view, lanes, None).0,
+        };
+        let columns = lanes.iter().map(|lane| Some(lane.column));
+        let width = values.len() / self.fit.documents.len().max(1);
+        Lanes { columns: columns.chain(std::iter::repeat(None)).take(width).collect(), values }
+    }
+
+    /// What is said of each row by the fit to the documents that a view does not hold out, which starts from these coefficients.
+    fn of_fold(&self, view: &View<'_>, lanes: &[Lane], start: &[f32], rows: &Block) -> Vec<Vec<f64>> {
+        match lanes.len() {
+            0..=2 => self.said::<2>(view, lanes, start, rows),
+            3..=4 => self.said::<4>(view, lanes, start, rows),
+            _ => self.said::<LANES>(view, lanes, start, rows),
+        }
+    }
+
+    fn said<const N: usize>(
+        &self,
+        view: &View<'_>,
+        lanes: &[Lane],
+        start: &[f32],
+        rows: &Block,
+    ) -> Vec<Vec<f64>> {
+        let weights = self.climb::<N>(view, lanes, Some(start)).1;
+        let read = |row: usize| {
+            let terms = rows.terms(row);
+            let sums = weights.read(terms, scale(&view.vectors.squares, terms));
+            (0..lanes.len()).map(|lane| sums[lane] + weights.bias[lane]).collect()
+        };
+        (0..rows.len()).into_par_iter().map(read).collect()
+    }
+
+    /// Fits some columns to the documents that a view does not hold out; the coefficients, as many a document, and the weights.
+    fn climb<const N: usize>(
+        &self,
+        view: &View<'_>,
+        lanes: &[Lane],
+        start: Option<&[f32]>,
+    ) -> (Vec<f32>, Weights<N>) {
         let ascent = Ascent {
             c: self.fit.options.regularisation,
-            passes,
+            passes: if self.fit.options.correction { PASSES } else { 0 },
             tolerance: TOLERANCE,
             seed: self.fit.options.seed,
             only_rivals: !self.fit.columns.is_one(),
         };
-        let mut pupils = self.pupils(self.full, lanes);
-        let mut weights = Weights::new(n_terms);
-        ascent.climb(&self.full.vectors, &mut pupils, &mut weights);
-        drop(weights);
-        let of_fold = |view: &View<'_>| {
-            let mut others = self.pupils(view, lanes);
-            let mut known = pupils.iter().peekable();
-            for pupil in &mut others {
-                while known.next_if(|known| known.document < pupil.document).is_some() {}
-                if let Some(known) = known.next_if(|known| known.document == pupil.document) {
-                    pupil.coefficients = known.coefficients;
-                }
-            }
-            let mut weights = Weights::<N>::new(n_terms);
-            ascent.climb(&view.vectors, &mut others, &mut weights);
-            let with_bias = |sums: [f64; N]| std::array::from_fn(|lane| sums[lane] + weights.bias[lane]);
-            let read = |document: &usize| {
-                let windows = self.fit.windows.get(*document).into_iter().flatten();
-                let window = |row: &CountRow<'_>| {
-                    let factors: Vec<_> = row.counts().iter().map(|tf| tf_units(*tf) as f32).collect();
-                    weights.read_terms(row.ids(), &factors, scale(&view.vectors.squares, *row))
-                };
-                let whole = weights.read(&view.vectors, *document);
-                std::iter::once(whole).chain(windows.map(window)).map(with_bias).collect::<Vec<_>>()
-            };
-            view.held.par_iter().map(read).collect::<Vec<_>>().concat()
+        let lanes: [Option<Lane>; N] = std::array::from_fn(|lane| lanes.get(lane).copied());
+        let mut values = match start {
+            Some(start) => start.to_vec(),
+            None => vec![0.0; N * self.fit.documents.len()],
         };
-        let held = self.views.par_iter().map(of_fold).collect();
-        Block { pupils, held }
+        let mut weights = Weights::new(view.vectors.squares.len());
+        let pupils = |first: usize, block: &Block| self.pupils(view, lanes, first, block);
+        ascent.climb(&view.vectors, pupils, values.as_chunks_mut::<N>().0, &mut weights);
+        (values, weights)
     }
 
-    /// The documents that teach any of these columns, in their order.
-    fn pupils<const N: usize>(&self, view: &View<'_>, lanes: [Option<Lane>; N]) -> Vec<Pupil<N>> {
-        let mut pupils = Vec::new();
-        let mut held = view.held.iter().peekable();
-        for (i, document) in self.fit.documents.iter().enumerate() {
-            if held.next_if(|held| **held == i).is_some() || document.row.is_empty() {
+    /// The documents of a block that teach any of these columns, in their order.
+    fn pupils<const N: usize>(
+        &self,
+        view: &View<'_>,
+        lanes: [Option<Lane>; N],
+        first: usize,
+        block: &Block,
+    ) -> Pupils<N> {
+        let (mut offsets, mut is_own) = (vec![[f32::NAN; N]; block.len()], vec![[false; N]; block.len()]);
+        let mut places = Vec::new();
+        for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
+            let document = first + at;
+            if view.held.binary_search(&document).is_ok() {
                 continue;
             }
-            let mut pupil = Pupil {
-                document: i as u32,
-                offsets: [f32::NAN; N],
-                is_own: [false; N],
-                coefficients: [0.0; N],
-            };
-            let own = self.fit.columns.of(document.class);
+            let own = self.fit.columns.of(self.fit.documents.label(document).class);
             for (lane, to) in lanes.iter().enumerate() {
                 let Some(Lane { column, tau }) = to else { continue };
-                if let Some(at) = self.competitors.place(i, *column) {
-                    pupil.offsets[lane] = view.odds[at] * *tau as f32;
-                    pupil.is_own[lane] = own == Some(usize::from(*column));
+                if let Some(place) = self.competitors.place(document, *column) {
+                    offsets[at][lane] = view.odds[place] * *tau as f32;
+                    is_own[at][lane] = own == Some(usize::from(*column));
                 }
             }
-            if pupil.offsets.iter().any(|offset| !offset.is_nan()) {
-                pupils.push(pupil);
-            }
+            places.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));
         }
-        pupils
-    }
-
-    /// The documents held out, in their order, with what the correction says of each row of a fold: its documents one after the
-    /// other, each whole and then its windows.
-    fn held_out(&self, correction: impl Fn(usize, usize) -> Vec<f64>) -> Vec<HeldOut> {
-        let mut all = Vec::new();
-        for (fold, view) in self.views.iter().enumerate() {
-            let mut row = 0;
-            for held in &view.readings {
-                let mut held = HeldOut { correction: correction(fold, row), ..held.clone() };
-                row += 1;
-                // a window of which no term is known has no part in it
-                let mut known = held.windows.iter_mut();
-                for window in self.fit.windows.get(held.document).into_iter().flatten() {
-                    let is_known = window.ids().iter().any(|id| view.vectors.squares[*id as usize] > 0.0);
-                    if let Some(both) = is_known.then(|| known.next()).flatten() {
-                        both[1] = correction(fold, row).first().copied().unwrap_or(0.0);
-                    }
-                    row += 1;
-                }
-                all.push(held);
-            }
-        }
-        all.sort_unstable_by_key(|held| held.document);
-        all
+        Pupils { places, offsets, is_own }
     }
 
     /// The choices with the weights of counts and correction that do best on documents held out, and their mean log loss.
@@ -202,7 +263,7 @@ impl Course<'_> {
         for held in held_out.iter().filter(|held| held.known_terms > 0) {
             let both = held.bayes.iter().zip(&held.correction);
             let values = both.flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(self.fit.documents[held.document].class), held.weight);
+            parts.push(values, columns.of(self.fit.documents.label(held.document).class), held.weight);
         }
         let mut choices = choices;
         if chooses && self.fit.options.correction && parts.len() > 0 {
@@ -215,40 +276,36 @@ impl Course<'_> {
 
     /// The choices with the line from the highest log-odds of a document's windows to its log-odds.
     fn line(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> Choices {
-        if self.fit.windows.is_empty() || !chooses {
+        if !self.fit.documents.has_windows() || !chooses {
             return choices;
         }
         let mut parts = Parts::new(1, 2);
         for held in held_out.iter().filter(|held| held.known_terms > 0) {
             let z = held.log_odds(&choices).first().copied().unwrap_or(0.0);
-            let column = self.fit.columns.of(self.fit.documents[held.document].class);
+            let column = self.fit.columns.of(self.fit.documents.label(held.document).class);
             parts.push([z, 1.0], column, held.weight);
         }
         choices.with_line(&parts)
     }
 
-    /// Keeps the coefficients of the lanes that stand for a column, in fixed point.
-    fn keep<const N: usize>(
-        &self,
-        coefficients: &mut [Vec<Coefficient>],
-        pupils: &[Pupil<N>],
-        column_of: impl Fn(usize) -> Option<ClassId>,
-    ) {
-        for pupil in pupils {
-            let document = pupil.document as usize;
-            for (lane, c) in pupil.coefficients.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-                let Some(class) = column_of(lane) else { continue };
-                let scale = f64::from(self.full.vectors.scales[document]);
-                coefficients[document].extend(Coefficient::new(class, f64::from(*c), scale));
-            }
-        }
-    }
-
-    /// The exact sums of the coefficients.
+    /// The exact sums of the coefficients, where there is a correction.
     fn add_up(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        for (document, coefficients) in self.fit.documents.iter().zip(&fitted.coefficients) {
-            fitted.correction.add(document.row, coefficients).map_err(FitError::Counts)?;
+        if !self.fit.options.correction {
+            fitted.coefficients = Coefficients::default();
+            return Ok(fitted);
         }
-        Ok(fitted)
+        let Fitted { correction, coefficients, .. } = &mut fitted;
+        let (mut result, mut own) = (Ok(()), Vec::new());
+        self.source.for_all(|first, block| {
+            for at in 0..block.len() {
+                own.clear();
+                own.extend(coefficients.of(first + at));
+                // factors are whole numbers
+                let terms = block.terms(at).iter().map(|(term, factor)| (term, factor as u32));
+                let added = correction.add_units(terms, &own);
+                result = std::mem::replace(&mut result, Ok(())).and(added);
+            }
+        });
+        result.map_err(FitError::Counts).map(|()| fitted)
     }
 }

@@ -5,8 +5,10 @@ use tamis_tokenizer::CountVector;
 
 use super::course::{LANES, PASSES, TOLERANCE};
 use super::*;
+use crate::Labelled;
 use crate::Smoothing;
-use crate::ascent::{Ascent, Pupil, Weights};
+use crate::ascent::{Ascent, Pupils, Weights};
+use crate::documents::Block;
 use crate::leave_one_out::LeaveOneOut;
 use crate::smoothing_choice::Grid;
 use crate::stacking::Parts;
@@ -100,12 +102,7 @@ impl Set {
     }
 
     /// The documents as vectors, and as pupils of all columns with tau times the golden offsets.
-    fn problem<'a, const N: usize>(
-        &self,
-        documents: &'a [Labelled<'a>],
-        factors: &'a Factors,
-        tau: f64,
-    ) -> (Vectors<'a>, Vec<Pupil<N>>) {
+    fn problem<'a, const N: usize>(&self, source: &'a Source<'a>, tau: f64) -> (Vectors<'a>, Pupils<N>) {
         let columns = self.columns();
         let log_documents = log_documents(self.counts.totals().iter().map(|totals| totals.documents).sum());
         let square = |term: TermId| {
@@ -113,52 +110,58 @@ impl Set {
             (idf * idf) as f32
         };
         let squares: Vec<_> = crate::counts::term_ids(&self.counts).map(square).collect();
-        let scales =
-            documents.iter().map(|d| if d.row.is_empty() { 0.0 } else { scale(&squares, d.row) }).collect();
-        let pupil = |(i, offsets): (usize, &Option<Vec<f64>>)| {
-            let mut pupil = Pupil {
-                document: i as u32,
-                offsets: [f32::NAN; N],
-                is_own: [false; N],
-                coefficients: [0.0; N],
-            };
-            for (column, offset) in offsets.as_ref()?.iter().enumerate() {
-                pupil.offsets[column] = (tau * offset) as f32;
-                pupil.is_own[column] = columns.of(documents[i].class) == Some(column);
+        let (mut scales, mut pupils) = (Vec::new(), Pupils::default());
+        source.for_all(|_, block| {
+            let terms = (0..block.len()).map(|at| block.terms(at));
+            scales.extend(terms.map(|terms| if terms.is_empty() { 0.0 } else { scale(&squares, terms) }));
+        });
+        for (i, offsets) in self.golden.offsets.iter().enumerate() {
+            let (mut own, mut is_own) = ([f32::NAN; N], [false; N]);
+            for (column, offset) in offsets.iter().flatten().enumerate() {
+                own[column] = (tau * offset) as f32;
+                is_own[column] = columns.of(source.documents.label(i).class) == Some(column);
             }
-            Some(pupil)
-        };
-        let pupils = self.golden.offsets.iter().enumerate().filter_map(pupil).collect();
-        (Vectors { documents, factors, squares, scales }, pupils)
+            pupils.offsets.push(own);
+            pupils.is_own.push(is_own);
+            pupils.places.extend(offsets.is_some().then_some(i as u32));
+        }
+        (Vectors { source, squares, scales }, pupils)
     }
 }
 
 /// What is least at the optimum: of every column |w|^2 / 2 + sum of n C ln(1 + exp(-s z)).
-fn objective<const N: usize>(vectors: &Vectors<'_>, pupils: &[Pupil<N>], c: f64) -> f64 {
+fn objective<const N: usize>(
+    vectors: &Vectors<'_>,
+    (pupils, coefficients): (&Pupils<N>, &[[f32; N]]),
+    c: f64,
+) -> f64 {
+    let block = vectors.source.documents.block(0);
     let features = |document: usize| {
         let scale = f64::from(vectors.scales[document]) * TF_UNIT;
-        let feature = move |(id, tf): (TermId, u32)| {
-            (id as usize, scale * f64::from(tf_units(tf)) * f64::from(vectors.squares[id as usize]).sqrt())
+        let feature = move |(id, tf): (TermId, f32)| {
+            (id as usize, scale * f64::from(tf) * f64::from(vectors.squares[id as usize]).sqrt())
         };
-        vectors.documents[document].row.iter().map(feature)
+        block.terms(document).iter().map(feature)
     };
+    let places = || pupils.places.iter().map(|at| *at as usize);
     let bias = vectors.squares.len();
     let mut sum = 0.0;
-    for lane in (0..N).filter(|lane| !pupils[0].offsets[*lane].is_nan()) {
+    let first = pupils.places[0] as usize;
+    for lane in (0..N).filter(|lane| !pupils.offsets[first][*lane].is_nan()) {
         let mut w = vec![0.0; bias + 1];
-        for pupil in pupils {
-            let coefficient = f64::from(pupil.coefficients[lane]);
-            features(pupil.document as usize).for_each(|(term, x)| w[term] += coefficient * x);
+        for document in places() {
+            let coefficient = f64::from(coefficients[document][lane]);
+            features(document).for_each(|(term, x)| w[term] += coefficient * x);
             w[bias] += coefficient;
         }
         sum += w.iter().map(|w| w * w).sum::<f64>() / 2.0;
-        for pupil in pupils {
-            let document = pupil.document as usize;
-            let z = f64::from(pupil.offsets[lane])
+        for document in places() {
+            let z = f64::from(pupils.offsets[document][lane])
                 + w[bias]
                 + features(document).map(|(t, x)| x * w[t]).sum::<f64>();
-            let margin = if pupil.is_own[lane] { z } else { -z };
-            sum += c * vectors.documents[document].weight() * crate::logs::softplus(-margin);
+            let margin = if pupils.is_own[document][lane] { z } else { -z };
+            let weight = vectors.source.documents.label(document).weight();
+            sum += c * weight * crate::logs::softplus(-margin);
         }
     }
     sum
@@ -174,17 +177,19 @@ fn leaving_out_and_choosing_are_the_formulas() {
         let (documents, columns) = (set.documents(), set.columns());
         for expected in &set.golden.left_out {
             let left_out = LeaveOneOut::new(expected.alpha.try_into().unwrap(), &set.counts, columns);
-            for (document, scores) in documents.iter().zip(&expected.scores) {
+            let block = Block::of(documents.iter().map(|document| document.row));
+            for (at, (document, scores)) in documents.iter().zip(&expected.scores).enumerate() {
                 let mut got = [Vec::new()];
-                left_out.scores(document.row, document.class, &[expected.power], &mut got);
+                left_out.scores(block.terms(at), document.class, &[expected.power], &mut got);
                 for (got, expected) in got[0].iter().zip(scores.iter().flatten()) {
                     close(&set.golden.name, *got, *expected, 1e-9);
                 }
             }
         }
         let default = Choices::for_classes(set.golden.n_classes).bayes;
-        let grid = Grid { counts: &set.counts, documents: &documents, columns, default };
+        let grid = Grid { counts: &set.counts, columns, default };
         let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
+        let all = Asked::new(&documents, &all);
         let best = set.golden.grid.iter().min_by(|a, b| a.log_loss.total_cmp(&b.log_loss)).unwrap();
         for point in &set.golden.grid {
             let alpha = Smoothing::try_from(point.alpha).unwrap();
@@ -202,17 +207,19 @@ fn leaving_out_and_choosing_are_the_formulas() {
 fn the_ascent_ends_at_the_optimum() {
     for set in sets() {
         let documents = set.documents();
-        let factors = Factors::new(&documents);
+        let source = Source::new(&documents);
         for expected in &set.golden.correction {
-            let (vectors, mut pupils) = set.problem::<LANES>(&documents, &factors, expected.tau);
+            let (vectors, pupils) = set.problem::<LANES>(&source, expected.tau);
+            let mut coefficients = vec![[0.0; LANES]; documents.len()];
             let mut weights = Weights::new(vectors.squares.len());
             let (tolerance, passes) = (1e-6, 10_000);
             let ascent = Ascent { c: expected.c, passes, tolerance, seed: 7, only_rivals: false };
-            ascent.climb(&vectors, &mut pupils, &mut weights);
-            close(&set.golden.name, objective(&vectors, &pupils, expected.c) / expected.objective, 1.0, 1e-6);
-            for pupil in &pupils {
-                let of_document = expected.coefficients[pupil.document as usize].as_ref().unwrap();
-                for (got, expected) in pupil.coefficients.iter().zip(of_document) {
+            ascent.climb(&vectors, |_, _| pupils.clone(), &mut coefficients, &mut weights);
+            let got = objective(&vectors, (&pupils, &coefficients), expected.c);
+            close(&set.golden.name, got / expected.objective, 1.0, 1e-6);
+            for document in pupils.places.iter().map(|at| *at as usize) {
+                let of_document = expected.coefficients[document].as_ref().unwrap();
+                for (got, expected) in coefficients[document].iter().zip(of_document) {
                     close(&set.golden.name, f64::from(*got), *expected, 1e-3);
                 }
             }
@@ -229,15 +236,16 @@ fn the_ascent_ends_at_the_optimum() {
 fn it_comes_as_near_as_the_prototype() {
     for set in sets() {
         let documents = set.documents();
-        let factors = Factors::new(&documents);
+        let source = Source::new(&documents);
         for expected in &set.golden.correction {
             let objective = |passes, tolerance| {
-                let (vectors, mut pupils) = set.problem::<LANES>(&documents, &factors, expected.tau);
+                let (vectors, pupils) = set.problem::<LANES>(&source, expected.tau);
+                let mut coefficients = vec![[0.0; LANES]; documents.len()];
                 let mut weights = Weights::new(vectors.squares.len());
                 let only_rivals = set.golden.n_classes > 2;
                 let ascent = Ascent { c: expected.c, passes, tolerance, seed: 0, only_rivals };
-                ascent.climb(&vectors, &mut pupils, &mut weights);
-                objective(&vectors, &pupils, expected.c)
+                ascent.climb(&vectors, |_, _| pupils.clone(), &mut coefficients, &mut weights);
+                objective(&vectors, (&pupils, &coefficients), expected.c)
             };
             let in_the_end = objective(1_000, 1e-6) / expected.objective_of_all_passes[0];
             close(&set.golden.name, in_the_end, 1.0, 1e-3);
@@ -259,7 +267,7 @@ fn stacking_is_the_formula() {
         {
             let (Some(b), Some(d)) = (b, d) else { continue };
             let values = b.iter().zip(d).flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(document.class), document.weight());
+            parts.push(values, columns.of(document.class), document.label().weight());
         }
         let default = Choices::for_classes(set.golden.n_classes);
         let stack = default.with_stack(&parts, &default.stack[..n_parts]).stack;
@@ -268,5 +276,68 @@ fn stacking_is_the_formula() {
         }
         let loss = parts.mean(&parts.losses(&stack[..n_parts]));
         close(&set.golden.name, loss, set.golden.held_out.log_loss, 1e-6);
+    }
+}
+
+/// Documents of which no block is kept.
+struct Unkept<'a>(&'a Vec<Labelled<'a>>);
+
+impl Documents for Unkept<'_> {
+    fn len(&self) -> usize {
+        Documents::len(self.0)
+    }
+
+    fn label(&self, document: usize) -> crate::Label {
+        self.0.label(document)
+    }
+
+    fn n_terms(&self) -> usize {
+        self.0.n_terms()
+    }
+
+    fn n_pairs(&self) -> usize {
+        usize::MAX
+    }
+
+    fn block(&self, block: usize) -> Block {
+        self.0.block(block)
+    }
+
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
+        self.0.rows(documents)
+    }
+}
+
+/// More than a block of documents, in memory or read whenever they are needed, by one thread or several.
+#[test]
+fn documents_that_are_read_again_give_the_same_fit() {
+    for (n_classes, n) in [(2, crate::BLOCK + 3_000), (3, crate::BLOCK + 3_000), (40, 3_000)] {
+        let mut random = crate::random::SplitMix64::new(n_classes as u64);
+        let mut document = |i: usize| {
+            let class = random.below(n_classes);
+            let terms =
+                [random.below(300), 300 + (class + random.below(3)) % n_classes, 400 + random.below(9)];
+            let terms = terms.into_iter().take(if i % 1_000 == 7 { 0 } else { 3 });
+            (
+                class as ClassId,
+                CountVector::from_pairs(terms.map(|term| (term as TermId, 1 + i as u32 % 2))).unwrap(),
+            )
+        };
+        let rows: Vec<_> = (0..n).map(&mut document).collect();
+        let mut counts = Statistics::new(n_classes);
+        rows.iter().for_each(|(class, row)| counts.observe(*class, row.row()).unwrap());
+        let mut documents = Vec::new();
+        for (i, (class, row)) in rows.iter().enumerate() {
+            documents.push(Labelled { row: row.row(), class: *class, multiplicity: 1, group: i as u64 });
+        }
+        let (columns, options) = (Columns::new(n_classes, 1).unwrap(), WeightedOptions::default());
+        let fit = |documents: &dyn Documents| {
+            let smoothing = SmoothingChoice::new(&counts, documents, columns, &options);
+            Fit { counts: &counts, documents, columns, options: &options }.fit(smoothing).unwrap()
+        };
+        let kept = fit(&documents);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        assert!(threads.install(|| fit(&Unkept(&documents))) == kept);
+        assert!(kept.held_out.iter().any(|held| held.correction.iter().any(|d| *d != 0.0)));
     }
 }

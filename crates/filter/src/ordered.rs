@@ -1,0 +1,348 @@
+//! The documents that were learned, in canonical order, with their terms.
+
+use std::io;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
+use tamis_tokenizer::{CountRow, CountVector, TermId};
+
+use crate::documents::{decode_vector, encode_vector, put_varint, take_varint};
+use crate::error::Result;
+use crate::learned::{Learned, UNLABELLED};
+use crate::rows::{RowId, Rows};
+use crate::spool::Spool;
+use crate::trainer::spill;
+
+/// Different documents by digest, then class.
+///
+/// Their terms, of canonical ids, are in blocks of documents, each as it stands in the file of a model, about two bytes a term. A fit
+/// asks for a block at a time; what is more than a bound is in a temporary file.
+pub(crate) struct Ordered {
+    pub(crate) documents: Vec<Learned>,
+    /// What each part has of every block.
+    shelves: Vec<Shelves>,
+    n_terms: usize,
+    windows: Option<Windows>,
+    /// Why terms could not be read.
+    failed: OnceLock<io::Error>,
+}
+
+/// Windows of documents, as they were counted.
+struct Windows {
+    rows: Vec<Rows>,
+    ids: Vec<Vec<TermId>>,
+}
+
+impl Ordered {
+    /// Puts documents in order; their rows are those of the parts, whose terms have these `ids` now. Those without a label come into a
+    /// class after the others.
+    pub(crate) fn new(
+        mut documents: Vec<Learned>,
+        rows: Vec<Rows>,
+        ids: &[Vec<TermId>],
+        (n_classes, n_terms): (usize, usize),
+    ) -> Result<Self> {
+        documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
+        documents.par_sort_unstable_by_key(|document| (document.digest, document.class));
+        // rows are read as they were written
+        let mut places = vec![Vec::new(); rows.len()];
+        for (document, place) in documents.iter().zip(0u32..) {
+            places[usize::from(document.part)].extend(document.terms.map(|row| (row, place)));
+        }
+        let n_blocks = documents.len().div_ceil(BLOCK);
+        let of_part = |((rows, ids), mut places): ((&Rows, &Vec<TermId>), Vec<(RowId, u32)>)| {
+            places.par_sort_unstable();
+            shelve(rows, ids, &places, n_blocks)
+        };
+        let parts = rows.par_iter().zip(ids).zip(places);
+        let shelves = parts.map(of_part).collect::<io::Result<_>>().map_err(spill)?;
+        let has_windows = n_classes == 2 && documents.iter().any(|document| !document.windows().is_empty());
+        let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
+        Ok(Ordered { documents, shelves, n_terms, windows, failed: OnceLock::new() })
+    }
+
+    /// Documents that come in order, with their terms.
+    pub(crate) fn of(
+        documents: impl ExactSizeIterator<Item = Result<(Learned, CountVector)>>,
+        n_terms: usize,
+    ) -> Result<Self> {
+        let mut shelves = Shelves::new(documents.len().div_ceil(BLOCK));
+        let mut all = Vec::with_capacity(documents.len());
+        for document in documents {
+            let (document, vector) = document?;
+            shelves.push(all.len(), vector.row()).map_err(spill)?;
+            all.push(document);
+        }
+        Ok(Ordered {
+            documents: all,
+            shelves: vec![shelves],
+            n_terms,
+            windows: None,
+            failed: OnceLock::new(),
+        })
+    }
+
+    /// Tells whether everything that was asked for could be read.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), |error| Err(spill(error)))
+    }
+
+    /// The terms of a block, encoded; empty if they cannot be read, which [`check`](Self::check) will tell.
+    pub(crate) fn encoded(&self, block: usize) -> Encoded {
+        let n = BLOCK.min(self.documents.len() - block * BLOCK);
+        let mut encoded = Encoded { bytes: Vec::new(), rows: vec![0..0; n] };
+        let read = |shelves: &Shelves| shelves.read(block, &mut encoded);
+        if let Err(error) = self.shelves.iter().try_for_each(read) {
+            // the first one tells enough
+            let _ = self.failed.set(error);
+            return Encoded { bytes: Vec::new(), rows: vec![0..0; n] };
+        }
+        encoded
+    }
+}
+
+/// The rows of a part, of which each has a place in the order, with new ids.
+fn shelve(rows: &Rows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize) -> io::Result<Shelves> {
+    let (mut shelves, mut reader, mut sorted) = (Shelves::new(n_blocks), rows.reader(), Vec::new());
+    let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
+    for (row, place) in places {
+        sorted.clear();
+        // both in one number, which sorts faster than a pair
+        reader
+            .for_each(*row, |id, count| sorted.push(u64::from(ids[id as usize]) << 32 | u64::from(count)))?;
+        sorted.sort_unstable();
+        own_ids.clear();
+        own_ids.extend(sorted.iter().map(|both| (both >> 32) as TermId));
+        counts.clear();
+        counts.extend(sorted.iter().map(|both| *both as u32));
+        let row = CountRow::new(&own_ids, &counts).map_err(io::Error::other)?;
+        shelves.push(*place as usize, row)?;
+    }
+    Ok(shelves)
+}
+
+/// Rows by block.
+struct Shelves {
+    blocks: Vec<Shelf>,
+    spool: Spool,
+    /// Bytes of rows that are not in the spool yet.
+    held: usize,
+    vector: Vec<u8>,
+}
+
+/// The rows of a block, in any order: the lower half of the document's number, the length of its vector, its vector.
+#[derive(Clone, Default)]
+struct Shelf {
+    /// Where they are in the spool.
+    written: Vec<Range<u64>>,
+    /// Those that are not there yet.
+    held: Vec<u8>,
+    n_pairs: usize,
+}
+
+/// Bytes that are held until they are written, so that those of a block come in large pieces.
+const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
+
+impl Shelves {
+    fn new(n_blocks: usize) -> Self {
+        Shelves {
+            blocks: vec![Shelf::default(); n_blocks],
+            spool: Spool::default(),
+            held: 0,
+            vector: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, document: usize, row: CountRow<'_>) -> io::Result<()> {
+        if row.is_empty() {
+            return Ok(());
+        }
+        self.vector.clear();
+        encode_vector(row, &mut self.vector);
+        let shelf = &mut self.blocks[document / BLOCK];
+        let before = shelf.held.len();
+        shelf.held.extend_from_slice(&((document % BLOCK) as u16).to_le_bytes());
+        put_varint(self.vector.len() as u64, &mut shelf.held);
+        shelf.held.extend_from_slice(&self.vector);
+        shelf.n_pairs += row.len();
+        self.held += shelf.held.len() - before;
+        if self.held > HELD { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        for shelf in self.blocks.iter_mut().filter(|shelf| !shelf.held.is_empty()) {
+            let start = self.spool.len();
+            self.spool.push(&shelf.held)?;
+            shelf.written.push(start..self.spool.len());
+            shelf.held.clear();
+        }
+        self.held = 0;
+        Ok(())
+    }
+
+    /// Adds the rows of a block.
+    fn read(&self, block: usize, to: &mut Encoded) -> io::Result<()> {
+        let (shelf, mut at) = (&self.blocks[block], to.bytes.len());
+        let written: u64 = shelf.written.iter().map(|range| range.end - range.start).sum();
+        to.bytes.reserve_exact(written as usize + shelf.held.len());
+        for Range { start, end } in &shelf.written {
+            self.spool.read(*start, (end - start) as usize, &mut to.bytes)?;
+        }
+        to.bytes.extend_from_slice(&shelf.held);
+        while let Some((place, mut rest)) = to.bytes[at..].split_first_chunk() {
+            let length = take_varint(&mut rest).ok_or(io::ErrorKind::UnexpectedEof)? as usize;
+            let start = to.bytes.len() - rest.len();
+            at = start + length;
+            to.rows[usize::from(u16::from_le_bytes(*place))] = start..at;
+        }
+        Ok(())
+    }
+}
+
+/// The vectors of a block, see [`encode_vector`].
+pub(crate) struct Encoded {
+    bytes: Vec<u8>,
+    rows: Vec<Range<usize>>,
+}
+
+impl Encoded {
+    /// That of a document of the block.
+    pub(crate) fn vector(&self, document: usize) -> &[u8] {
+        &self.bytes[self.rows[document].clone()]
+    }
+}
+
+/// The terms of a vector that was encoded here: what others wrote has to be checked.
+fn terms_of(mut bytes: &[u8]) -> impl Iterator<Item = (TermId, u32)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let coded = take_varint(&mut bytes)?;
+        let id = next + (coded >> 1);
+        let count = if coded & 1 == 1 { take_varint(&mut bytes)? } else { 1 };
+        next = id + 1;
+        Some((id as TermId, count as u32))
+    })
+}
+
+impl Documents for Ordered {
+    fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn label(&self, document: usize) -> Label {
+        let Learned { class, multiplicity, group, .. } = self.documents[document];
+        Label { class, multiplicity, group }
+    }
+
+    fn n_terms(&self) -> usize {
+        self.n_terms
+    }
+
+    fn n_pairs(&self) -> usize {
+        self.shelves.iter().flat_map(|shelves| &shelves.blocks).map(|shelf| shelf.n_pairs).sum()
+    }
+
+    fn block(&self, block: usize) -> Block {
+        let encoded = self.encoded(block);
+        let n_pairs = self.shelves.iter().map(|shelves| shelves.blocks[block].n_pairs).sum();
+        let mut terms = Block::with_room(encoded.rows.len(), n_pairs);
+        for at in 0..encoded.rows.len() {
+            terms.put(at, terms_of(encoded.vector(at)));
+        }
+        terms
+    }
+
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
+        let mut rows = Vec::with_capacity(documents.len());
+        for together in documents.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
+            let block = together[0] / BLOCK;
+            let encoded = self.encoded(block);
+            let row = |document: &usize| {
+                decode_vector(encoded.vector(document - block * BLOCK), self.n_terms).unwrap_or_default()
+            };
+            rows.extend(together.iter().map(row));
+        }
+        rows
+    }
+
+    fn has_windows(&self) -> bool {
+        self.windows.is_some()
+    }
+
+    fn windows(&self, document: usize) -> Vec<CountVector> {
+        let (document, Some(Windows { rows, ids })) = (&self.documents[document], &self.windows) else {
+            return Vec::new();
+        };
+        let part = usize::from(document.part);
+        let window = |row: &RowId| {
+            let terms = rows[part].get(*row).unwrap_or_else(|error| {
+                let _ = self.failed.set(error);
+                Vec::new()
+            });
+            let terms = terms.into_iter().map(|(id, count)| (ids[part][id as usize], count));
+            CountVector::from_pairs(terms).unwrap_or_default()
+        };
+        document.windows().iter().map(window).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learned::More;
+
+    /// Of two parts, more than a block of documents, some without terms.
+    #[test]
+    fn documents_come_in_order_with_their_terms() {
+        let (n, n_terms) = (BLOCK as u32 + 2_000, 1_000);
+        // ids of each part, turned round
+        let ids = [n_terms, n_terms + 10].map(|n| (0..n).rev().map(|id| id * 3).collect::<Vec<TermId>>());
+        let (mut rows, mut documents) = ([Rows::default(), Rows::default()], Vec::new());
+        let terms = |i: u32| {
+            let ids = (0..i % 5).map(move |t| (i * 7 + t * 211) % n_terms);
+            ids.map(move |id| (id, 1 + u32::from(id == 5) * 300))
+        };
+        for i in 0..n {
+            let own: Vec<_> = terms(i).collect();
+            let mut document = Learned::new(
+                [i.wrapping_mul(0x9E37_79B1).to_le_bytes(); 4].concat().try_into().unwrap(),
+                i.into(),
+                More::default(),
+            );
+            (document.part, document.class) = ((i % 3 == 1).into(), (i % 2) as ClassId);
+            document.terms = Some(rows[usize::from(document.part)].push(own.into_iter()).unwrap());
+            documents.push(document);
+        }
+        let ordered = Ordered::new(documents, rows.into(), &ids, (2, 4_000)).unwrap();
+        assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
+        assert!(
+            ordered
+                .shelves
+                .iter()
+                .all(|shelves| shelves.blocks.iter().all(|shelf| !shelf.written.is_empty()))
+        );
+        let all: Vec<usize> = (0..n as usize).collect();
+        let expected: Vec<_> = ordered
+            .documents
+            .iter()
+            .map(|document| {
+                let own = terms(document.group as u32)
+                    .map(|(id, count)| (ids[usize::from(document.part)][id as usize], count));
+                CountVector::from_pairs(own).unwrap()
+            })
+            .collect();
+        assert!(ordered.rows(&all) == expected);
+        assert_eq!(ordered.n_pairs(), expected.iter().map(CountVector::len).sum::<usize>());
+        for block in 0..2 {
+            let encoded = ordered.encoded(block);
+            for (at, row) in expected[block * BLOCK..].iter().take(BLOCK).enumerate() {
+                assert!(terms_of(encoded.vector(at)).eq(row.row().iter()));
+            }
+        }
+        let again = std::iter::zip(ordered.documents.clone(), expected.clone());
+        let again = Ordered::of(again.map(Ok).collect::<Vec<_>>().into_iter(), 4_000).unwrap();
+        assert!(again.rows(&all[5..]) == expected[5..]);
+    }
+}
