@@ -26,7 +26,9 @@ pub fn run(data: &[u8]) {
         // learned priors want a document of each label
         Some(Scoring::NaiveBayes(Parameters { prior: ClassPrior::Smoothed, ..Scoring::parameters() })),
     ]);
-    let learn = LearnOptions { log_limit: choices.of(&[0, 300, 1 << 20]), ..LearnOptions::default() };
+    let (log_limit, growth_limit) =
+        choices.of(&[(0, None), (300, None), (1 << 20, None), (1, Some(u64::MAX)), (400, Some(u64::MAX))]);
+    let learn = LearnOptions { log_limit, growth_limit, ..LearnOptions::default() };
     let labels = &LABELS[..n_labels];
     let mut learner =
         Learner::create(&path, options, labels.iter().copied(), learn).expect("a new model can be made");

@@ -1,6 +1,7 @@
 //! Model files: as they come, and small ones with bytes changed behind their checksums.
 
 use super::Choices;
+use std::ops::Range;
 use std::sync::LazyLock;
 use tamis_filter::{
     Column, ColumnKind, Document, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learner,
@@ -73,7 +74,6 @@ fn ask(file: &[u8]) -> Option<usize> {
 /// lengths of the sections, and of every block of them. That of all sections nobody reads.
 fn repair_checksums(file: &mut [u8]) {
     const PREFACE: usize = 24;
-    const BLOCK: usize = 256;
     let number = |file: &[u8], at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
     let Some(length) = number(file, 12) else { return };
     let start = PREFACE.saturating_add(length);
@@ -81,23 +81,65 @@ fn repair_checksums(file: &mut [u8]) {
     let lengths = header[header.len().saturating_sub(5 * 8)..].to_vec();
     let seed = crc32(crc32(0, &file[8..20]), header);
     file[20..24].copy_from_slice(&seed.to_le_bytes());
-    let mut at = start;
+    let Some(at) = repair_sections(file, seed, start, &lengths) else { return };
+    let slots = at.next_multiple_of(SECTOR);
+    let segments = repair_slots(file, seed, slots);
+    segments.iter().for_each(|segment| repair_segment(file, seed, segment.clone()));
+    repair_log(file, seed, segments.last().map_or(slots + 2 * SECTOR, |last| last.end));
+}
+
+/// Bytes that a disk writes whole.
+const SECTOR: usize = 512;
+
+/// Writes the checksums of the slots that are in use; returns the segments that count.
+fn repair_slots(file: &mut [u8], seed: u32, start: usize) -> Vec<Range<usize>> {
+    let mut live = (0, Vec::new());
+    for place in [start, start + SECTOR] {
+        let Some(slot) = file.get_mut(place..place + SECTOR).filter(|slot| slot[..4] == *b"live") else {
+            continue;
+        };
+        let checksum = crc32(seed, &slot[..SECTOR - 4]);
+        slot[SECTOR - 4..].copy_from_slice(&checksum.to_le_bytes());
+        let numbers = slot[8..SECTOR - 8].as_chunks().0.iter().map(|number| u64::from_le_bytes(*number));
+        let numbers: Vec<_> = numbers.map(|number| usize::try_from(number).unwrap_or(usize::MAX)).collect();
+        if numbers[0] > live.0 {
+            let n = usize::from(slot[4]).min(24);
+            let segments = numbers[1..].as_chunks().0.iter().take(n);
+            live = (numbers[0], segments.map(|[at, length]| *at..at.saturating_add(*length)).collect());
+        }
+    }
+    live.1
+}
+
+/// Writes the checksums of a segment: of its header, whose last numbers are the lengths of its sections, and of these.
+fn repair_segment(file: &mut [u8], seed: u32, segment: Range<usize>) {
+    let Some(bytes) = file.get_mut(segment).filter(|bytes| bytes.len() > 8) else { return };
+    let length = bytes[..4].iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
+    let Some(lengths) = bytes.get(8..8 + length).and_then(|header| header.last_chunk::<48>()).copied() else {
+        return;
+    };
+    let seed = crc32(crc32(seed, &bytes[..4]), &bytes[8..8 + length]);
+    bytes[4..8].copy_from_slice(&seed.to_le_bytes());
+    repair_sections(bytes, seed, 8 + length, &lengths);
+}
+
+/// Writes the checksums of sections of these lengths, which begin at a place; returns where they end.
+fn repair_sections(file: &mut [u8], seed: u32, mut at: usize, lengths: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 256;
     for length in lengths.as_chunks().0 {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let Some(section) = at.checked_add(length).and_then(|end| file.get(at..end)) else { return };
+        let section = file.get(at..at.checked_add(length)?)?;
         let checksums: Vec<u8> =
             section.chunks(BLOCK).flat_map(|block| crc32(seed, block).to_le_bytes()).collect();
         at += length;
-        let Some(written) = file.get_mut(at..at + checksums.len()) else { return };
-        written.copy_from_slice(&checksums);
+        file.get_mut(at..at + checksums.len())?.copy_from_slice(&checksums);
         at += checksums.len();
     }
-    repair_log(file, seed, at);
+    Some(at)
 }
 
 /// Writes the checksums of the records from a place on: of kind and length, and of the entries, which are inverted.
 fn repair_log(file: &mut [u8], seed: u32, mut at: usize) {
-    const SECTOR: usize = 512;
     const HEAD: usize = 12;
     loop {
         let left = SECTOR - at % SECTOR;
@@ -146,17 +188,19 @@ fn models() -> Vec<Vec<u8>> {
         text_model(text(bayes(Likelihood::ComplementNormalized)), 3),
         text_model(text(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(7))), 3),
         table_model(),
-        taught(text_model(text(weighted.clone()), 2)),
-        taught(text_model(text(weighted.clone()), 3)),
+        taught(text_model(text(weighted.clone()), 2), 1 << 20),
+        taught(text_model(text(weighted.clone()), 3), 1 << 20),
+        taught(text_model(text(weighted.clone()), 2), 100),
     ]
 }
 
-/// The model with a log, of two records, the second of which has two entries.
-fn taught(model: Vec<u8>) -> Vec<u8> {
+/// The model with what it learned by two records, the second of which has two entries; beyond so many bytes they become a segment.
+fn taught(model: Vec<u8>, log_limit: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("model.tamis");
     std::fs::write(&path, model).expect("the disk has room");
-    let mut learner = Learner::open(&path, LearnOptions::default()).expect("a model was written");
+    let options = LearnOptions { log_limit, growth_limit: Some(u64::MAX), ..LearnOptions::default() };
+    let mut learner = Learner::open(&path, options).expect("a model was written");
     for (label, text) in [("fruit", "plums and pears"), ("metal", "apples and pears")] {
         learner.learn(label, Document::Text(text)).expect("the label is known");
         learner.commit().expect("the disk has room");

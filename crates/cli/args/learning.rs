@@ -15,7 +15,7 @@ pub(crate) struct ChangeArgs {
     /// Seconds to wait while another process changes the model
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) wait: u64,
-    /// Bytes of the model file's log beyond which the file is written anew
+    /// Bytes of the model file's log beyond which it becomes a segment, or the file is written anew: with 0 always
     #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, value_parser = log_limit, hide = true)]
     pub(crate) log_limit: usize,
 }
@@ -28,7 +28,8 @@ fn log_limit(argument: &str) -> Result<usize, String> {
 
 impl ChangeArgs {
     pub(crate) fn options(&self) -> LearnOptions {
-        LearnOptions { patience: Duration::from_secs(self.wait), log_limit: self.log_limit }
+        let patience = Duration::from_secs(self.wait);
+        LearnOptions { patience, log_limit: self.log_limit, ..LearnOptions::default() }
     }
 }
 

@@ -3,7 +3,7 @@
 use tamis_model::{ClassId, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 use zerocopy::little_endian::{F32, I64, U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
 
@@ -26,6 +26,18 @@ pub(crate) struct DocumentRecord {
     pub(crate) learned: U32,
     /// Where its terms end in the `vectors` section; they begin where the entry before ends.
     pub(crate) vector_end: U64,
+}
+
+impl DocumentRecord {
+    /// Of a document that is no longer known.
+    pub(crate) fn forgotten((digest, class): DocumentKey, vector_end: u64) -> Self {
+        let nothing = DocumentRecord::new_zeroed();
+        DocumentRecord { digest, class: class.into(), vector_end: vector_end.into(), ..nothing }
+    }
+
+    pub(crate) fn key(&self) -> DocumentKey {
+        (self.digest, self.class.get())
+    }
 }
 
 /// The date of a document without one.

@@ -161,7 +161,7 @@ impl Filter {
     /// # Errors
     /// If `out` cannot be written or the model is damaged.
     pub fn export(&self, documents: bool, out: impl Write) -> Result<()> {
-        match self.store.overlay.documents().is_empty() {
+        match self.store.is_written_anew() {
             true => export(&self.store, documents, out),
             // so that what the log says is in its place
             false => export(&rewrite::fold(&self.store)?.into_filter()?.store, documents, out),

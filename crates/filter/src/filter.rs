@@ -177,11 +177,7 @@ impl Filter {
     }
 
     fn from_source(bytes: Bytes, source: Source) -> Result<Self> {
-        let store = Store::new(bytes, |bytes, offset| match bytes {
-            Bytes::Mapped(_) => source.log(offset),
-            Bytes::Owned(bytes) => Ok(bytes[offset..].to_vec()),
-        })?;
-        Filter::new(store, Some(source))
+        Filter::new(Store::new(bytes, Some(&source))?, Some(source))
     }
 
     /// A filter over the bytes of a model file, without a map.
@@ -193,7 +189,7 @@ impl Filter {
     }
 
     pub(crate) fn from_map(bytes: Bytes) -> Result<Self> {
-        Filter::new(Store::new(bytes, |bytes, offset| Ok(bytes[offset..].to_vec()))?, None)
+        Filter::new(Store::new(bytes, None)?, None)
     }
 
     fn new(store: Store, source: Option<Source>) -> Result<Self> {

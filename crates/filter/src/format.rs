@@ -7,7 +7,8 @@
 //! CRC-32 of these three and header   u32
 //! header                             bincode, fixed-width integers
 //! sections                           each its content, then a CRC-32 a block of 256 bytes
-//! segments                           what was learned since the rest was written, see [`log`](crate::log)
+//! slots, segments, log               what was learned since the rest was written, see [`slots`](crate::slots),
+//!                                    [`segment`](crate::store) and [`log`](crate::log)
 //! ```
 //!
 //! All checksums after the header's go on from it. That of the sections makes headers differ where all else of two models
@@ -16,6 +17,7 @@
 #[cfg(test)]
 mod tests;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
@@ -105,11 +107,7 @@ impl Header {
         if !(n_classes..=n_classes + usize::from(is_em)).contains(&totals.len()) {
             return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
         }
-        for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
-            if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
-                return Err(Error::inconsistent("header", "totals that add up below 2^64", "more"));
-            }
-        }
+        check_totals(totals)?;
         if !recipe.columns.is_sorted_by(|a, b| a.name < b.name) {
             return Err(Error::inconsistent(
                 "header",
@@ -137,21 +135,23 @@ impl Header {
     }
 }
 
+/// Checks that sums over all classes fit.
+pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
+    for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
+        if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
+            return Err(Error::inconsistent("header", "totals that add up below 2^64", "more"));
+        }
+    }
+    Ok(())
+}
+
 fn config() -> impl bincode::config::Config {
     bincode::config::standard().with_fixed_int_encoding().with_limit::<HEADER_LIMIT>()
 }
 
 /// The bytes of a model file.
 pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
-    let encoded = bincode::serde::encode_to_vec(header, config())
-        .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
-    if encoded.len() > HEADER_LIMIT {
-        return Err(Error::TooLarge {
-            what: "bytes of header",
-            limit: HEADER_LIMIT as u64,
-            got: encoded.len() as u64,
-        });
-    }
+    let encoded = encode(header)?;
     let mut of_sections = 0;
     let mut add = |bytes: &[u8]| {
         of_sections = blocks::checksum(of_sections, bytes);
@@ -173,6 +173,17 @@ pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<S
     Ok(file)
 }
 
+/// The bytes of a header.
+pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
+    let encoded = bincode::serde::encode_to_vec(header, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
+    let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
+    if got > limit {
+        return Err(Error::TooLarge { what: "bytes of header", limit, got });
+    }
+    Ok(encoded)
+}
+
 /// A model file ready to use.
 pub(crate) struct Opened {
     pub(crate) bytes: Bytes,
@@ -180,7 +191,7 @@ pub(crate) struct Opened {
     /// Of the header, from which all others go on.
     pub(crate) checksum: u32,
     pub(crate) sections: [Section; N_SECTIONS],
-    /// Where the log begins.
+    /// Where the sections end.
     pub(crate) end: usize,
 }
 
@@ -188,7 +199,10 @@ pub(crate) struct Opened {
 pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
     let (checksum, encoded) = preface(&bytes)?;
     let header: Header = decode(encoded)?;
-    let (sections, end) = layout(header.lengths, PREFACE + encoded.len(), bytes.len(), checksum)?;
+    let lengths = SECTIONS.into_iter().zip(header.lengths);
+    let (sections, end) = layout(lengths, PREFACE + encoded.len(), bytes.len(), checksum)?;
+    let sections =
+        sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
     Ok(Opened { bytes, header, checksum, sections, end })
 }
 
@@ -218,7 +232,8 @@ fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
     blocks::checksum(crc32fast::hash(numbers), encoded)
 }
 
-fn decode(encoded: &[u8]) -> Result<Header> {
+/// The header that these bytes are.
+pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
     let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
     if consumed != encoded.len() {
@@ -236,16 +251,16 @@ fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
     preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
-/// Where sections of so many bytes lie, which begin at `start` and have a checksum a block, and where the last one ends.
-fn layout(
-    lengths: [u64; N_SECTIONS],
+/// Where sections of these names and lengths lie, which begin at `start` and have a checksum a block, and where the last one ends.
+pub(crate) fn layout(
+    lengths: impl Iterator<Item = (&'static str, u64)> + Clone,
     start: usize,
     file_length: usize,
     seed: u32,
-) -> Result<([Section; N_SECTIONS], usize)> {
+) -> Result<(Vec<Section>, usize)> {
     // In u128, where the lengths of a hostile header cannot overflow.
-    let end = lengths.iter().fold(start as u128, |end, length| {
-        end + u128::from(*length) + 4 * u128::from(*length).div_ceil(blocks::BLOCK as u128)
+    let end = lengths.clone().fold(start as u128, |end, (_, length)| {
+        end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
     });
     if end > file_length as u128 {
         return Err(Error::Length {
@@ -255,13 +270,11 @@ fn layout(
     }
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;
-    let sections = SECTIONS.iter().zip(lengths).map(|(name, length)| {
+    let sections = lengths.map(|(name, length)| {
         let section = Section::new(name, at, length as usize, seed)?;
         at = section.end();
         Ok(section)
     });
     let sections = sections.collect::<Result<Vec<_>>>()?;
-    let sections =
-        sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
     Ok((sections, at))
 }

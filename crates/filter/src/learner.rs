@@ -1,7 +1,7 @@
 //! Learning and forgetting one document at a time, in a file that others read meanwhile.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+mod commit;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 use crate::documents::{NO_DATE, Remembered, as_kept};
 use crate::error::{Error, Result};
 use crate::extractor::Counted;
-use crate::file;
 use crate::filter::{Filter, Score, Scratch};
 use crate::labels::unknown_label;
 use crate::log::{self, Entry};
@@ -32,9 +31,13 @@ use crate::trainer::{TrainOptions, Trainer};
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
     pub patience: Duration,
-    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file
-    /// is written anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT).
+    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before they are
+    /// made a segment, in which readers look up what they need; 128 KiB by default, some hundred messages, and at most
+    /// [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). With 0 the file is written anew every time.
     pub log_limit: usize,
+    /// Bytes by which log and segments may make the file longer before it is written anew; by default half of what it was then.
+    /// A small file is so written anew whenever its log is full.
+    pub growth_limit: Option<u64>,
 }
 
 impl LearnOptions {
@@ -52,7 +55,7 @@ impl LearnOptions {
 
 impl Default for LearnOptions {
     fn default() -> Self {
-        LearnOptions { patience: PATIENCE, log_limit: 128 << 10 }
+        LearnOptions { patience: PATIENCE, log_limit: 128 << 10, growth_limit: None }
     }
 }
 
@@ -74,7 +77,8 @@ pub enum Learned {
 /// A model file open for learning. Nobody else can change it until this is dropped; readers go on as if nothing were.
 ///
 /// What is learned is in the file once [`commit`](Self::commit) has returned, and then for good: a record is appended
-/// and synced, whole or not at all. Beyond [`LearnOptions::log_limit`] the file is written anew instead, and replaced.
+/// and synced, whole or not at all. Beyond [`LearnOptions::log_limit`] the log becomes a segment, which costs as much in a
+/// large model as in a small one; beyond [`LearnOptions::growth_limit`] the file is written anew, and replaced.
 /// What was not committed when it is dropped is not learned.
 ///
 /// Learning a document twice is learning it once, and forgetting it takes away exactly what learning it added.
@@ -292,39 +296,6 @@ impl Learner {
         digest == self.filter.store.header.recipe.digest_of_nothing()
     }
 
-    /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
-    /// nothing to write.
-    ///
-    /// # Errors
-    /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
-    /// [`Error::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
-    pub fn commit(&mut self) -> Result<()> {
-        if self.pending.is_empty() {
-            return Ok(());
-        }
-        self.filter.check_unchanged()?;
-        let (start, log) = &self.filter.store.log;
-        let written = log.len();
-        if self.must_fold || written + self.pending.len() > self.options.log_limit {
-            return self.fold();
-        }
-        let path = &self.lock.path;
-        let end = start + written as u64;
-        let (mut file, metadata) = file::open(path, OpenOptions::new().write(true))?;
-        if metadata.len() != end {
-            // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
-            return self.fold();
-        }
-        if let Err(error) = append(&mut file, end, &self.pending) {
-            // what was written of it must not stand before what comes next
-            let _ = file.set_len(end);
-            return Err(Error::Io { path: path.clone(), source: error });
-        }
-        self.lock.wrote();
-        self.filter.store.log.1.append(&mut self.pending);
-        Ok(())
-    }
-
     /// Teaches the model a label that it does not know yet, and writes the file anew with it. A model of two labels gets
     /// the scoring of topics by that.
     ///
@@ -380,6 +351,10 @@ impl Learner {
         self.must_fold = true;
         self.lock.save(&model)?;
         self.pending.clear();
+        self.reopen()
+    }
+
+    fn reopen(&mut self) -> Result<()> {
         self.filter = self.filter.reopened(&self.lock.path)?;
         self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(())
@@ -540,18 +515,10 @@ impl Learner {
     }
 }
 
-/// Writes a record after the last whole one, and waits until it is on the disk.
-fn append(file: &mut File, end: u64, record: &[u8]) -> std::io::Result<()> {
-    file.seek(SeekFrom::Start(end))?;
-    file.write_all(record)?;
-    file.sync_data()
-}
-
 impl Filter {
     /// Adds an entry of a log to what is known.
     fn change(&mut self, entry: Entry) -> Result<()> {
-        let n_own = self.store.header.n_terms() as usize;
-        self.store.overlay.add(entry, n_own, &mut self.store.totals)?;
+        self.store.add(entry)?;
         self.settle()
     }
 }

@@ -61,6 +61,7 @@ mod save;
 mod scorer;
 mod scoring;
 mod shared;
+mod slots;
 mod source;
 mod spool;
 mod store;

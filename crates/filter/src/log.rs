@@ -9,8 +9,8 @@
 //! 0xFF
 //! ```
 //!
-//! Another kind is a segment of another sort, which a later version appended and this one refuses. Checksums go on from
-//! the header's.
+//! Another kind is a segment, of which the [slots](crate::slots) say whether it counts: nothing after it belongs to this
+//! log. Kinds that only a later version knows are refused. Checksums go on from the header's.
 //!
 //! A record is there whole or not at all. One that was being written when the machine stopped ends before its length
 //! says, or has sectors that were never written, which are zeros; it was not acknowledged, and nothing follows it.
@@ -29,6 +29,7 @@ use crate::documents::{
 };
 use crate::error::{Error, Result};
 use crate::names;
+use crate::store::limited;
 
 /// What happened to a document.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,14 +49,16 @@ pub(crate) struct Entry {
 pub(crate) const LIMIT: usize = 128 << 20;
 
 const NAME: &str = "log";
-/// The kind of a segment that is a record of the log.
+/// The kind of what is a record of the log.
 const KIND: [u8; 4] = *b"log\n";
+/// The kind of a segment.
+const SEGMENT: [u8; 4] = *b"part";
 /// Bytes of a kind, a length and their checksum.
 const HEAD: usize = 12;
 /// Between the heads of records, and at their ends.
 const END: u8 = 0xFF;
 /// What a disk writes whole.
-const SECTOR: usize = 512;
+pub(crate) const SECTOR: usize = 512;
 
 /// Appends a record of entries, to be written at an offset in the file, with checksums that go on from `seed`.
 ///
@@ -64,20 +67,28 @@ const SECTOR: usize = 512;
 pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
-    let got = bytes.len() as u64;
-    let length = u32::try_from(got).map_err(|_| Error::TooLarge {
-        what: "bytes of a document to learn",
-        limit: u32::MAX.into(),
-        got,
-    })?;
-    let head = [KIND, length.to_le_bytes()];
-    out.resize(out.len() + gap(at), END);
-    out.extend(head.as_flattened());
-    out.extend(checksum(seed, head.as_flattened()).to_le_bytes());
+    write_head(KIND, limited("bytes of a document to learn", bytes.len() as u64)?, (at, seed), out);
     out.extend(bytes.iter().map(|byte| !byte));
     out.extend(checksum(seed, &bytes).to_le_bytes());
     out.push(END);
     Ok(())
+}
+
+/// What comes before the content of a segment of so many bytes that is to be written at an offset in the file.
+///
+/// # Errors
+/// If it is too long.
+pub(crate) fn head_of_segment(length: usize, at: usize, seed: u32) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    write_head(SEGMENT, limited("bytes of a segment", length as u64)?, (at, seed), &mut out);
+    Ok(out)
+}
+
+fn write_head(kind: [u8; 4], length: u32, (at, seed): (usize, u32), out: &mut Vec<u8>) {
+    let head = [kind, length.to_le_bytes()];
+    out.resize(out.len() + gap(at), END);
+    out.extend(head.as_flattened());
+    out.extend(checksum(seed, head.as_flattened()).to_le_bytes());
 }
 
 /// How many bytes to pass over to where a head fits into the sector.
@@ -87,7 +98,7 @@ fn gap(at: usize) -> usize {
 }
 
 /// Reads the records of a log that begins at `offset` in its file, and visits each entry; `n_terms` is the number of
-/// terms before it. Returns how many bytes of it are whole records.
+/// terms before it. Returns how many bytes of it are whole records, and what follows these.
 ///
 /// # Errors
 /// If it is damaged, [`Error::Segment`] if there is something else than records of a log, or if `visit` fails.
@@ -97,9 +108,13 @@ pub(crate) fn read(
     seed: u32,
     mut n_terms: usize,
     mut visit: impl FnMut(Entry) -> Result<()>,
-) -> Result<usize> {
+) -> Result<(usize, Rest)> {
     let mut at = 0;
-    while let Some((entries, end)) = record(log, offset, seed, at)? {
+    loop {
+        let (entries, end) = match record(log, offset, seed, at)? {
+            Next::Record(entries, end) => (entries, end),
+            Next::Rest(rest) => return Ok((at, rest)),
+        };
         at = end;
         let mut entries = &entries[..];
         while !entries.is_empty() {
@@ -108,37 +123,61 @@ pub(crate) fn read(
             visit(entry)?;
         }
     }
-    Ok(at)
 }
 
-/// The entries of the record at a place in the log, and where it ends; none if it was not written to its end.
-fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Option<(Vec<u8>, usize)>> {
+/// What follows the whole records of a log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    /// Nothing.
+    Nothing,
+    /// A record that was not written to its end.
+    Torn,
+    /// The head of a segment, which ends at this offset in the log, or was to.
+    Segment(u64),
+}
+
+/// What is at a place in the log.
+enum Next {
+    /// Entries of a record, and where it ends.
+    Record(Vec<u8>, usize),
+    Rest(Rest),
+}
+
+fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
+    const TORN: Result<Next> = Ok(Next::Rest(Rest::Torn));
     let damaged = |expected, got| Error::Checksum { part: NAME, offset: at as u64, expected, got };
-    let Some((gap, rest)) = log[at..].split_at_checked(gap(offset + at)) else { return Ok(None) };
-    let Some((head, rest)) = rest.split_at_checked(HEAD) else { return Ok(None) };
+    if at == log.len() {
+        return Ok(Next::Rest(Rest::Nothing));
+    }
+    let Some((gap, rest)) = log[at..].split_at_checked(gap(offset + at)) else { return TORN };
+    let Some((head, rest)) = rest.split_at_checked(HEAD) else { return TORN };
     // never written: a file can have grown before what it grew by was there
     if is_zeros(gap) || is_zeros(head) {
-        return Ok(None);
+        return TORN;
     }
     let (length, expected, got) = (number(&head[4..8]), number(&head[8..]), checksum(seed, &head[..8]));
     if got != expected || gap.iter().any(|byte| *byte != END) {
         return Err(damaged(expected, got));
     }
+    if head[..4] == SEGMENT {
+        let begin = log.len() - rest.len();
+        return Ok(Next::Rest(Rest::Segment(begin as u64 + u64::from(length))));
+    }
     if head[..4] != KIND {
         return Err(Error::Segment { got: head[..4].to_vec() });
     }
-    let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return Ok(None) };
-    let Some((written, rest)) = rest.split_at_checked(4) else { return Ok(None) };
-    let Some((end, rest)) = rest.split_first() else { return Ok(None) };
+    let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return TORN };
+    let Some((written, rest)) = rest.split_at_checked(4) else { return TORN };
+    let Some((end, rest)) = rest.split_first() else { return TORN };
     let entries: Vec<u8> = entries.iter().map(|byte| !byte).collect();
     let (got, expected) = (checksum(seed, &entries), number(written));
     if got == expected && *end == END {
-        return Ok(Some((entries, log.len() - rest.len())));
+        return Ok(Next::Record(entries, log.len() - rest.len()));
     }
     // the sector of the head is there
     let next = (offset + at + gap.len() + HEAD).next_multiple_of(SECTOR) - offset;
     match rest.is_empty() && log.get(next..).is_some_and(|log| log.chunks(SECTOR).any(is_zeros)) {
-        true => Ok(None),
+        true => TORN,
         false => Err(damaged(expected, got)),
     }
 }
@@ -252,10 +291,11 @@ mod tests {
 
     fn entries(log: &[u8], offset: usize) -> Result<(Vec<Entry>, usize)> {
         let mut entries = Vec::new();
-        let whole = read(log, offset, SEED, 2_000, |entry| {
+        let (whole, rest) = read(log, offset, SEED, 2_000, |entry| {
             entries.push(entry);
             Ok(())
         })?;
+        assert_eq!(rest == Rest::Nothing, whole == log.len());
         Ok((entries, whole))
     }
 

@@ -66,7 +66,7 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     // whoever comes first must not depend on the order they are given in
     stores.sort_by_cached_key(|store| {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
-        (!keeps_weights(store, classes.len()), Reverse(documents), store.base(), &store.log.1)
+        (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())
     });
     check(&stores)?;
     let keep = match stores.iter().all(|store| store.header.keep == Keep::Vectors) {

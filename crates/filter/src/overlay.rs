@@ -40,6 +40,12 @@ struct Change {
 }
 
 impl Overlay {
+    /// Nothing yet, over a model that has since its sections were written so many more terms with counts, and of which so
+    /// many documents were learned and forgotten since.
+    pub(crate) fn over(features: i64, learned: u64, forgotten: u64) -> Self {
+        Overlay { features, learned, forgotten, ..Overlay::default() }
+    }
+
     /// Adds an entry. `totals` are those of the model and follow it.
     pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
         let Entry { learned, document, features, new_terms } = entry;
@@ -77,8 +83,9 @@ impl Overlay {
                 self.change(id, Change { class: weight.class, units, ..Change::default() });
             }
         }
-        self.features += i64::from(features);
-        *(if learned { &mut self.learned } else { &mut self.forgotten }) += 1;
+        self.features = self.features.saturating_add(features.into());
+        let count = if learned { &mut self.learned } else { &mut self.forgotten };
+        *count = count.saturating_add(1);
         self.documents.insert(document.key(), learned.then_some(document));
         Ok(())
     }
@@ -123,6 +130,11 @@ impl Overlay {
     /// Whether the log says anything of a term.
     pub(crate) fn changes(&self, id: TermId) -> bool {
         !self.heads.is_empty() && self.heads.contains_key(&id)
+    }
+
+    /// The terms that the log says something of, in no order.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = TermId> + '_ {
+        self.heads.keys().copied()
     }
 
     /// Adds what the log says of a term to its cells, which are in the order of their classes.
@@ -184,12 +196,17 @@ impl Overlay {
 
     /// How many more documents are known.
     pub(crate) fn n_documents(&self) -> i64 {
-        self.learned as i64 - self.forgotten as i64
+        self.learned.wrapping_sub(self.forgotten) as i64
     }
 
-    /// Documents learned and documents forgotten.
+    /// How many documents were learned or forgotten.
     pub(crate) fn n_entries(&self) -> u64 {
-        self.learned + self.forgotten
+        self.learned.saturating_add(self.forgotten)
+    }
+
+    /// Documents learned, and documents forgotten.
+    pub(crate) fn learned_and_forgotten(&self) -> (u64, u64) {
+        (self.learned, self.forgotten)
     }
 
     /// What became of the documents that the log speaks of, in order; `None` of those no longer known.

@@ -7,7 +7,6 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::file;
-use crate::log;
 use crate::map::Bytes;
 
 /// A model file that is open.
@@ -101,19 +100,24 @@ impl Source {
         Ok(bytes)
     }
 
-    /// What is in the file from an offset on: the map of a file does not grow with it, and of what it maps only the part
-    /// that never changes may be touched.
-    pub(crate) fn log(&self, offset: usize) -> Result<Vec<u8>> {
+    /// What is in the file from an offset on, so many bytes at most: the map of a file does not grow with it, and of what it
+    /// maps only the parts that never change may be touched.
+    pub(crate) fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
         let (mut file, mut bytes) = (&self.file, Vec::new());
         if offset as u64 == self.stamp.length {
-            // there was none when it was opened
+            // there was nothing when it was opened
             return Ok(bytes);
         }
         file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(&self.path))?;
-        let limit = log::LIMIT as u64;
-        let got = file.take(limit + 1).read_to_end(&mut bytes).map_err(Error::io(&self.path))? as u64;
-        match got > limit {
-            true => Err(Error::TooLarge { what: "bytes of log", limit, got }),
+        file.take(most as u64).read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
+        Ok(bytes)
+    }
+
+    /// The bytes of the file that were mapped; or, if it has grown since it was opened, more of them: at least so many.
+    pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
+        let length = || self.file.metadata().map_err(Error::io(&self.path)).map(|metadata| metadata.len());
+        match bytes.len() < least && length()? >= least as u64 {
+            true => Bytes::map(&self.file, least).map_err(Error::io(&self.path)),
             false => Ok(bytes),
         }
     }
@@ -124,7 +128,7 @@ impl Source {
         Ok(Stamp::of(&metadata) == self.stamp)
     }
 
-    /// Makes sure that the part of the file before its log was not written to since it was opened. `is_as_read` looks
+    /// Makes sure that nothing of the file was written to since it was opened but what says what was learned since. `is_as_read` looks
     /// whether what was read of that is still there; it is asked where the file's times and length do not tell.
     pub(crate) fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
         let metadata = self.file.metadata().map_err(Error::io(&self.path))?;

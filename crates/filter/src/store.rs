@@ -1,29 +1,34 @@
 //! A model file in use: its terms, counts, texts and documents, read in place.
 
+mod compact;
+mod documents;
 mod layers;
+mod look_up;
+mod part;
+mod segment;
 mod terms;
 mod verify;
 
 pub(crate) use layers::{Layers, LoneTerm, Sums, TermByTerm};
 pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
+use part::Part;
+use segment::Segment;
 use tamis_model::{
     Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts, GaussianStatistics, Summary,
 };
 use tamis_tokenizer::TermId;
-use terms::{GroupRecord, Runs};
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+use terms::Runs;
 
-use crate::blocks::Section;
-use crate::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::error::{Error, Result};
 use crate::format::{self, Header};
-use crate::log;
+use crate::log::{self, Entry, Rest};
 use crate::map::Bytes;
-use crate::names;
 use crate::overlay::Overlay;
 use crate::recipe::Recipe;
 use crate::scoring::{Chosen, Decision, Expected, Scoring};
+use crate::slots::Slots;
+use crate::source::Source;
 use crate::trainer::Keep;
 
 /// What a model says of itself.
@@ -70,6 +75,8 @@ pub struct Information<'a> {
     pub bytes: usize,
     /// Of these, bytes of the log of what was learned and forgotten since the rest was written.
     pub log_bytes: usize,
+    /// Segments of what was learned and forgotten before, since everything was written anew.
+    pub segments: usize,
 }
 
 pub(crate) struct Store {
@@ -77,70 +84,134 @@ pub(crate) struct Store {
     /// Of the header, as it was when it was read; those of all else go on from it.
     pub(crate) checksum: u32,
     pub(crate) header: Header,
-    /// Documents and counts of each class, the log's among them.
+    /// Documents and counts of each class, those learned since among them.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
-    /// Where the log begins in the file, whose part before it never changes, and its whole records.
+    /// What of the rest of the file counts.
+    pub(crate) slots: Slots,
+    /// Where the log begins in the file, and its whole records.
     pub(crate) log: (u64, Vec<u8>),
-    directory: Section,
-    terms: Section,
-    texts: Section,
-    documents: Section,
-    vectors: Section,
+    /// What follows these records, and how long the file was.
+    pub(crate) rest: (Rest, u64),
+    /// Where the sections end.
+    end: usize,
+    base: Part,
+    /// The oldest first.
+    segments: Vec<Segment>,
     /// Terms before the log.
-    n_terms: usize,
+    n_known: usize,
 }
 
 impl Store {
-    /// Reads preface, header and log; of the sections only where they lie. `read_log` gives what is in the file from
-    /// an offset on.
-    pub(crate) fn new(bytes: Bytes, read_log: impl FnOnce(&Bytes, usize) -> Result<Vec<u8>>) -> Result<Self> {
+    /// Reads preface, header and log; of sections and segments only where they lie. A mapped file is given with where it is
+    /// from.
+    pub(crate) fn new(bytes: Bytes, source: Option<&Source>) -> Result<Self> {
         let format::Opened { bytes, header, checksum, sections, end } = format::open(bytes)?;
-        let [directory, terms, texts, documents, vectors] = sections;
-        entries::<DocumentRecord>(&documents)?;
-        let n_terms = limited("terms", header.n_terms())? as usize;
-        let n_groups = entries::<GroupRecord>(&directory)?;
-        if n_groups != n_terms.div_ceil(GROUP) {
-            return Err(Error::inconsistent("directory", format!("groups of {n_terms} terms"), n_groups));
-        }
-        let mut log_bytes = read_log(&bytes, end)?;
-        let (totals, overlay, whole) = lay_over(&header, checksum, end, &log_bytes)?;
-        log_bytes.truncate(whole);
-        let log = (end as u64, log_bytes);
-        Ok(Store {
+        let base = Part::new(sections, limited("terms", header.n_terms())? as usize)?;
+        let Appended { bytes, slots, mut log } = Appended::read(bytes, source, (end, checksum))?;
+        let mut n_known = base.n_terms;
+        let segments = slots.segments.iter().map(|range| {
+            let segment = Segment::open(&bytes, range.clone(), checksum, n_known)?;
+            n_known = segment.new_ids().end;
+            Ok(segment)
+        });
+        let segments = segments.collect::<Result<Vec<_>>>()?;
+        let start = slots.log_start();
+        let length = if log.is_empty() { bytes.len() } else { start + log.len() } as u64;
+        let overlay = Overlay::default();
+        let (totals, rest) = (Vec::new(), (Rest::Nothing, length));
+        let mut store = Store {
             bytes,
             checksum,
             header,
             totals,
             overlay,
-            log,
-            directory,
-            terms,
-            texts,
-            documents,
-            vectors,
-            n_terms,
-        })
+            slots,
+            log: (start as u64, Vec::new()),
+            rest,
+            end,
+            base,
+            segments,
+            n_known,
+        };
+        let (whole, rest) = store.lay_over(&log)?;
+        store.check_rest(rest, log.len())?;
+        log.truncate(whole);
+        (store.log.1, store.rest.0) = (log, rest);
+        Ok(store)
+    }
+
+    /// Checks that nothing that counts follows the log.
+    fn check_rest(&self, rest: Rest, read: usize) -> Result<()> {
+        let begin = self.log.0;
+        match rest {
+            Rest::Segment(end) if self.slots.is_torn && self.rest.1 > begin + end => {
+                Err(self.slots.damaged())
+            }
+            Rest::Segment(_) => Ok(()),
+            _ if self.slots.is_torn => Err(self.slots.damaged()),
+            _ if read > log::LIMIT => {
+                Err(Error::TooLarge { what: "bytes of log", limit: log::LIMIT as u64, got: read as u64 })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lays a log over what was before it, and nothing else; returns how many bytes of it are whole records, and what follows
+    /// these.
+    fn lay_over(&mut self, log: &[u8]) -> Result<(usize, Rest)> {
+        let newest = self.segments.last().map(|segment| &segment.header);
+        let mut totals = newest.map_or(&self.header.totals, |newest| &newest.totals).clone();
+        if totals.len() != self.header.totals.len() {
+            let n = self.header.totals.len();
+            return Err(Error::inconsistent(
+                "header of a segment",
+                format!("totals of {n} labels"),
+                totals.len(),
+            ));
+        }
+        let mut overlay = newest.map_or_else(Overlay::default, |newest| {
+            Overlay::over(newest.features, newest.learned, newest.forgotten)
+        });
+        let n = self.n_known;
+        let read = log::read(log, self.log.0 as usize, self.checksum, n, |entry| {
+            overlay.add(entry, n, &mut totals)
+        })?;
+        (self.totals, self.overlay) = (totals, overlay);
+        Ok(read)
     }
 
     /// Goes through the log again, and then through further records: nothing else that was laid over the file stays.
     pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
-        let (start, log) = &self.log;
-        let (totals, overlay, _) =
-            lay_over(&self.header, self.checksum, *start as usize, &[log, more].concat())?;
-        (self.totals, self.overlay) = (totals, overlay);
-        Ok(())
+        let log = [&self.log.1, more].concat();
+        self.lay_over(&log).map(|_| ())
     }
 
-    /// The part of the file before its log, which never changes.
+    /// Adds an entry to the log, as it will be.
+    pub(crate) fn add(&mut self, entry: Entry) -> Result<()> {
+        self.overlay.add(entry, self.n_known, &mut self.totals)
+    }
+
+    /// The part of the file before slots, segments and log, which never changes.
     pub(crate) fn base(&self) -> &[u8] {
-        &self.bytes[..self.log.0 as usize]
+        &self.bytes[..self.end]
+    }
+
+    /// All that counts of the file.
+    pub(crate) fn contents(&self) -> Vec<&[u8]> {
+        let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
+        [self.base()].into_iter().chain(segments).chain([&self.log.1[..]]).collect()
     }
 
     /// The file as it was when it was opened.
     #[cfg(test)]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Whether nothing was learned or forgotten since the file was written anew.
+    pub(crate) fn is_written_anew(&self) -> bool {
+        self.segments.is_empty() && self.overlay.documents().is_empty()
     }
 
     /// Whether it reads the file in its own place.
@@ -150,10 +221,10 @@ impl Store {
 
     /// Whether everything that was read of the file so far is still there, its log aside.
     pub(crate) fn is_as_read(&self) -> bool {
-        let Store { bytes, directory, terms, texts, documents, vectors, .. } = self;
-        let is_there = |section: &Section| section.check_again(bytes).is_ok();
+        let Store { bytes, base, segments, .. } = self;
         format::checksum(bytes).is_ok_and(|checksum| checksum == self.checksum)
-            && [directory, terms, texts, documents, vectors].into_iter().all(is_there)
+            && base.sections().into_iter().all(|section| section.check_again(bytes).is_ok())
+            && segments.iter().all(|segment| segment.is_as_read(bytes, self.checksum))
     }
 
     /// Documents learned, forgotten or added by merging since everything was fitted to all.
@@ -166,11 +237,6 @@ impl Store {
         self.header.changes.saturating_add(self.overlay.n_entries())
     }
 
-    /// Whether the terms of a known document are remembered: those in the log always are.
-    pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
-        self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
-    }
-
     /// The bias of each column of the correction: as it was fitted. A document that is learned or forgotten by itself leaves it
     /// alone, or it would move the scores of all others.
     pub(crate) fn bias(&self) -> &[i64] {
@@ -179,12 +245,13 @@ impl Store {
 
     /// Terms with counts, of which weighted scoring is.
     pub(crate) fn n_features(&self) -> u64 {
-        (self.n_terms as u64).saturating_add_signed(self.overlay.features())
+        (self.base.n_terms as u64).saturating_add_signed(self.overlay.features())
     }
 
-    /// Whether a term of its vocabulary has counts: of those before the log only one that the log speaks of can have none.
+    /// Whether a term of its vocabulary has counts: only one that segments or log speak of can have none.
     pub(crate) fn has_counts(&self, id: TermId) -> Result<bool> {
-        Ok(!self.overlay.changes(id) || self.document_frequency(id)? > 0)
+        let is_of_base = self.segments.is_empty() && (id as usize) < self.base.n_terms;
+        Ok(is_of_base && !self.overlay.changes(id) || self.document_frequency(id)? > 0)
     }
 
     pub(crate) fn information(&self) -> Information<'_> {
@@ -202,6 +269,8 @@ impl Store {
             size,
             ..
         } = &self.header;
+        let (start, log) = &self.log;
+        let has_more = !(self.segments.is_empty() && log.is_empty());
         Information {
             recipe,
             scoring,
@@ -221,8 +290,9 @@ impl Store {
             names: *names,
             changes: self.changes(),
             unfitted: self.unfitted(),
-            bytes: self.base().len() + self.log.1.len(),
-            log_bytes: self.log.1.len(),
+            bytes: if has_more { *start as usize + log.len() } else { self.end },
+            log_bytes: log.len(),
+            segments: self.segments.len(),
         }
     }
 
@@ -283,92 +353,34 @@ impl Store {
         cells.into_iter().for_each(&mut visit);
         Ok(())
     }
-
-    pub(crate) fn n_documents(&self) -> usize {
-        self.n_recorded().saturating_add_signed(self.overlay.n_documents() as isize)
-    }
-
-    /// Documents remembered before the log.
-    fn n_recorded(&self) -> usize {
-        self.documents.len() / size_of::<DocumentRecord>()
-    }
-
-    /// The documents that the model remembers, by digest; their vectors are empty where only digests are kept.
-    pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
-        let changed = self.overlay.documents();
-        let recorded = self
-            .recorded()
-            .filter(|d| d.as_ref().is_ok_and(|d| !changed.contains_key(&d.key())) || d.is_err());
-        let mut recorded = recorded.peekable();
-        let mut logged = changed.values().flatten().peekable();
-        std::iter::from_fn(move || match (recorded.peek(), logged.peek()) {
-            (Some(Ok(a)), Some(b)) if b.key() < a.key() => logged.next().cloned().map(Ok),
-            (None, Some(_)) => logged.next().cloned().map(Ok),
-            _ => recorded.next(),
-        })
-    }
-
-    /// What is remembered of a document under a class.
-    pub(crate) fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
-        if let Some(state) = self.overlay.documents().get(&key) {
-            return Ok(state.clone());
-        }
-        let (mut low, mut high) = (0, self.n_recorded());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let record: &DocumentRecord = self.entry(&self.documents, middle)?;
-            match (record.digest, record.class.get()).cmp(&key) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.recorded_at(middle).map(Some),
-            }
-        }
-        Ok(None)
-    }
-
-    /// The document at a place before the log.
-    fn recorded_at(&self, i: usize) -> Result<Remembered> {
-        let before = i.checked_sub(1).map(|before| self.entry::<DocumentRecord>(&self.documents, before));
-        let start = before.transpose()?.map_or(0, |before| before.vector_end.get() as usize);
-        let record: &DocumentRecord = self.entry(&self.documents, i)?;
-        let mut bytes = self.vectors.get(&self.bytes, start..record.vector_end.get() as usize)?;
-        let name = names::decode(&mut bytes)?;
-        let coefficients = match self.header.has_coefficients() {
-            true => decode_coefficients(&mut bytes)?,
-            false => Vec::new(),
-        };
-        let vector = decode_vector(bytes, self.n_terms)?;
-        Ok(Remembered::new(record, name, coefficients, vector))
-    }
-
-    /// The documents remembered before the log.
-    fn recorded(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
-        (0..self.n_recorded()).map(|i| self.recorded_at(i))
-    }
-
-    fn entry<T: FromBytes + KnownLayout + Immutable + Unaligned>(
-        &self,
-        section: &Section,
-        i: usize,
-    ) -> Result<&T> {
-        let size = size_of::<T>();
-        let bytes = section.get(&self.bytes, i * size..(i + 1) * size)?;
-        T::ref_from_bytes(bytes).map_err(|_| Error::inconsistent(section.name(), size, bytes.len()))
-    }
 }
 
-/// What a log that begins at an offset in the file, with checksums that go on from `seed`, makes of the totals, what it adds to the rest, and how many bytes of it
-/// are whole records.
-fn lay_over(
-    header: &Header,
-    seed: u32,
-    offset: usize,
-    log: &[u8],
-) -> Result<(Vec<ClassTotals>, Overlay, usize)> {
-    let n_terms = header.n_terms() as usize;
-    let (mut totals, mut overlay) = (header.totals.clone(), Overlay::default());
-    let whole = log::read(log, offset, seed, n_terms, |entry| overlay.add(entry, n_terms, &mut totals))?;
-    Ok((totals, overlay, whole))
+/// What follows the sections of a file.
+struct Appended {
+    /// Those of the file, with all of its segments.
+    bytes: Bytes,
+    slots: Slots,
+    log: Vec<u8>,
+}
+
+impl Appended {
+    /// Reads slots and log of a file whose sections end at `end`, and whose header has this checksum.
+    fn read(bytes: Bytes, source: Option<&Source>, (end, seed): (usize, u32)) -> Result<Self> {
+        let mapped = source.filter(|_| matches!(bytes, Bytes::Mapped(_)));
+        let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
+            Some(source) => source.read_from(at, most),
+            None => Ok(bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(most)].to_vec())),
+        };
+        let slots = || Slots::read(&read(&bytes, end, Slots::reach(end))?, end, seed);
+        let slots = slots().and_then(|read| if read.is_torn { slots() } else { Ok(read) })?;
+        let start = slots.log_start();
+        let bytes = match mapped {
+            Some(source) => source.map_more(bytes, start)?,
+            None => bytes,
+        };
+        let log = read(&bytes, start, log::LIMIT + 1)?;
+        Ok(Appended { bytes, slots, log })
+    }
 }
 
 /// What naive Bayes needs of the counts besides those of single terms.
@@ -390,7 +402,7 @@ impl Counts for Store {
     }
 
     fn n_terms(&self) -> usize {
-        self.n_terms + self.overlay.new_terms().len()
+        self.n_known + self.overlay.new_terms().len()
     }
 
     fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
@@ -404,17 +416,4 @@ impl ClassWeights for Store {
     fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
         self.weights_of(term, self.runs(term)?, visit)
     }
-}
-
-/// The number of entries of a section, which must be whole.
-fn entries<T>(section: &Section) -> Result<usize> {
-    let size = size_of::<T>();
-    if !section.len().is_multiple_of(size) {
-        return Err(Error::inconsistent(
-            section.name(),
-            format!("whole entries of {size} bytes"),
-            section.len(),
-        ));
-    }
-    Ok(section.len() / size)
 }

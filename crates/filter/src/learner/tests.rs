@@ -1,3 +1,5 @@
+mod segments;
+
 use super::*;
 use crate::recipe::Kind;
 use crate::trainer::{Keep, TrainOptions};
@@ -17,11 +19,21 @@ fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
     trainer.finish().unwrap().as_bytes().to_vec()
 }
 
-/// A model file, and a learner of it whose log holds so many bytes.
-fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, log_limit: usize) -> Learner {
+/// How much a learner appends to a file: bytes of log, and whether there are segments without end.
+type Limits = (usize, bool);
+
+const LOG_ALONE: Limits = (1 << 20, false);
+
+/// A model file, and a learner of it.
+fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, (log_limit, grows): Limits) -> Learner {
     let path = folder.path().join("model.tamis");
     bytes.into_iter().for_each(|bytes| std::fs::write(&path, bytes).unwrap());
-    Learner::open(path, LearnOptions { log_limit, ..LearnOptions::default() }).unwrap()
+    let growth_limit = grows.then_some(u64::MAX);
+    Learner::open(path, LearnOptions { log_limit, growth_limit, ..LearnOptions::default() }).unwrap()
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    proptest::sample::select(vec![(0, false), (300, false), LOG_ALONE, (1, true), (300, true), (900, true)])
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -65,13 +77,13 @@ proptest! {
         n_labels in 2usize..=3,
         before in texts(), more in texts(),
         digests: bool,
-        log_limit in prop_oneof![Just(0usize), Just(300), Just(1 << 20)],
+        limits in limits(),
         order in any::<u64>(),
     ) {
         let keep = if digests { Keep::Digests } else { Keep::Vectors };
         let start = trained(n_labels, keep, &before);
         let folder = tempfile::tempdir().unwrap();
-        let mut learner = open(&folder, Some(&start), log_limit);
+        let mut learner = open(&folder, Some(&start), limits);
         let mut new = Vec::new();
         for (label, text) in &more {
             let document = Document::Text(text);
@@ -83,7 +95,7 @@ proptest! {
             prop_assert!(learner.filter().verify().is_ok(), "{:?}", learner.filter().verify());
         }
         drop(learner);
-        let mut learner = open(&folder, None, log_limit);
+        let mut learner = open(&folder, None, limits);
         if !new.is_empty() {
             let middle = order as usize % new.len();
             new.rotate_left(middle);
@@ -104,7 +116,7 @@ proptest! {
     /// One by one in any order and by several processes, or all at once.
     #[test]
     fn learning_one_by_one_counts_as_training_does(
-        n_labels in 2usize..=3, all in texts(), split in 0usize..12, log_limit in prop_oneof![Just(0usize), Just(1 << 20)],
+        n_labels in 2usize..=3, all in texts(), split in 0usize..12, limits in limits(),
     ) {
         let mut different: Vec<(usize, String)> = Vec::new();
         let empty = Filter::from_bytes(trained(n_labels, Keep::Vectors, &[])).unwrap();
@@ -119,7 +131,7 @@ proptest! {
         let (first, rest) = different.split_at(split.min(different.len()));
         let mut bytes = Some(trained(n_labels, Keep::Vectors, rest));
         for (label, text) in first.iter().rev() {
-            let mut learner = open(&folder, bytes.take().as_deref(), log_limit);
+            let mut learner = open(&folder, bytes.take().as_deref(), limits);
             learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
             let document = Document::Text(text);
             if !text.is_empty() {
@@ -127,7 +139,7 @@ proptest! {
             }
             learner.commit().unwrap();
         }
-        let learner = open(&folder, bytes.take().as_deref(), log_limit);
+        let learner = open(&folder, bytes.take().as_deref(), limits);
         prop_assert_eq!(counts(learner.filter()), counts(&at_once));
         prop_assert_eq!(&learner.filter.store.totals, &at_once.store.totals);
         prop_assert_eq!(learner.filter.store.n_features(), at_once.store.n_features());
@@ -149,7 +161,7 @@ proptest! {
         prop_assume!(!before.is_empty());
         let folder = tempfile::tempdir().unwrap();
         let start = trained(n_labels, Keep::Vectors, &before);
-        let mut learner = open(&folder, Some(&start), 1 << 20);
+        let mut learner = open(&folder, Some(&start), LOG_ALONE);
         let text = &before[pick.index(before.len())].1;
         let known: Vec<_> = learner.known(learner.filter.digest(Document::Text(text)).unwrap()).unwrap();
         let copies: u32 = known.iter().map(|known| known.multiplicity).sum();
@@ -173,7 +185,7 @@ fn documents_without_terms_are_counted_and_never_known() {
     let folder = tempfile::tempdir().unwrap();
     let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
     let start = trained(2, Keep::Vectors, &texts);
-    let mut learner = open(&folder, Some(&start), 1 << 20);
+    let mut learner = open(&folder, Some(&start), LOG_ALONE);
     let nothing = Document::Text(" - ");
     let documents = |learner: &Learner| {
         learner.filter().information().totals.iter().map(|t| t.documents).collect::<Vec<_>>()
@@ -202,7 +214,7 @@ fn forgetting_wants_the_document_and_its_label() {
     let folder = tempfile::tempdir().unwrap();
     let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
     for (keep, known) in [(Keep::Vectors, true), (Keep::Digests, false)] {
-        let mut learner = open(&folder, Some(&trained(2, keep, &texts)), 1 << 20);
+        let mut learner = open(&folder, Some(&trained(2, keep, &texts)), LOG_ALONE);
         let egg = Document::Text("boiled egg");
         let digest = learner.filter().digest(egg).unwrap();
         let outcome = learner.forget(Some("ham"), egg);
@@ -233,7 +245,7 @@ proptest! {
     #[test]
     fn retrained_is_trained(n_labels in 2usize..=3, before in texts(), more in texts()) {
         let folder = tempfile::tempdir().unwrap();
-        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), 1 << 20);
+        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), LOG_ALONE);
         let mut all = before.clone();
         for (label, text) in &more {
             let document = Document::Text(text);
@@ -252,7 +264,7 @@ proptest! {
     fn a_label_comes_later(before in texts(), more in texts(), digests: bool, first: bool) {
         let keep = if digests { Keep::Digests } else { Keep::Vectors };
         let folder = tempfile::tempdir().unwrap();
-        let mut learner = open(&folder, Some(&trained(2, keep, &before)), 300);
+        let mut learner = open(&folder, Some(&trained(2, keep, &before)), (300, false));
         let label = if first { "bacon" } else { "tea" };
         let missing = matches!(learner.learn(label, Document::Text("x")), Err(Error::UnknownLabel { .. }));
         prop_assert!(missing);
@@ -277,7 +289,7 @@ proptest! {
 fn two_writers_take_turns() {
     let folder = tempfile::tempdir().unwrap();
     let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
-    let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), 1 << 20);
+    let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
     let options = LearnOptions { patience: Duration::from_millis(20), ..LearnOptions::default() };
     let path = folder.path().join("model.tamis");
     assert!(matches!(Learner::open(&path, options), Err(Error::Locked { .. })));
@@ -289,7 +301,7 @@ fn two_writers_take_turns() {
 fn nothing_is_appended_to_another_file() {
     let folder = tempfile::tempdir().unwrap();
     let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
-    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), 1 << 20);
+    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
     learner.learn("ham", Document::Text("raw ham")).unwrap();
     // as after a fold that failed when all but its end was done
     let (path, other) = (folder.path().join("model.tamis"), folder.path().join("other.tamis"));
@@ -371,9 +383,11 @@ proptest! {
     ) {
         thread_local!(static MODELS: Vec<Vec<u8>> = of_every_scoring());
         let mut file = MODELS.with(|models| models[pick.index(models.len())].clone());
+        let seed = crate::format::checksum(&file).unwrap();
+        file.resize(file.len() + crate::slots::Slots::reach(file.len()), 0);
         for record in &records {
             let at = file.len();
-            log::write(record, at, crate::format::checksum(&file).unwrap(), &mut file).unwrap();
+            log::write(record, at, seed, &mut file).unwrap();
         }
         if let Ok(filter) = Filter::from_bytes(file.clone()) {
             let (document, mut scratch) = (Document::Text("boiled ham w1 w2"), Scratch::default());
@@ -426,12 +440,12 @@ proptest! {
     #[test]
     fn what_cannot_be_learned_leaves_everything_as_it_was(
         before in texts(), after in texts(), digests: bool, moves: bool, commits: bool,
-        log_limit in prop_oneof![Just(0usize), Just(300), Just(1 << 20)],
+        limits in limits(),
     ) {
         let start = nearly_full(if digests { Keep::Digests } else { Keep::Vectors });
         let files = [true, false].map(|is_refused| {
             let folder = tempfile::tempdir().unwrap();
-            let mut learner = open(&folder, Some(&start), log_limit);
+            let mut learner = open(&folder, Some(&start), limits);
             let too_much = Document::Text("full full full full new w1 q");
             for (label, text) in &before {
                 learner.learn(LABELS[label % 2], Document::Text(text)).unwrap();
@@ -479,11 +493,11 @@ fn a_log_that_nobody_would_read_is_refused() {
 #[test]
 fn a_commit_that_fails_can_be_tried_again() {
     let start = nearly_full(Keep::Vectors);
-    for log_limit in [0, 1 << 20] {
+    for limits in [(0, false), (1, true), LOG_ALONE] {
         let files = [true, false].map(|fails| {
             let folder = tempfile::tempdir().unwrap();
             let (model, away) = (folder.path().join("model.tamis"), folder.path().join("away"));
-            let mut learner = open(&folder, Some(&start), log_limit);
+            let mut learner = open(&folder, Some(&start), limits);
             learner.learn("eggs", Document::Text("w1 w2 w3")).unwrap();
             if fails {
                 std::fs::rename(&model, &away).unwrap();

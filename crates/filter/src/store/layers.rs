@@ -58,8 +58,8 @@ fn known_to_both(own: &Store, shared: &Store) -> Result<u64> {
     let halvings = own.n_features().div_ceil(SAMPLE).max(1).next_power_of_two().ilog2();
     let highest = u64::MAX >> halvings;
     let mut both = 0;
-    let new = own.n_terms as TermId..own.n_terms() as TermId;
-    for (is_new, ids) in [(false, 0..own.n_terms as TermId), (true, new)] {
+    let [n_base, n_all] = [own.base.n_terms, own.n_terms()].map(|n| n as TermId);
+    for (is_new, ids) in [(false, 0..n_base), (true, n_base..n_all)] {
         for id in ids {
             let fingerprint = own.fingerprint(id)?;
             if fingerprint > highest {

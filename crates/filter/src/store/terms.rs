@@ -11,15 +11,12 @@
 //! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
 //! before, df, tf - df. A weight is two, the classes passed over and, in zigzag code, the weight.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 use tamis_model::{Cell, ClassId};
 use tamis_tokenizer::TermId;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::Store;
 use crate::blocks::BLOCK;
 use crate::documents::{put_varint, take_varint, unzigzag, zigzag};
 use crate::error::{Error, Result};
@@ -29,7 +26,7 @@ use crate::error::{Error, Result};
 pub(crate) const GROUP: usize = 8;
 
 /// Entries of the directory that one checksum covers: among those around the guess a group is looked for first.
-const NEAR: usize = BLOCK / size_of::<GroupRecord>();
+pub(super) const NEAR: usize = BLOCK / size_of::<GroupRecord>();
 
 /// An entry of the `directory` section.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -49,6 +46,14 @@ pub(crate) struct Size {
     pub(crate) cells: u64,
     /// Weights of a term for a class.
     pub(crate) weights: u64,
+}
+
+impl Size {
+    pub(super) fn add(&mut self, Size { terms, cells, weights }: Size) {
+        self.terms += terms;
+        self.cells += cells;
+        self.weights += weights;
+    }
 }
 
 /// Makes the sections of terms.
@@ -76,12 +81,33 @@ impl TermsWriter {
         cells: impl Iterator<Item = Cell>,
         weights: impl Iterator<Item = (ClassId, i64)>,
     ) -> Result<()> {
-        if self.fingerprints.is_empty() {
-            self.text_start = limited("bytes of terms", self.texts.len() as u64)?;
-        }
-        self.fingerprints.push(fingerprint.into());
-        put_run(text.as_bytes(), &mut self.texts);
-        self.size.terms += 1;
+        self.run.clear();
+        self.encode(cells, weights);
+        self.end_term(fingerprint, text)
+    }
+
+    /// Appends a term of a segment, which says its id.
+    pub(crate) fn push_changed(
+        &mut self,
+        (id, fingerprint, text): (TermId, u64, &str),
+        cells: impl Iterator<Item = Cell>,
+        weights: impl Iterator<Item = (ClassId, i64)>,
+    ) -> Result<()> {
+        self.run.clear();
+        put_varint(id.into(), &mut self.run);
+        self.encode(cells, weights);
+        self.end_term(fingerprint, text)
+    }
+
+    /// Appends a term with its run as another segment has it.
+    pub(crate) fn push_run(&mut self, fingerprint: u64, text: &str, run: &[u8]) -> Result<()> {
+        self.run.clear();
+        self.run.extend_from_slice(run);
+        self.end_term(fingerprint, text)
+    }
+
+    /// Adds cells and weights to the run of the term at hand.
+    fn encode(&mut self, cells: impl Iterator<Item = Cell>, weights: impl Iterator<Item = (ClassId, i64)>) {
         self.cells.clear();
         let mut next = 0;
         for Cell { class, df, tf } in cells {
@@ -91,7 +117,6 @@ impl TermsWriter {
             next = u64::from(class) + 1;
             self.size.cells += 1;
         }
-        self.run.clear();
         put_run(&self.cells, &mut self.run);
         next = 0;
         for (class, value) in weights {
@@ -100,6 +125,16 @@ impl TermsWriter {
             next = u64::from(class) + 1;
             self.size.weights += 1;
         }
+    }
+
+    /// Appends the run of the term at hand to its group.
+    fn end_term(&mut self, fingerprint: u64, text: &str) -> Result<()> {
+        if self.fingerprints.is_empty() {
+            self.text_start = limited("bytes of terms", self.texts.len() as u64)?;
+        }
+        self.fingerprints.push(fingerprint.into());
+        put_run(text.as_bytes(), &mut self.texts);
+        self.size.terms += 1;
         put_run(&self.run, &mut self.runs);
         if self.fingerprints.len() == GROUP { self.end_group() } else { Ok(()) }
     }
@@ -133,10 +168,7 @@ impl TermsWriter {
         self.directory.append(&mut other.directory);
         self.terms.append(&mut other.terms);
         self.texts.append(&mut other.texts);
-        let Size { terms, cells, weights } = other.size;
-        self.size.terms += terms;
-        self.size.cells += cells;
-        self.size.weights += weights;
+        self.size.add(other.size);
         Ok(())
     }
 
@@ -152,7 +184,7 @@ pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
     u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
 }
 
-fn prefix(fingerprint: u64) -> u32 {
+pub(super) fn prefix(fingerprint: u64) -> u32 {
     (fingerprint >> 32) as u32
 }
 
@@ -176,6 +208,11 @@ fn take_class(bytes: &mut &[u8], next: &mut u64, n_classes: usize) -> Option<Cla
     ClassId::try_from(class).ok()
 }
 
+#[cold]
+fn no_runs() -> Error {
+    Error::inconsistent("terms", "cells and weights of every term", "too few bytes")
+}
+
 /// A group in use.
 pub(super) struct Group<'a> {
     pub(super) text_start: u32,
@@ -185,12 +222,17 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// What the file says of its term at a place.
+    /// Takes the run of its first term off.
+    pub(super) fn take_run(&mut self) -> Result<&'a [u8]> {
+        take_run(&mut self.runs).ok_or_else(no_runs)
+    }
+
+    /// The run of its term at a place.
     #[inline]
-    fn runs(&self, place: usize) -> Result<Runs<'a>> {
+    pub(super) fn run(&self, place: usize) -> Result<&'a [u8]> {
         let mut runs = self.runs;
-        let own = (0..=place).try_fold(&[][..], |_, _| take_run(&mut runs)).and_then(Runs::of);
-        own.ok_or_else(|| Error::inconsistent("terms", "cells and weights of every term", "too few bytes"))
+        let own = (0..=place).try_fold(&[][..], |_, _| take_run(&mut runs));
+        own.ok_or_else(no_runs)
     }
 }
 
@@ -203,8 +245,17 @@ pub(super) struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Takes what the file says of a term apart.
-    pub(super) fn of(mut run: &'a [u8]) -> Option<Self> {
-        Some(Runs { cells: take_run(&mut run)?, weights: run })
+    #[inline]
+    pub(super) fn of(mut run: &'a [u8]) -> Result<Self> {
+        let cells = take_run(&mut run).ok_or_else(no_runs)?;
+        Ok(Runs { cells, weights: run })
+    }
+
+    /// The same of a segment, where the id of the term stands before.
+    #[inline]
+    pub(super) fn of_segment(mut run: &'a [u8]) -> Result<(TermId, Self)> {
+        let id = take_varint(&mut run).and_then(|id| TermId::try_from(id).ok()).ok_or_else(no_runs)?;
+        Ok((id, Runs::of(run)?))
     }
 
     /// Visits the cells, of classes below `n_classes`.
@@ -246,209 +297,6 @@ impl<'a> Runs<'a> {
             visit(class, unzigzag(value))?;
         }
         Ok(())
-    }
-}
-
-impl Store {
-    /// The id of the term with this fingerprint.
-    pub(crate) fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
-        let own = self.find_own(fingerprint)?;
-        Ok(own.map(|(id, _)| id).or_else(|| self.overlay.find(fingerprint)))
-    }
-
-    /// The term with this fingerprint, and what the file says of it.
-    #[inline]
-    pub(super) fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Runs<'_>)>> {
-        match self.find_own(fingerprint)? {
-            Some((id, group)) => Ok(Some((id, group.runs(id as usize % GROUP)?))),
-            None => Ok(self.overlay.find(fingerprint).map(|id| (id, Runs::default()))),
-        }
-    }
-
-    /// A term of the file with its group.
-    #[inline]
-    fn find_own(&self, fingerprint: u64) -> Result<Option<(TermId, Group<'_>)>> {
-        let Some((g, group)) = self.group_of(fingerprint)? else { return Ok(None) };
-        let place = group.fingerprints.iter().position(|print| print.get() == fingerprint);
-        Ok(place.map(|place| ((g * GROUP + place) as TermId, group)))
-    }
-
-    /// The last group that begins at a fingerprint or before.
-    ///
-    /// Fingerprints are uniform, so the position is guessed, and guessed again by how far off that was: it is nearly
-    /// always among the next few, where halving from the start would touch blocks all over.
-    #[inline]
-    fn group_of(&self, fingerprint: u64) -> Result<Option<(usize, Group<'_>)>> {
-        let (n, prefix) = (self.n_groups(), prefix(fingerprint));
-        if n == 0 {
-            return Ok(None);
-        }
-        let guess = self.guess(fingerprint);
-        let Range { mut start, mut end } = self.around(guess);
-        let mut step = NEAR;
-        let records = loop {
-            let records = self.records(start..end)?;
-            let [first, last] =
-                [records.first(), records.last()].map(|record| record.map_or(prefix, |r| r.prefix.get()));
-            // what begins with the same half stays in view
-            if end < n && last <= prefix {
-                start = if last < prefix { end - 1 } else { start };
-                end = n.min(end + step);
-            } else if start > 0 && first >= prefix {
-                end = if first > prefix { start + 1 } else { end };
-                start = start.saturating_sub(step);
-            } else {
-                break records;
-            }
-            step *= 2;
-        };
-        let mut next = records.partition_point(|record| record.prefix.get() < prefix);
-        if records.get(next).is_some_and(|record| record.prefix.get() == prefix) {
-            let beyond = records.partition_point(|record| record.prefix.get() <= prefix);
-            next = self.first_beyond(fingerprint, start + next..start + beyond)? - start;
-        }
-        let Some(g) = next.checked_sub(1) else { return Ok(None) };
-        let group = match records.get(g..g + 2) {
-            Some(records) => self.group_between(start + g, records),
-            None => self.group(start + g),
-        };
-        Ok(Some((start + g, group?)))
-    }
-
-    /// About where the last group is that begins at a fingerprint or before.
-    ///
-    /// It is only where the search begins, so what it is told from need not be checked.
-    #[inline]
-    fn guess(&self, fingerprint: u64) -> usize {
-        let (n, prefix) = (self.n_groups(), prefix(fingerprint));
-        let first = ((u128::from(fingerprint) * n as u128) >> 64) as usize;
-        let start = first * size_of::<GroupRecord>();
-        let record = self.directory.unchecked(&self.bytes, start..start + size_of::<GroupRecord>());
-        let record = record.and_then(|record| GroupRecord::read_from_bytes(record).ok());
-        let off = i64::from(prefix) - record.map_or(0, |record| i64::from(record.prefix.get()));
-        // both are below 2^32 in size, so the product fits; the sum is brought back among the groups
-        (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize
-    }
-
-    /// The groups that have their entries in one block with that of the guess.
-    #[inline]
-    fn around(&self, guess: usize) -> Range<usize> {
-        let start = guess - guess % NEAR;
-        start..self.n_groups().min(start + NEAR)
-    }
-
-    /// Touches what looking up these terms will read: the processor then waits for it side by side, not for one after
-    /// the other.
-    pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
-        let size = size_of::<GroupRecord>();
-        if self.n_groups() == 0 {
-            return;
-        }
-        let guesses: Vec<_> = fingerprints.clone().map(|fingerprint| self.guess(fingerprint)).collect();
-        for guess in &guesses {
-            self.directory.touch(&self.bytes, guess * size);
-        }
-        for (fingerprint, guess) in fingerprints.zip(guesses) {
-            let Range { start, end } = self.around(guess);
-            let records = self.directory.unchecked(&self.bytes, start * size..end * size);
-            let records =
-                records.and_then(|records| <[GroupRecord]>::ref_from_bytes(records).ok()).unwrap_or_default();
-            let next = records.partition_point(|record| record.prefix.get() <= prefix(fingerprint));
-            if let Some(record) = next.checked_sub(1).and_then(|g| records.get(g)) {
-                self.terms.touch(&self.bytes, record.start.get() as usize);
-            }
-        }
-    }
-
-    /// Of groups that begin with the same half as a fingerprint, the first one beyond it, else the end.
-    #[cold]
-    fn first_beyond(&self, fingerprint: u64, groups: Range<usize>) -> Result<usize> {
-        let Range { start: mut low, end: mut high } = groups;
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let begins_up_to = |first: &U64| first.get() <= fingerprint;
-            if self.group(middle)?.fingerprints.first().is_some_and(begins_up_to) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
-    /// Entries of the directory.
-    #[inline]
-    fn records(&self, groups: Range<usize>) -> Result<&[GroupRecord]> {
-        let size = size_of::<GroupRecord>();
-        let bytes = self.directory.get(&self.bytes, groups.start * size..groups.end * size)?;
-        <[GroupRecord]>::ref_from_bytes(bytes)
-            .map_err(|_| Error::inconsistent(self.directory.name(), groups.len() * size, bytes.len()))
-    }
-
-    pub(super) fn n_groups(&self) -> usize {
-        self.n_terms.div_ceil(GROUP)
-    }
-
-    #[inline]
-    pub(super) fn group(&self, g: usize) -> Result<Group<'_>> {
-        self.group_between(g, self.records(g..self.n_groups().min(g + 2))?)
-    }
-
-    /// A group, by its entry and the next one if there is one.
-    #[inline]
-    fn group_between(&self, g: usize, records: &[GroupRecord]) -> Result<Group<'_>> {
-        let start = |record: &GroupRecord| record.start.get() as usize;
-        let range = records.first().map_or(0, start)..records.get(1).map_or(self.terms.len(), start);
-        let bytes = self.terms.get(&self.bytes, range)?;
-        let n = GROUP.min(self.n_terms.saturating_sub(g * GROUP));
-        let parts = U32::read_from_prefix(bytes).ok().and_then(|(text_start, rest)| {
-            let (fingerprints, runs) = <[U64]>::ref_from_prefix_with_elems(rest, n).ok()?;
-            Some(Group { text_start: text_start.get(), fingerprints, runs })
-        });
-        parts.ok_or_else(|| Error::inconsistent("terms", format!("a group of {n} terms"), bytes.len()))
-    }
-
-    /// What the file says of a term; nothing of an unknown one.
-    pub(super) fn runs(&self, id: TermId) -> Result<Runs<'_>> {
-        let id = id as usize;
-        if id >= self.n_terms {
-            return Ok(Runs::default());
-        }
-        self.group(id / GROUP)?.runs(id % GROUP)
-    }
-
-    /// The fingerprint of a term.
-    pub(crate) fn fingerprint(&self, id: TermId) -> Result<u64> {
-        let id = id as usize;
-        let new = id.checked_sub(self.n_terms).and_then(|new| self.overlay.new_terms().get(new));
-        if let Some((fingerprint, _)) = new {
-            return Ok(*fingerprint);
-        }
-        let fingerprint = self.group(id / GROUP)?.fingerprints.get(id % GROUP).map(|print| print.get());
-        fingerprint.ok_or_else(|| Error::inconsistent("terms", format!("a term {id}"), self.n_terms))
-    }
-
-    /// The texts of a group.
-    pub(super) fn texts(&self, g: usize) -> Result<&[u8]> {
-        let start = self.group(g)?.text_start as usize;
-        let is_last = g + 1 == self.n_groups();
-        let end = if is_last { self.texts.len() } else { self.group(g + 1)?.text_start as usize };
-        self.texts.get(&self.bytes, start..end)
-    }
-
-    /// The text of a term.
-    pub(crate) fn text(&self, id: TermId) -> Result<&str> {
-        let id = id as usize;
-        if let Some((_, text)) =
-            id.checked_sub(self.n_terms).and_then(|new| self.overlay.new_terms().get(new))
-        {
-            return Ok(text);
-        }
-        let mut texts = self.texts(id / GROUP)?;
-        let text = (0..=id % GROUP).try_fold(&[][..], |_, _| take_run(&mut texts));
-        let text =
-            text.ok_or_else(|| Error::inconsistent("texts", "a text of every term", "too few bytes"))?;
-        std::str::from_utf8(text).map_err(|e| Error::inconsistent("texts", "UTF-8", e))
     }
 }
 

@@ -4,8 +4,11 @@ use tamis_model::{ClassWeight, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
-use super::terms::{GroupRecord, Runs, Size, take_run};
+use super::part::Part;
+use super::segment::Segment;
+use super::terms::{Runs, Size, take_run};
 use super::{Store, summarize};
+use crate::documents::DocumentRecord;
 use crate::error::{Error, Result};
 use crate::mixed::summarize_columns;
 use crate::scoring::Scoring;
@@ -14,10 +17,14 @@ use crate::trainer::Keep;
 impl Store {
     /// Checks every checksum, then everything that the sections promise one another.
     pub(crate) fn verify(&self) -> Result<()> {
-        for section in [&self.directory, &self.terms, &self.texts, &self.documents, &self.vectors] {
-            section.verify(&self.bytes)?;
-        }
-        self.verify_groups()?;
+        let of_segments = self.segments.iter().flat_map(Segment::sections);
+        self.base
+            .sections()
+            .into_iter()
+            .chain(of_segments)
+            .try_for_each(|section| section.verify(&self.bytes))?;
+        self.verify_terms()?;
+        self.segments.iter().try_for_each(|segment| self.verify_segment(segment))?;
         let statistics = self.statistics()?;
         if statistics.totals() != self.totals {
             return Err(Error::inconsistent("terms", "sums equal to the header's totals", "other sums"));
@@ -53,64 +60,68 @@ impl Store {
         Ok(statistics)
     }
 
-    /// Groups end to end, as many terms, cells and weights as the header says, fingerprints strictly increasing, each of
-    /// the text beside it.
-    fn verify_groups(&self) -> Result<()> {
-        let (mut size, mut before) = (Size::default(), None);
-        let (mut start, mut text_start) = (0, 0);
-        for g in 0..self.n_groups() {
-            let record: &GroupRecord = self.entry(&self.directory, g)?;
-            let mut group = self.group(g)?;
-            let mut texts = self.texts(g)?;
-            let first = group.fingerprints.first().map(|print| (print.get() >> 32) as u32);
-            let expected =
-                (Some(record.prefix.get()), record.start.get() as usize, group.text_start as usize);
-            if (first, start, text_start) != expected {
-                return Err(Error::inconsistent(
-                    "directory",
-                    "groups one after another",
-                    format!("group {g}"),
-                ));
-            }
-            start += size_of::<U32>() + size_of_val(group.fingerprints) + group.runs.len();
-            text_start += texts.len();
-            for print in group.fingerprints {
-                self.verify_term(print.get(), take_run(&mut texts), before)?;
-                before = Some(print.get());
-                let runs = take_run(&mut group.runs).and_then(Runs::of).unwrap_or_default();
-                runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
-                runs.for_each_weight(self.header.classes.len(), |_, _| {
-                    size.weights += 1;
-                    Ok(())
-                })?;
-                size.terms += 1;
-            }
-            if !group.runs.is_empty() || !texts.is_empty() {
-                return Err(Error::inconsistent(
-                    "terms",
-                    "nothing after the last term",
-                    format!("group {g}"),
-                ));
-            }
-        }
-        let expected = (self.header.size, self.terms.len(), self.texts.len());
-        if (size, start, text_start) != expected {
-            return Err(Error::inconsistent("header", format!("{size:?}"), format!("{expected:?}")));
+    /// As many terms, cells and weights as the header says, each of the text beside it.
+    fn verify_terms(&self) -> Result<()> {
+        let mut size = Size::default();
+        self.base.verify_groups(&self.bytes, |print, text, run| {
+            verify_text(print, text)?;
+            size.add(self.verify_runs(Runs::of(run)?)?);
+            Ok(())
+        })?;
+        if size != self.header.size {
+            return Err(Error::inconsistent(
+                "header",
+                format!("{size:?}"),
+                format!("{:?}", self.header.size),
+            ));
         }
         Ok(())
     }
 
-    /// A fingerprint larger than the one before, of the text beside it.
-    fn verify_term(&self, print: u64, text: Option<&[u8]>, before: Option<u64>) -> Result<()> {
-        if before.is_some_and(|before| before >= print) {
-            return Err(Error::inconsistent("terms", "increasing fingerprints", format!("{print:016x}")));
+    /// What is said of a term, in numbers.
+    fn verify_runs(&self, runs: Runs<'_>) -> Result<Size> {
+        let mut size = Size { terms: 1, ..Size::default() };
+        runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
+        runs.for_each_weight(self.header.classes.len(), |_, _| {
+            size.weights += 1;
+            Ok(())
+        })?;
+        Ok(size)
+    }
+
+    /// Terms by the ids that they have elsewhere, or that are new here, and then nowhere else and of the text beside them; digests
+    /// strictly increasing.
+    fn verify_segment(&self, segment: &Segment) -> Result<()> {
+        let (new, mut n_new) = (segment.new_ids(), 0);
+        let wrong = |expected: &str| Err(Error::inconsistent("ids of a segment", expected, "others"));
+        segment.part.verify_groups(&self.bytes, |print, text, run| {
+            let (id, runs) = Runs::of_segment(run)?;
+            self.verify_runs(runs)?;
+            if id as usize >= new.end || self.fingerprint(id)? != print {
+                return wrong("those of its terms");
+            }
+            if !new.contains(&(id as usize)) {
+                return if text.is_some_and(<[u8]>::is_empty) {
+                    Ok(())
+                } else {
+                    wrong("texts of new terms only")
+                };
+            }
+            n_new += 1;
+            if self.base.find(&self.bytes, print)?.is_some() {
+                return wrong("new terms that no other section knows");
+            }
+            verify_text(print, text)
+        })?;
+        if n_new != new.len() {
+            return wrong("new terms that it speaks of");
         }
-        let got = text.and_then(|text| std::str::from_utf8(text).ok()).map(fingerprint);
-        if got != Some(print) {
-            // never the term itself: it may be of somebody's mail
-            let expected = format!("a term of fingerprint {print:016x}");
-            let got = got.map_or("none".to_owned(), |got| format!("one of {got:016x}"));
-            return Err(Error::inconsistent("texts", expected, got));
+        for i in 1..segment.part.n_documents() {
+            let [before, key] =
+                [i - 1, i].map(|i| segment.part.record(&self.bytes, i).map(DocumentRecord::key));
+            if before? >= key? {
+                return Err(Error::inconsistent("documents of a segment", "increasing digests", "others"));
+            }
         }
         Ok(())
     }
@@ -182,4 +193,60 @@ impl Store {
         }
         Ok(())
     }
+}
+
+impl Part {
+    /// Groups end to end, fingerprints strictly increasing; visits each term: its fingerprint, text and run.
+    fn verify_groups(
+        &self,
+        file: &[u8],
+        mut visit: impl FnMut(u64, Option<&[u8]>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut before = None;
+        let (mut start, mut text_start) = (0, 0);
+        for g in 0..self.n_groups() {
+            let record = self.group_record(file, g)?;
+            let (group, mut texts) = (self.group(file, g)?, self.texts(file, g)?);
+            let first = group.fingerprints.first().map(|print| (print.get() >> 32) as u32);
+            let expected =
+                (Some(record.prefix.get()), record.start.get() as usize, group.text_start as usize);
+            if (first, start, text_start) != expected {
+                let got = format!("group {g}");
+                return Err(Error::inconsistent("directory", "groups one after another", got));
+            }
+            start += size_of::<U32>() + size_of_val(group.fingerprints) + group.runs.len();
+            text_start += texts.len();
+            let mut runs = group.runs;
+            for print in group.fingerprints.iter().map(|print| print.get()) {
+                if before.is_some_and(|before| before >= print) {
+                    let got = format!("{print:016x}");
+                    return Err(Error::inconsistent("terms", "increasing fingerprints", got));
+                }
+                before = Some(print);
+                visit(print, take_run(&mut texts), take_run(&mut runs).unwrap_or_default())?;
+            }
+            if !runs.is_empty() || !texts.is_empty() {
+                let got = format!("group {g}");
+                return Err(Error::inconsistent("terms", "nothing after the last term", got));
+            }
+        }
+        let [_, terms, texts, ..] = self.sections();
+        if (start, text_start) != (terms.len(), texts.len()) {
+            let expected = format!("{:?}", (start, text_start));
+            return Err(Error::inconsistent("header", expected, format!("{:?}", (terms.len(), texts.len()))));
+        }
+        Ok(())
+    }
+}
+
+/// A text of this fingerprint.
+fn verify_text(print: u64, text: Option<&[u8]>) -> Result<()> {
+    let got = text.and_then(|text| std::str::from_utf8(text).ok()).map(fingerprint);
+    if got != Some(print) {
+        // never the term itself: it may be of somebody's mail
+        let expected = format!("a term of fingerprint {print:016x}");
+        let got = got.map_or("none".to_owned(), |got| format!("one of {got:016x}"));
+        return Err(Error::inconsistent("texts", expected, got));
+    }
+    Ok(())
 }

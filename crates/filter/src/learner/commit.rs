@@ -1,0 +1,99 @@
+//! What was learned, written to the file: a record of the log, a segment, or the file anew.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+
+use super::Learner;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::log::{self, Rest};
+
+impl Learner {
+    /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
+    /// nothing to write.
+    ///
+    /// # Errors
+    /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
+    /// [`Error::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.filter.check_unchanged()?;
+        if self.must_fold {
+            return self.fold();
+        }
+        let path = &self.lock.path;
+        let (mut file, metadata) = file::open(path, OpenOptions::new().write(true))?;
+        let store = &self.filter.store;
+        let bytes = store.log.1.len() + self.pending.len();
+        match store.rest {
+            // there may be less than where the first record begins
+            (Rest::Nothing, length) if length == metadata.len() && bytes <= self.options.log_limit => {
+                self.append(&mut file)
+            }
+            (Rest::Nothing | Rest::Segment(_), length) if length == metadata.len() => self.compact(&mut file),
+            // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
+            _ => self.fold(),
+        }
+    }
+
+    /// Writes what is not yet committed after the last whole record, and waits until it is on the disk.
+    fn append(&mut self, file: &mut File) -> Result<()> {
+        let store = &mut self.filter.store;
+        let end = store.log.0 + store.log.1.len() as u64;
+        write_after(file, store.rest.1, end, &self.pending).map_err(Error::io(&self.lock.path))?;
+        self.lock.wrote();
+        store.rest.1 = end + self.pending.len() as u64;
+        store.log.1.append(&mut self.pending);
+        Ok(())
+    }
+
+    /// Makes a segment of the log and what is not yet committed, unless it is time to write the file anew.
+    fn compact(&mut self, file: &mut File) -> Result<()> {
+        let store = &self.filter.store;
+        let (length, seed) = (store.rest.1, store.checksum);
+        let (kept, bytes) = store.kept_segments(store.log.1.len() + self.pending.len());
+        let base = store.base().len() as u64;
+        let growth = length - base + bytes as u64;
+        if self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base / 2) {
+            return self.fold();
+        }
+        let content = store.compacted(kept)?;
+        // where there is no log yet, the file ends before its place
+        let at = length.max(store.log.0);
+        let mut segment = log::head_of_segment(content.len(), at as usize, seed)?;
+        let start = at as usize + segment.len();
+        let segments = store.slots.segments[..kept].iter().cloned().chain([start..start + content.len()]);
+        let (place, slot) = store.slots.next(&segments.collect::<Vec<_>>(), seed);
+        segment.extend(content);
+        let path = &self.lock.path;
+        if store.slots.is_torn {
+            // else the segment that is written now would seem to be what follows it
+            write_at(file, place, &[0; log::SECTOR]).map_err(Error::io(path))?;
+        }
+        write_after(file, length, at, &segment).map_err(Error::io(path))?;
+        // if this fails midway, nobody knows which slot counts
+        self.must_fold = true;
+        write_at(file, place, &slot).map_err(Error::io(path))?;
+        self.lock.wrote();
+        self.pending.clear();
+        self.reopen()
+    }
+}
+
+/// Writes at a place beyond the end of a file that has a length, and waits until it is on the disk.
+fn write_after(file: &mut File, length: u64, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    let written = write_at(file, at, bytes);
+    if written.is_err() {
+        // what was written of it must not stand before what comes next
+        let _ = file.set_len(length);
+    }
+    written
+}
+
+fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)?;
+    file.sync_data()
+}

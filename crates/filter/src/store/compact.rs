@@ -1,0 +1,143 @@
+//! What the log says, made a segment together with the segments before it that are not much larger.
+//!
+//! So there are few segments, whatever was learned, and making one takes no longer than what was learned since the file
+//! was written anew.
+
+use tamis_model::Cell;
+use zerocopy::IntoBytes;
+
+use super::segment::{self, Segment, SegmentHeader};
+use super::terms::{Runs, TermsWriter};
+use super::{Store, limited};
+use crate::documents::{DocumentKey, DocumentRecord, Remembered, encode_coefficients, encode_vector};
+use crate::error::Result;
+use crate::names;
+use crate::slots;
+use crate::trainer::Keep;
+
+/// A segment is left as it is if it has at least so many times the bytes of what comes after it.
+const RATIO: usize = 4;
+
+/// Who is newest of those that know something: a segment by its number, or, above all numbers, the log.
+type Newest = usize;
+const LOG: Newest = usize::MAX;
+
+impl Store {
+    /// How many segments stay as they are when one is made of the others and so many bytes of log; and how many bytes these and the
+    /// log have.
+    pub(crate) fn kept_segments(&self, log: usize) -> (usize, usize) {
+        let (mut kept, mut bytes) = (self.segments.len(), log);
+        while let Some(last) = kept.checked_sub(1)
+            && (kept >= slots::MOST || self.segments[last].range.len() < RATIO.saturating_mul(bytes))
+        {
+            (kept, bytes) = (last, bytes + self.segments[last].range.len());
+        }
+        (kept, bytes)
+    }
+
+    /// What the log says, and the segments from a number on, as one segment.
+    pub(crate) fn compacted(&self, kept: usize) -> Result<Vec<u8>> {
+        let merged = &self.segments[kept..];
+        let first_new = merged.first().map_or(self.n_known, |first| first.new_ids().start);
+        let ([directory, terms, texts], n_terms) = self.compacted_terms(merged, first_new)?;
+        let mut ids = Vec::new();
+        for id in first_new..self.n_known + self.overlay.new_terms().len() {
+            ids.extend_from_slice(&self.fingerprint(limited("terms", id as u64)?)?.to_le_bytes());
+        }
+        let (documents, vectors) = self.compacted_documents(merged)?;
+        let (learned, forgotten) = self.overlay.learned_and_forgotten();
+        let header = SegmentHeader {
+            generation: self.slots.next_generation(),
+            totals: self.totals.clone(),
+            features: self.overlay.features(),
+            learned,
+            forgotten,
+            first_new: first_new as u64,
+            n_terms,
+            lengths: Default::default(),
+        };
+        segment::write(header, [&directory, &terms, &texts, &documents, &vectors, &ids], self.checksum)
+    }
+
+    fn compacted_terms(&self, merged: &[Segment], first_new: usize) -> Result<([Vec<u8>; 3], u64)> {
+        let mut known: Vec<(u64, Newest, &[u8])> = Vec::new();
+        for (number, segment) in merged.iter().enumerate() {
+            segment.part.for_each_run(&self.bytes, |print, run| known.push((print, number, run)))?;
+        }
+        for id in self.overlay.changed() {
+            known.push((self.fingerprint(id)?, LOG, &[]));
+        }
+        known.sort_unstable_by_key(|(print, newest, _)| (*print, *newest));
+        let mut writer = TermsWriter::default();
+        for equal in known.chunk_by(|a, b| a.0 == b.0) {
+            let [.., (print, newest, run)] = *equal else { continue };
+            if newest == LOG {
+                self.write_changed(print, first_new, &mut writer)?;
+                continue;
+            }
+            let (id, _) = Runs::of_segment(run)?;
+            let text = if id as usize >= first_new { self.text(id)? } else { "" };
+            writer.push_run(print, text, run)?;
+        }
+        let (sections, size) = writer.finish()?;
+        Ok((sections, size.terms))
+    }
+
+    /// Writes what holds of a term of which the log says something.
+    fn write_changed(&self, print: u64, first_new: usize, writer: &mut TermsWriter) -> Result<()> {
+        let Some((id, runs)) = self.look_up(print)? else { return Ok(()) };
+        let (mut cells, mut weights): (Vec<Cell>, Vec<_>) = (Vec::new(), Vec::new());
+        self.cells_of(id, runs, |cell| cells.push(cell))?;
+        self.values_of(id, runs, |class, units| {
+            weights.push((class, units));
+            Ok(())
+        })?;
+        let text = if id as usize >= first_new { self.text(id)? } else { "" };
+        writer.push_changed((id, print, text), cells.into_iter(), weights.into_iter())
+    }
+
+    /// The sections `documents` and `vectors`.
+    fn compacted_documents(&self, merged: &[Segment]) -> Result<(Vec<u8>, Vec<u8>)> {
+        let mut known: Vec<(DocumentKey, Newest, usize)> = Vec::new();
+        for (number, segment) in merged.iter().enumerate() {
+            for i in 0..segment.part.n_documents() {
+                known.push((segment.part.record(&self.bytes, i)?.key(), number, i));
+            }
+        }
+        known.extend(self.overlay.documents().keys().map(|key| (*key, LOG, 0)));
+        known.sort_unstable();
+        let (mut records, mut vectors) = (Vec::new(), Vec::new());
+        for equal in known.chunk_by(|a, b| a.0 == b.0) {
+            let [.., (key, newest, i)] = *equal else { continue };
+            let record = match merged.get(newest) {
+                Some(segment) => {
+                    vectors.extend_from_slice(segment.part.vector(&self.bytes, i)?);
+                    DocumentRecord {
+                        vector_end: (vectors.len() as u64).into(),
+                        ..*segment.part.record(&self.bytes, i)?
+                    }
+                }
+                None => match self.overlay.documents().get(&key).and_then(Option::as_ref) {
+                    Some(document) => {
+                        self.encode_kept(document, &mut vectors);
+                        document.record(vectors.len() as u64)
+                    }
+                    None => DocumentRecord::forgotten(key, vectors.len() as u64),
+                },
+            };
+            records.extend_from_slice(record.as_bytes());
+        }
+        Ok((records, vectors))
+    }
+
+    /// Appends what the model keeps of a document besides its record.
+    fn encode_kept(&self, document: &Remembered, vectors: &mut Vec<u8>) {
+        names::encode(&document.name, vectors);
+        if self.header.has_coefficients() {
+            encode_coefficients(&document.coefficients, vectors);
+        }
+        if self.header.keep == Keep::Vectors {
+            encode_vector(document.vector.row(), vectors);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The documents that a model remembers, wherever in the file they are.
+
+use super::Store;
+use super::part::Part;
+use crate::documents::{DocumentKey, Remembered, decode_coefficients, decode_vector};
+use crate::error::Result;
+use crate::names;
+use crate::trainer::Keep;
+
+impl Store {
+    pub(crate) fn n_documents(&self) -> usize {
+        self.base.n_documents().saturating_add_signed(self.overlay.n_documents() as isize)
+    }
+
+    /// Whether the terms of a known document are remembered: those in the log always are.
+    pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
+        self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
+    }
+
+    /// Sections with documents, the oldest first: later ones are believed.
+    fn parts(&self) -> impl DoubleEndedIterator<Item = &Part> {
+        std::iter::once(&self.base).chain(self.segments.iter().map(|segment| &segment.part))
+    }
+
+    /// What is remembered of a document under a class.
+    pub(crate) fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
+        if let Some(state) = self.overlay.documents().get(&key) {
+            return Ok(state.clone());
+        }
+        for part in self.parts().rev() {
+            if let Some(i) = part.find_document(&self.bytes, key)? {
+                return self.recorded_at(part, i);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The documents that the model remembers, by digest; their vectors are empty where only digests are kept.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
+        let mut parts: Vec<_> = self.parts().map(|part| (part, 0)).collect();
+        let mut logged = self.overlay.documents().iter().peekable();
+        let mut next = move || -> Result<Option<Remembered>> {
+            loop {
+                // the newest of those that come first
+                let mut first: Option<(DocumentKey, usize)> = None;
+                for (number, (part, at)) in
+                    parts.iter().enumerate().filter(|(_, (part, at))| *at < part.n_documents())
+                {
+                    let key = part.record(&self.bytes, *at)?.key();
+                    if first.is_none_or(|(first, _)| key <= first) {
+                        first = Some((key, number));
+                    }
+                }
+                let of_log = logged.next_if(|(key, _)| first.is_none_or(|(first, _)| **key <= first));
+                let Some(key) = of_log.map(|(key, _)| *key).or(first.map(|(key, _)| key)) else {
+                    return Ok(None);
+                };
+                let mut document = of_log.and_then(|(_, state)| state.clone());
+                for (number, (part, at)) in parts.iter_mut().enumerate() {
+                    if *at < part.n_documents() && part.record(&self.bytes, *at)?.key() == key {
+                        if of_log.is_none() && first.is_some_and(|(_, newest)| newest == number) {
+                            document = self.recorded_at(part, *at)?;
+                        }
+                        *at += 1;
+                    }
+                }
+                if document.is_some() {
+                    return Ok(document);
+                }
+            }
+        };
+        let mut has_failed = false;
+        std::iter::from_fn(move || {
+            if has_failed {
+                return None;
+            }
+            let document = next().transpose();
+            has_failed = matches!(document, Some(Err(_)));
+            document
+        })
+    }
+
+    /// The document at a place, if it is still known: in a segment one of no copies is not.
+    fn recorded_at(&self, part: &Part, i: usize) -> Result<Option<Remembered>> {
+        let record = part.record(&self.bytes, i)?;
+        if record.multiplicity.get() == 0 && !std::ptr::eq(part, &self.base) {
+            return Ok(None);
+        }
+        let mut bytes = part.vector(&self.bytes, i)?;
+        let name = names::decode(&mut bytes)?;
+        let coefficients = match self.header.has_coefficients() {
+            true => decode_coefficients(&mut bytes)?,
+            false => Vec::new(),
+        };
+        let vector = decode_vector(bytes, self.n_known)?;
+        Ok(Some(Remembered::new(record, name, coefficients, vector)))
+    }
+}

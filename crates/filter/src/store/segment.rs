@@ -1,0 +1,161 @@
+//! What was learned and forgotten since the sections of a file were written, in their form: appended to the file and read in place.
+//!
+//! A segment says what holds of the terms and documents that it knows, whatever is said before it: the newest one that knows a
+//! term or a document is believed, and the log is laid over that.
+//!
+//! ```text
+//! bytes of the header                     u32
+//! checksum of this and the header         u32, goes on from that of the model's header
+//! header                                  what holds of the whole model then
+//! directory, terms, texts                 as in the model, but the run of a term begins with its id; text only of new terms
+//! ids                                     fingerprints of the terms that are new here, by id
+//! documents, vectors                      as in the model; one of 0 copies is no longer known
+//! ```
+//!
+//! Each section has its checksums behind it, which go on from that of the segment's header.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use tamis_model::ClassTotals;
+use tamis_tokenizer::TermId;
+use zerocopy::little_endian::U64;
+
+use super::limited;
+use super::part::{Part, entries, entry};
+use super::terms::{GROUP, Runs};
+use crate::blocks::{Section, checksum, checksums};
+use crate::error::{Error, Result};
+use crate::format::{check_totals, decode, encode, layout};
+
+/// What a segment says of the whole model, in numbers since its sections were written but for the totals.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct SegmentHeader {
+    /// Of the slot that first names it.
+    pub(crate) generation: u64,
+    pub(crate) totals: Vec<ClassTotals>,
+    /// Terms that have counts and had none, less those of which it is the other way round.
+    pub(crate) features: i64,
+    pub(crate) learned: u64,
+    pub(crate) forgotten: u64,
+    /// The id of the first term that is new here; those after it have the next ones.
+    pub(crate) first_new: u64,
+    /// Terms that it speaks of.
+    pub(crate) n_terms: u64,
+    /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
+    pub(crate) lengths: [u64; SECTIONS.len()],
+}
+
+const SECTIONS: [&str; 6] = [
+    "directory of a segment",
+    "terms of a segment",
+    "texts of a segment",
+    "documents of a segment",
+    "vectors of a segment",
+    "ids of a segment",
+];
+
+/// Before the header.
+const PREFACE: usize = 8;
+
+/// A segment in use.
+pub(crate) struct Segment {
+    pub(super) header: SegmentHeader,
+    pub(super) part: Part,
+    /// Fingerprints of new terms.
+    ids: Section,
+    /// Where it lies in the file.
+    pub(crate) range: Range<usize>,
+    /// Of its header.
+    checksum: u32,
+}
+
+/// A header and sections as a segment.
+pub(crate) fn write(
+    mut header: SegmentHeader,
+    sections: [&[u8]; SECTIONS.len()],
+    seed: u32,
+) -> Result<Vec<u8>> {
+    header.lengths = sections.map(|section| section.len() as u64);
+    let encoded = encode(&header)?;
+    let length = (encoded.len() as u32).to_le_bytes();
+    let seed = checksum(checksum(seed, &length), &encoded);
+    let mut bytes = [&length[..], &seed.to_le_bytes(), &encoded].concat();
+    for section in sections {
+        bytes.extend_from_slice(section);
+        bytes.extend_from_slice(&checksums(seed, section));
+    }
+    Ok(bytes)
+}
+
+impl Segment {
+    /// Makes a segment ready to use, at a cost that does not grow with its sections. `first_new` is the id that its first new
+    /// term must have.
+    pub(super) fn open(file: &[u8], range: Range<usize>, seed: u32, first_new: usize) -> Result<Self> {
+        let (checksum, encoded) = header(file, &range, seed)?;
+        let header: SegmentHeader = decode(encoded)?;
+        let named = SECTIONS.into_iter().zip(header.lengths);
+        let (sections, end) = layout(named, range.start + PREFACE + encoded.len(), range.end, checksum)?;
+        let wrong =
+            |expected: String, got: String| Err(Error::inconsistent("header of a segment", expected, got));
+        if end != range.end {
+            return wrong(format!("sections that end at {}", range.end), end.to_string());
+        }
+        if header.first_new != first_new as u64 {
+            return wrong(format!("new terms from {first_new} on"), header.first_new.to_string());
+        }
+        check_totals(&header.totals)?;
+        let sections: [Section; SECTIONS.len()] = sections
+            .try_into()
+            .map_err(|_| Error::inconsistent("header of a segment", SECTIONS.len(), "other sections"))?;
+        let [directory, terms, texts, documents, vectors, ids] = sections;
+        let n_terms = limited("terms", header.n_terms)? as usize;
+        let part = Part::new([directory, terms, texts, documents, vectors], n_terms)?;
+        limited("terms", first_new as u64 + entries::<U64>(&ids)? as u64)?;
+        Ok(Segment { header, part, ids, range, checksum })
+    }
+
+    /// The ids of the terms that are new here.
+    pub(super) fn new_ids(&self) -> Range<usize> {
+        let first = self.header.first_new as usize;
+        first..first + self.ids.len() / size_of::<U64>()
+    }
+
+    /// The fingerprint of a term that is new here.
+    pub(super) fn fingerprint(&self, file: &[u8], id: usize) -> Result<u64> {
+        entry::<U64>(&self.ids, file, id - self.new_ids().start).map(|print| print.get())
+    }
+
+    /// The term with this fingerprint, if the segment speaks of it: its id and what is said of it.
+    #[inline]
+    pub(super) fn look_up<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(TermId, Runs<'a>)>> {
+        let Some((place, group)) = self.part.find(file, fingerprint)? else { return Ok(None) };
+        Runs::of_segment(group.run(place % GROUP)?).map(Some)
+    }
+
+    pub(super) fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.part.sections().into_iter().chain([&self.ids])
+    }
+
+    /// Whether everything that was read of it is still there.
+    pub(super) fn is_as_read(&self, file: &[u8], seed: u32) -> bool {
+        header(file, &self.range, seed).is_ok_and(|(checksum, _)| checksum == self.checksum)
+            && self.sections().all(|section| section.check_again(file).is_ok())
+    }
+}
+
+/// The header of a segment and its checksum, which is right.
+fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &'a [u8])> {
+    let cut_short = || Error::Length { expected: range.end as u64, got: file.len() as u64 };
+    let bytes = file.get(range.clone()).ok_or_else(cut_short)?;
+    let too_short =
+        || Error::inconsistent("header of a segment", "a header", format!("{} bytes", bytes.len()));
+    let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(too_short)?;
+    let (expected, rest) = rest.split_first_chunk::<4>().ok_or_else(too_short)?;
+    let encoded = rest.get(..u32::from_le_bytes(*length) as usize).ok_or_else(too_short)?;
+    let (expected, got) = (u32::from_le_bytes(*expected), checksum(checksum(seed, length), encoded));
+    match got == expected {
+        true => Ok((got, encoded)),
+        false => Err(Error::Checksum { part: "header of a segment", offset: 0, expected, got }),
+    }
+}
