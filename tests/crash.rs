@@ -32,7 +32,7 @@ pub fn of_first(n: usize) -> World {
 }
 
 pub fn options(log_limit: usize, patience: Duration) -> LearnOptions {
-    LearnOptions { patience, log_limit }
+    LearnOptions { patience, log_limit, ..LearnOptions::default() }
 }
 
 /// Arguments to learn a mail from standard input.
@@ -82,8 +82,8 @@ pub fn check(world: &World, n: usize) -> bool {
 /// How to stop a writer.
 #[derive(Debug)]
 enum Kill {
-    /// At a call: of a file, by `strace`.
-    At(&'static str, PathBuf),
+    /// At a call, the first or a later one: of a file, by `strace`.
+    At(&'static str, PathBuf, usize),
     /// When a file grows past so many blocks of 512 bytes, within the call that writes.
     Size(u64),
     /// After so many microseconds.
@@ -95,8 +95,8 @@ impl Kill {
     fn before(&self) -> Vec<String> {
         let words = |words: &str| words.split(' ').map(str::to_owned).collect::<Vec<_>>();
         match self {
-            Kill::At(call, path) => words(&format!(
-                "strace -f -qq -o /dev/null -P {} -e trace={call} -e inject={call}:signal=KILL:when=1",
+            Kill::At(call, path, nth) => words(&format!(
+                "strace -f -qq -o /dev/null -P {} -e trace={call} -e inject={call}:signal=KILL:when={nth}",
                 path.display()
             )),
             Kill::Size(blocks) => {
@@ -108,7 +108,7 @@ impl Kill {
 
     fn name(&self) -> &'static str {
         match self {
-            Kill::At(call, _) => call,
+            Kill::At(call, ..) => call,
             Kill::Size(_) => AMID,
             Kill::After(_) => "at any time",
         }
@@ -124,8 +124,29 @@ fn state(path: PathBuf) -> Option<(u64, u64, i64, i64)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Hit {
     Append,
+    /// Before the slot is written.
+    Segment,
+    Slot,
     Fold,
     Elsewhere,
+}
+
+/// What a writer is to do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Job {
+    Append,
+    Segment,
+    Fold,
+}
+
+impl Job {
+    fn log_limit(self) -> usize {
+        match self {
+            Job::Append => NEVER,
+            Job::Segment => 1,
+            Job::Fold => 0,
+        }
+    }
 }
 
 /// Where a writer is killed whose file grows too large, with a signal of its own.
@@ -156,9 +177,15 @@ impl Harness {
         self.folder().join(format!(".tamis-{MODEL}.tmp"))
     }
 
-    fn pick(&mut self, is_fold: bool) -> Kill {
+    fn pick(&mut self, job: Job) -> Kill {
         let model = fs::metadata(self.world.path(MODEL)).unwrap().len();
+        let is_fold = job == Job::Fold;
         match self.random.below(3) {
+            0 if self.has_strace && job == Job::Segment => {
+                let call = ["write", "fdatasync"][self.random.below(2)];
+                // first of the segment, then of the slot
+                Kill::At(call, self.folder().join(MODEL), 1 + self.random.below(2))
+            }
             0 if self.has_strace && is_fold => {
                 let (temporary, folder) = (self.temporary(), self.folder());
                 let calls = [
@@ -169,10 +196,10 @@ impl Harness {
                     ("fsync", &folder),
                 ];
                 let (call, path) = calls[self.random.below(calls.len())];
-                Kill::At(call, path.clone())
+                Kill::At(call, path.clone(), 1)
             }
             0 if self.has_strace => {
-                Kill::At(["write", "fdatasync"][self.random.below(2)], self.folder().join(MODEL))
+                Kill::At(["write", "fdatasync"][self.random.below(2)], self.folder().join(MODEL), 1)
             }
             1 if is_fold => Kill::Size(self.random.below(model as usize / 512) as u64),
             1 => Kill::Size(model / 512 + 1 + self.random.below(2) as u64),
@@ -182,9 +209,10 @@ impl Harness {
 
     /// Lets the program learn the next mail and kills it meanwhile; returns whether it was killed.
     fn kill_once(&mut self) -> bool {
-        let log_limit = [0, NEVER][self.random.below(2)];
-        let kill = self.pick(log_limit == 0);
-        let temporary = state(self.temporary());
+        let job = [Job::Append, Job::Segment, Job::Fold][self.random.below(3)];
+        let log_limit = job.log_limit();
+        let kill = self.pick(job);
+        let (temporary, model) = (state(self.temporary()), state(self.world.path(MODEL)));
         let (label, mail) = mail(self.n);
         let mut child = spawn(&self.world, &kill.before(), &arguments(label, log_limit), &mail);
         if let Kill::After(time) = kill {
@@ -198,11 +226,16 @@ impl Harness {
             return false;
         }
         assert!(output.status.signal().is_some(), "{kill:?}: {}", stderr(&output));
-        let hit = match &kill {
-            Kill::At(..) if log_limit == 0 => Hit::Fold,
-            Kill::At(..) => Hit::Append,
+        let hit = match (&kill, job) {
             _ if state(self.temporary()) != temporary => Hit::Fold,
-            _ if self.has_torn_record() => Hit::Append,
+            (Kill::At(..), Job::Fold) => Hit::Fold,
+            (Kill::At(..), Job::Append) => Hit::Append,
+            // it was time to write the file anew
+            (_, Job::Segment) if state(self.world.path(MODEL)) == model => Hit::Elsewhere,
+            (Kill::At(_, _, 1), Job::Segment) => Hit::Segment,
+            (Kill::At(..), Job::Segment) => Hit::Slot,
+            (_, Job::Segment) if self.has_more_than_counts() => Hit::Segment,
+            _ if self.has_more_than_counts() => Hit::Append,
             _ => Hit::Elsewhere,
         };
         *self.hits.entry((kill.name(), hit)).or_default() += 1;
@@ -213,7 +246,7 @@ impl Harness {
         true
     }
 
-    fn has_torn_record(&self) -> bool {
+    fn has_more_than_counts(&self) -> bool {
         let whole = Filter::open(self.world.path(MODEL)).unwrap().information().bytes;
         fs::metadata(self.world.path(MODEL)).unwrap().len() > whole as u64
     }
@@ -226,7 +259,12 @@ impl Harness {
 
     fn run(&mut self, kills: usize, of_each: usize) {
         let mut killed = 0;
-        while killed < kills || self.hit(Hit::Append) < of_each || self.hit(Hit::Fold) < of_each {
+        let phases: &[Hit] = match self.has_strace {
+            true => &[Hit::Append, Hit::Segment, Hit::Slot, Hit::Fold],
+            // the slot is written too quickly to be hit by chance
+            false => &[Hit::Append, Hit::Segment, Hit::Fold],
+        };
+        while killed < kills || phases.iter().any(|phase| self.hit(*phase) < of_each) {
             killed += usize::from(self.kill_once());
             assert!(self.n < 10 * kills, "{:?}", self.hits);
         }

@@ -99,37 +99,99 @@ fn read(file: &[u8]) -> Model {
     });
     assert_eq!(crc(0, &sections.concat()) as usize, of_sections);
     let mut model = Model { texts: Vec::new(), counts: BTreeMap::new(), documents: Vec::new() };
-    let [mut directory, mut groups, mut texts, mut documents, mut vectors] = sections.map(Bytes);
-    while model.texts.len() < n_terms {
+    read_terms(&mut model, n_terms, [sections[0], sections[1], sections[2]], false);
+    assert_eq!(model.counts.len(), n_cells);
+    read_documents(&mut model, sections[3], sections[4]);
+    let end = file.len() - rest.0.len();
+    let log = read_segments(&mut model, file, end, checksum as u32);
+    read_log(&mut model, Bytes(&file[log.min(file.len())..]), file.len(), checksum as u32);
+    model
+}
+
+/// Reads so many terms; in a segment, which believes itself, each begins with its id.
+fn read_terms(model: &mut Model, n_terms: usize, sections: [&[u8]; 3], is_segment: bool) {
+    let [mut directory, mut groups, mut texts] = sections.map(Bytes);
+    for first in (0..n_terms).step_by(8) {
         let prefix = directory.number(4);
         assert_eq!(directory.number(4), sections[1].len() - groups.0.len());
         assert_eq!(groups.number(4), sections[2].len() - texts.0.len());
-        let n = (n_terms - model.texts.len()).min(8);
+        let n = (n_terms - first).min(8);
         let fingerprints: Vec<_> = (0..n).map(|_| groups.number(8)).collect();
         assert!(fingerprints.is_sorted() && fingerprints[0] >> 32 == prefix);
-        for _ in fingerprints {
-            let (text, mut cells, mut class) = (texts.text(), groups.run().run(), 0);
+        for (place, _) in (first..).zip(fingerprints) {
+            let (own, mut run) = (texts.text(), groups.run());
+            let id = if is_segment { run.varint() } else { place };
+            model.texts.resize(model.texts.len().max(id + 1), String::new());
+            assert_eq!(own.is_empty(), !model.texts[id].is_empty());
+            model.texts[id] += &own;
+            let (text, mut cells, mut class) = (model.texts[id].clone(), run.run(), 0);
+            model.counts.retain(|(term, _), _| *term != text);
             while !cells.0.is_empty() {
                 class += cells.varint();
                 let df = cells.varint();
                 model.counts.insert((text.clone(), class), (df, df + cells.varint()));
                 class += 1;
             }
-            model.texts.push(text);
         }
     }
     assert!([directory, groups, texts].iter().all(|section| section.0.is_empty()));
-    assert_eq!(model.counts.len(), n_cells);
-    let mut start = 0;
+}
+
+fn read_documents(model: &mut Model, documents: &[u8], vectors: &[u8]) {
+    let (mut documents, mut vectors, mut start) = (Bytes(documents), Bytes(vectors), 0);
     while !documents.0.is_empty() {
         let record = Bytes(documents.take(RECORD));
         let end = Bytes(&record.0[RECORD - 8..]).number(8);
-        model.documents.push(entry(record, Bytes(vectors.take(end - start)), &model.texts));
+        let vector = Bytes(vectors.take(end - start));
+        let (digest, class) = (&record.0[..16], usize::from(record.0[16]));
+        model.documents.retain(|known| known.digest != digest || known.class != class);
+        if Bytes(&record.0[18..]).number(4) > 0 {
+            model.documents.push(entry(record, vector, &model.texts));
+        }
         start = end;
     }
     assert!(vectors.0.is_empty());
-    read_log(&mut model, rest, file.len(), checksum as u32);
-    model
+}
+
+/// Reads what the slots name, which follow the sections; returns where the log begins.
+fn read_segments(model: &mut Model, file: &[u8], end: usize, seed: u32) -> usize {
+    let slots = end.next_multiple_of(512);
+    let used = |at: &usize| file.get(*at..at + 512).filter(|slot| slot.iter().any(|byte| *byte != 0));
+    let mut live = (0, Vec::new());
+    for slot in [slots, slots + 512].iter().filter_map(used) {
+        assert_eq!(crc(seed, &slot[..508]) as usize, Bytes(&slot[508..]).number(4));
+        let mut slot = Bytes(slot);
+        assert_eq!(slot.take(4), b"live");
+        let (n, generation) = (slot.number(4), slot.number(8));
+        let segments: Vec<_> = (0..n).map(|_| (slot.number(8), slot.number(8))).collect();
+        live = live.max((generation, segments));
+    }
+    let mut log = slots + 1024;
+    for (at, length) in live.1 {
+        read_segment(model, Bytes(&file[at..at + length]), seed);
+        log = at + length;
+    }
+    log
+}
+
+fn read_segment(model: &mut Model, mut segment: Bytes<'_>, seed: u32) {
+    let length = segment.take(4);
+    let (checksum, header) = (segment.number(4), segment.take(Bytes(length).number(4)));
+    assert_eq!(crc(crc(seed, length), header) as usize, checksum);
+    let mut size = Bytes(&header[header.len() - 64..]);
+    let (first_new, n_terms) = (size.number(8), size.number(8));
+    assert_eq!(first_new, model.texts.len());
+    let sections = [(); 6].map(|()| {
+        let content = segment.take(size.number(8));
+        let sums = content.chunks(256).map(|block| crc(checksum as u32, block) as usize);
+        sums.for_each(|sum| assert_eq!(segment.number(4), sum));
+        content
+    });
+    assert!(segment.0.is_empty());
+    let [directory, terms, texts, documents, vectors, ids] = sections;
+    read_terms(model, n_terms, [directory, terms, texts], true);
+    assert_eq!(model.texts.len(), first_new + ids.len() / 8);
+    read_documents(model, documents, vectors);
 }
 
 fn read_log(model: &mut Model, mut log: Bytes<'_>, length: usize, seed: u32) {
@@ -184,7 +246,8 @@ fn a_reader_made_from_the_page_finds_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.tamis");
     trainer.finish().unwrap().save(&path).unwrap();
-    let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
+    let options = LearnOptions { log_limit: 3_000, growth_limit: Some(u64::MAX), ..LearnOptions::default() };
+    let mut learner = Learner::open(&path, options).unwrap();
     for (i, (label, _)) in mails.iter().enumerate().skip(30) {
         let mail = named(i);
         match i < 40 {
@@ -195,7 +258,7 @@ fn a_reader_made_from_the_page_finds_what_is_there() {
     }
     let file = std::fs::read(&path).unwrap();
     let (model, filter) = (read(&file), Filter::open(&path).unwrap());
-    assert!(filter.information().log_bytes > 10_000);
+    assert!(filter.information().log_bytes > 500 && filter.information().segments > 1);
     let mut exported = Vec::new();
     filter.export(true, &mut exported).unwrap();
     let (mut counts, mut documents) = (BTreeMap::new(), Vec::new());

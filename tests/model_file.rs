@@ -206,7 +206,7 @@ fn a_file_cut_short_anywhere_is_an_error_or_what_it_was_before() {
         check_cut(&file, length, &states, Document::Text(QUESTION));
     }
     let longer = [model.as_bytes(), &[b'x'; 20]].concat();
-    assert!(matches!(Filter::from_bytes(longer), Err(Error::Checksum { part: "log", .. })));
+    assert!(matches!(Filter::from_bytes(longer), Err(Error::Inconsistent { part: "slots", .. })));
 }
 
 #[test]
