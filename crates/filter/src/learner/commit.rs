@@ -64,8 +64,9 @@ impl Learner {
         let at = length.max(store.log.0);
         let mut segment = log::head_of_segment(content.len(), at as usize, seed)?;
         let start = at as usize + segment.len();
-        let segments = store.slots.segments[..kept].iter().cloned().chain([start..start + content.len()]);
-        let (place, slot) = store.slots.next(&segments.collect::<Vec<_>>(), seed);
+        let mut segments = store.slots.segments[..kept].to_vec();
+        segments.push(start..start + content.len());
+        let (place, slot) = store.slots.next(&segments, seed);
         segment.extend(content);
         let path = &self.lock.path;
         if store.slots.is_torn {

@@ -118,7 +118,7 @@ fn check_stopped<S: PartialEq + std::fmt::Debug>(
     assert!(!is_there || may_be_there);
     let folder = tempfile::tempdir().unwrap();
     // most of what may happen is alike
-    if file.len() % 11 == 0 {
+    if file.len().is_multiple_of(11) {
         let mut learner = open(&folder, Some(file), (1, true));
         for text in ["more", "and more"] {
             learner.learn("ham", Document::Text(text)).unwrap();
