@@ -49,7 +49,7 @@ def scripts(bench):
     """i. Scripts: rows of 200 words, two classes, counts of tamis and of scikit-learn, one thread, CPU"""
     number = bench.rows(20_000)
     of_language = {}
-    for language in REACH if bench.options.quick else LANGUAGES:
+    for language in LANGUAGES:
         train, test = (table_of(bench, language, 2, part, number, 200) for part in ("train", "test"))
         of_language[language] = Rows(bench, f"i {language}", train, test, COUNTS, PIPELINES.get(language, ["counts"]))
     alternate([program for of in of_language.values() for program in of.programs()], bench.options.repeat)

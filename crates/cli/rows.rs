@@ -53,11 +53,13 @@ pub(crate) struct Rows<R> {
     before: Option<u64>,
     /// Whether nothing comes after this block.
     is_last: bool,
+    /// What stopped reading, told when the rows before it have been taken.
+    failure: Option<io::Error>,
 }
 
 impl<R: BufRead> Rows<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
-        Rows { reader, dialect, block: Arc::default(), at: 0, lines: 0, before: None, is_last: false }
+        Rows { reader, dialect, block: Arc::default(), at: 0, lines: 0, before: None, is_last: false, failure: None }
     }
 
     /// Takes the row that begins here, if its end was read.
@@ -89,21 +91,21 @@ impl<R: BufRead> Rows<R> {
     }
 
     /// Reads a block that begins where the next row does.
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill(&mut self) {
         let is_first = self.block.is_empty();
         let rest = &self.block[self.at..];
         let room = BLOCK.max(2 * rest.len());
         let mut block = Vec::with_capacity(room);
         block.extend_from_slice(rest);
-        self.reader.by_ref().take((room - rest.len()) as u64).read_to_end(&mut block)?;
-        self.is_last = block.len() < room;
+        let read = self.reader.by_ref().take((room - rest.len()) as u64).read_to_end(&mut block);
+        self.failure = read.err();
+        self.is_last = self.failure.is_none() && block.len() < room;
         self.at = if is_first && self.dialect != Dialect::Lines && block.starts_with(MARK) {
             MARK.len()
         } else {
             0
         };
         self.block = Arc::new(block);
-        Ok(())
     }
 }
 
@@ -118,10 +120,11 @@ impl<R: BufRead> Iterator for Rows<R> {
             if self.is_last {
                 return None;
             }
-            if let Err(error) = self.fill() {
+            if let Some(failure) = self.failure.take() {
                 (self.block, self.at, self.is_last) = (Arc::default(), 0, true);
-                return Some(Err(error));
+                return Some(Err(failure));
             }
+            self.fill();
         }
     }
 }
@@ -244,6 +247,23 @@ mod tests {
         ]);
         let piece = prop_oneof![40 => piece.prop_map(str::to_owned), 1 => Just("x".repeat(70_000))];
         prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes())
+    }
+
+    #[test]
+    fn rows_before_a_failure_are_read_and_then_it_ends() {
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("worn out"))
+            }
+        }
+        for dialect in [Dialect::Lines, Dialect::Cells { delimiter: b',', quoting: true }] {
+            let reader = io::BufReader::new(b"a,b\nc,d\ne".chain(Failing));
+            let rows: Vec<_> = Rows::new(reader, dialect).take(9).collect();
+            let texts: Vec<_> = rows.iter().flatten().map(|(_, raw)| raw.bytes()).collect();
+            assert_eq!((texts, rows.len()), (vec![&b"a,b"[..], b"c,d"], 3));
+            assert!(rows[2].is_err());
+        }
     }
 
     proptest! {
