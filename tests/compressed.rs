@@ -143,3 +143,27 @@ fn world_with_zeros() -> World {
     world.write("mail/spam/zeros.eml", message("pills\0\0", "buy\0 cheap pills\0"));
     world
 }
+
+#[test]
+fn of_a_table_that_is_cut_off_the_rows_before_are_labelled() {
+    let world = world();
+    world.write("t.tsv", "metal\tiron, tin\nfruit\tapples\n");
+    world.succeed(&["train", "-m", "t.tamis", "t.tsv"]);
+    let words = |i: usize| format!("apples and pears number {} and {}", i * i % 9973, i * 31 % 9967);
+    let (mut tsv, mut jsonl) = (String::new(), String::new());
+    for i in 0..20_000 {
+        tsv.push_str(&format!("fruit\t{}\n", words(i)));
+        jsonl.push_str(&format!("{{\"text\": \"{}\"}}\n", words(i)));
+    }
+    for (name, table) in [("cut.tsv.gz", &tsv), ("cut.jsonl.gz", &jsonl)] {
+        let whole = packed(table);
+        world.write(name, &whole[..whole.len() / 2]);
+        let run = world.run(&["label", "-m", "t.tamis", name]);
+        let rows = stdout(&run).lines().count();
+        assert!((5_000..15_000).contains(&rows), "{name}: {rows}");
+        let errors = stderr(&run);
+        let told = format!("{name}:{rows}: expected whole gzip data, got some that is damaged or cut off");
+        assert_eq!(errors.matches("expected").count(), 1, "{errors}");
+        assert!(errors.contains(&told), "{rows} {errors}");
+    }
+}

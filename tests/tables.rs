@@ -436,3 +436,39 @@ fn what_is_not_for_tables_is_refused() {
         assert!(!world.succeed(&["label", "trips.csv"]).contains("NaN"));
     }
 }
+
+#[test]
+fn many_rows_come_in_order_whatever_the_number_of_threads() {
+    let world = World::new();
+    let (mut csv, mut jsonl) = ("label,text\n".to_owned(), String::new());
+    for i in 0..5_000 {
+        let (label, word) = if i % 3 == 0 { ("metal", "iron") } else { ("fruit", "apples") };
+        let text = format!("{word} of kind {}", i % 701);
+        match i {
+            2_500 => csv.push_str("one,cell,\"more\n\"\n"),
+            _ => csv.push_str(&format!("{label},\"{text}, they \"\"say\"\"\n\"\n")),
+        }
+        jsonl.push_str(&format!("{}\n", serde_json::json!({ "label": label, "text": text })));
+    }
+    world.write("many.csv", &csv);
+    world.write("many.jsonl", &jsonl);
+    world.succeed(&["train", "-m", "1.tamis", "many.jsonl", "many.csv", "--threads", "1"]);
+    world.succeed(&["train", "-m", "4.tamis", "many.csv", "many.jsonl", "--threads", "4"]);
+    let model = |name: &str| std::fs::read(world.path(name)).unwrap();
+    assert!(model("1.tamis") == model("4.tamis"));
+    let label = |threads: &str| {
+        let run = world.run(&["label", "-m", "1.tamis", "many.csv", "many.jsonl", "--threads", threads]);
+        (stdout(&run), stderr(&run))
+    };
+    let (rows, errors) = label("1");
+    assert_eq!((rows.clone(), errors.clone()), label("4"));
+    let names: Vec<_> = rows.lines().skip(1).map(|row| row.split(',').next().unwrap().to_owned()).collect();
+    // each row of the first has two lines, and one is wrong
+    let lines = (0..5_000).filter(|i| *i != 2_500).map(|i| 2 * (i + 1));
+    let expected: Vec<_> = lines
+        .map(|line| format!("many.csv:{line}"))
+        .chain((1..=5_000).map(|line| format!("many.jsonl:{line}")))
+        .collect();
+    assert_eq!(names, expected);
+    assert!(errors.contains("many.csv:5002: expected 2 cells, got 3"), "{errors}");
+}

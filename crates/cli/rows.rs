@@ -59,7 +59,16 @@ pub(crate) struct Rows<R> {
 
 impl<R: BufRead> Rows<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
-        Rows { reader, dialect, block: Arc::default(), at: 0, lines: 0, before: None, is_last: false, failure: None }
+        Rows {
+            reader,
+            dialect,
+            block: Arc::default(),
+            at: 0,
+            lines: 0,
+            before: None,
+            is_last: false,
+            failure: None,
+        }
     }
 
     /// Takes the row that begins here, if its end was read.
