@@ -54,6 +54,9 @@ pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
 /// The label of a row, if it has one, and its text.
 pub(crate) type LabelAndText<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
 
+/// The rows of a table of label and text.
+pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
+
 /// The rows of a table, and what its first row was taken for where its words do not tell.
 ///
 /// The first row holds the names of the columns. Where the user names none, and the first row has neither the name of
@@ -63,7 +66,7 @@ pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
     columns: &Columns<'_>,
-) -> Result<(Box<dyn Iterator<Item = Row<Position>> + 'a>, Option<String>)> {
+) -> Result<(TextRows<'a>, Option<String>)> {
     let (mut rows, dialect) = written(reader, holds, columns.shape)?;
     if dialect == Dialect::Lines {
         return Ok((Box::new(read(None, rows, dialect, Position::default())), None));
