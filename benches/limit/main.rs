@@ -1,13 +1,16 @@
 //! How near the library comes to what one core can do at best on plain text in memory.
 //!
 //!     cargo bench --bench limit -- PATH [TOPICS]
+//!     cargo bench --bench limit -- --scripts
 //!
 //! PATH holds `ham/` and `spam/` of the SpamAssassin corpus, of which the train half is read (as in `accuracy`) as text:
 //! headers, markup and all, so that mail parsing plays no part. TOPICS holds folders of texts, as the train half of 20 Newsgroups;
-//! these are dealt out to 4 and to 20 classes. `words.rs` is the limit, `classes.rs` that of many classes. Dated results are in `runs/`.
+//! these are dealt out to 4 and to 20 classes. `words.rs` is the limit, `classes.rs` that of many classes. `scripts.rs` compares
+//! generated words of other scripts with those of ASCII; `--scripts` runs that alone. Dated results are in `runs/`.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, unreachable_pub)]
 
 mod classes;
+mod scripts;
 mod words;
 
 use std::path::Path;
@@ -188,6 +191,10 @@ fn main() {
         if let Some(topics) = paths.next() {
             measure_topics(&classes::read(Path::new(topics)), 15);
         }
+        scripts::measure(500, 9);
+    } else if arguments.iter().any(|a| a == "--scripts") {
+        print_machine();
+        scripts::measure(500, 9);
     } else if arguments.iter().any(|a| a == "--test") {
         let own = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/mail"), true);
         measure(&vec![own; 20].concat(), 1);
@@ -195,6 +202,7 @@ fn main() {
             &classes::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpora/topics/train")),
             1,
         );
+        scripts::measure(40, 1);
     } else {
         println!(
             "skipped: expected the folder of the SpamAssassin corpus, as in: cargo bench --bench limit -- PATH"

@@ -1,15 +1,11 @@
 //! Case folding: one character at a time, so that it never depends on what surrounds a word.
 
+pub(crate) use crate::characters::rules::fold_char;
+
 /// Replaces what is in `folded` by `text` in lower case, every sigma as `σ`.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
     folded.extend(text.chars().flat_map(fold_char));
-}
-
-/// The lower-case form of `c`. A capital sigma cannot know whether it ends a word, so a final `ς` becomes
-/// `σ` too and all spellings meet.
-pub(crate) fn fold_char(c: char) -> impl Iterator<Item = char> {
-    (if c == 'ς' { 'σ' } else { c }).to_lowercase()
 }
 
 #[cfg(test)]

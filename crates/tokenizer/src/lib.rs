@@ -36,8 +36,10 @@
 
 mod batch;
 pub mod bits;
+mod characters;
 mod counts;
 mod error;
+mod exact;
 mod fingerprint;
 mod fold;
 mod language;
@@ -47,18 +49,21 @@ mod ngrams;
 mod normalize;
 mod options;
 pub mod reference;
+mod runs;
 mod scan;
 mod shapes;
 mod stems;
 mod stretches;
 mod table;
 mod tally;
+mod terms;
 #[cfg(test)]
 mod testing;
 mod tokenizer;
 mod unicode;
 mod unspaced;
 mod vocabulary;
+mod walk;
 mod words;
 
 pub use batch::Batch;

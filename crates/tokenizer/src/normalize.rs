@@ -1,5 +1,6 @@
 //! Different spellings of the same letters made one: what hides words from a filter, but not from a reader.
 
+use crate::characters::rules::{is_invisible, look_alike};
 use crate::scan::next_foreign;
 use std::iter;
 use std::ops::Range;
@@ -83,10 +84,13 @@ impl Word {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
         }
+        if !c.is_alphanumeric() && !is_combining_mark(c) {
+            return false;
+        }
         let look_alike = look_alike(c).is_some();
         self.has_look_alikes |= look_alike;
         self.looks_ascii &= look_alike;
-        c.is_alphanumeric() || is_combining_mark(c)
+        true
     }
 
     /// Appends ASCII to `text`, and makes of it what can be part of the word.
@@ -112,70 +116,10 @@ impl Word {
     }
 }
 
-/// Characters that are not seen, wherever they stand.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
-}
-
-/// The ASCII letter that a letter outside ASCII looks like.
-fn look_alike(c: char) -> Option<char> {
-    if matches!(c, '\0'..='\u{130}' | '\u{2000}'..='\u{a6ff}') {
-        return None; // most there is
-    }
-    let at = LOOK_ALIKES.binary_search_by_key(&c, |&(letter, _)| letter).ok()?;
-    Some(LOOK_ALIKES[at].1)
-}
-
-/// Letters by code point. Never from ASCII: the skeletons of UTS #39, which also make `rn` of `m` and `l` of
-/// `1`, merge words that readers tell apart.
-#[rustfmt::skip]
-const LOOK_ALIKES: &[(char, char)] = &[
-    // Latin
-    ('ı', 'i'), ('ɑ', 'a'), ('ɡ', 'g'), ('ɢ', 'g'), ('ɪ', 'i'), ('ɴ', 'n'), ('ʀ', 'r'), ('ʏ', 'y'),
-    ('ʙ', 'b'), ('ʜ', 'h'), ('ʟ', 'l'),
-    // Greek
-    ('Α', 'A'), ('Β', 'B'), ('Ε', 'E'), ('Ζ', 'Z'), ('Η', 'H'), ('Ι', 'I'), ('Κ', 'K'), ('Μ', 'M'),
-    ('Ν', 'N'), ('Ο', 'O'), ('Ρ', 'P'), ('Τ', 'T'), ('Υ', 'Y'), ('Χ', 'X'), ('α', 'a'), ('γ', 'y'),
-    ('η', 'n'), ('ι', 'i'), ('κ', 'k'), ('ν', 'v'), ('ο', 'o'), ('ρ', 'p'), ('υ', 'u'),
-    ('χ', 'x'), ('ω', 'w'),
-    // Cyrillic
-    ('Ѕ', 'S'), ('І', 'I'), ('Ј', 'J'), ('А', 'A'), ('В', 'B'), ('Е', 'E'), ('К', 'K'), ('М', 'M'),
-    ('Н', 'H'), ('О', 'O'), ('Р', 'P'), ('С', 'C'), ('Т', 'T'), ('У', 'Y'), ('Х', 'X'), ('а', 'a'),
-    ('е', 'e'), ('к', 'k'), ('о', 'o'), ('р', 'p'), ('с', 'c'), ('у', 'y'), ('х', 'x'), ('ѕ', 's'),
-    ('і', 'i'), ('ј', 'j'), ('Ѵ', 'V'), ('ѵ', 'v'), ('Ү', 'Y'), ('ү', 'y'), ('Һ', 'h'), ('һ', 'h'),
-    ('Ӏ', 'I'), ('ӏ', 'l'), ('Ԁ', 'd'), ('ԁ', 'd'), ('Ԛ', 'Q'), ('ԛ', 'q'), ('Ԝ', 'W'), ('ԝ', 'w'),
-    // Armenian
-    ('Ս', 'U'), ('Տ', 'S'), ('Օ', 'O'), ('հ', 'h'), ('ո', 'n'), ('ս', 'u'), ('օ', 'o'),
-    // Cherokee
-    ('Ꭰ', 'D'), ('Ꭱ', 'R'), ('Ꭲ', 'T'), ('Ꭵ', 'i'), ('Ꭹ', 'Y'), ('Ꭺ', 'A'), ('Ꭻ', 'J'), ('Ꭼ', 'E'),
-    ('Ꮃ', 'W'), ('Ꮇ', 'M'), ('Ꮋ', 'H'), ('Ꮐ', 'G'), ('Ꮓ', 'Z'), ('Ꮢ', 'R'), ('Ꮤ', 'W'), ('Ꮥ', 'S'),
-    ('Ꮩ', 'V'), ('Ꮪ', 'S'), ('Ꮮ', 'L'), ('Ꮯ', 'C'), ('Ꮲ', 'P'), ('Ꮶ', 'K'), ('Ꮷ', 'd'), ('Ᏻ', 'G'),
-    ('Ᏼ', 'B'),
-    // Latin
-    ('ᴀ', 'a'), ('ᴄ', 'c'), ('ᴅ', 'd'), ('ᴇ', 'e'), ('ᴊ', 'j'), ('ᴋ', 'k'), ('ᴍ', 'm'), ('ᴏ', 'o'),
-    ('ᴘ', 'p'), ('ᴛ', 't'), ('ᴜ', 'u'), ('ᴠ', 'v'), ('ᴡ', 'w'), ('ᴢ', 'z'), ('ꜰ', 'f'), ('ꜱ', 's'),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::characters::rules::LOOK_ALIKES;
     use crate::testing::text;
     use proptest::prelude::*;
 
@@ -207,6 +151,11 @@ mod tests {
         check("οnline сasino_Ꮯasino", "online casino_Casino");
         check("սոеһօ", "uneho");
         check("x1е2 е", "x1e2 e");
+        // whatever ends the word
+        check(
+            "раураl— раураl» раураl\u{1f600} раураl… раураl。",
+            "paypal— paypal» paypal\u{1f600} paypal... paypal。",
+        );
         // not all of it looks like ASCII: no letter of it changes
         check("раураля pаypаlж е\u{301}", "раураля pаypаlж е\u{301}");
     }

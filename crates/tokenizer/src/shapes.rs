@@ -14,12 +14,12 @@ pub(crate) struct Runs {
 
 impl Runs {
     #[inline(always)]
-    fn is_core(byte: u8) -> bool {
+    pub(crate) fn is_core(byte: u8) -> bool {
         is_letter(byte) || is_digit(byte) || byte == b'!' || byte | 1 == b'%' || byte >= 0x80
     }
 
     #[inline(always)]
-    fn is_sign(byte: u8) -> bool {
+    pub(crate) fn is_sign(byte: u8) -> bool {
         byte == b'\'' || byte == b'-'
     }
 }
@@ -98,6 +98,56 @@ impl Shape for Ascii {
         let letters = preceded(self.letters, before.letters) & followed(self.letters, after.letters);
         let digits = preceded(self.digits, before.digits) & followed(self.digits, after.digits);
         self.for_letters & letters | self.for_digits & digits
+    }
+}
+
+/// Runs of text that is not all ASCII: what ASCII does not part for certain. Where they are ASCII, they are words.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mixed {
+    ascii: Ascii,
+    /// Bytes outside ASCII, which may be of letters, digits, or anything.
+    foreign: u64,
+    quotes: u64,
+}
+
+impl Shape for Mixed {
+    #[inline(always)]
+    fn of(block: &[u8; BLOCK]) -> Self {
+        Mixed {
+            ascii: Ascii::of(block),
+            foreign: bits(block, |byte| byte >= 0x80),
+            quotes: bits(block, |byte| byte == b'"'),
+        }
+    }
+
+    #[inline(always)]
+    fn core(self) -> u64 {
+        self.ascii.core() | self.foreign
+    }
+
+    #[inline(always)]
+    fn filler(self) -> u64 {
+        self.ascii.filler()
+    }
+
+    #[inline(always)]
+    fn is_filler(byte: u8) -> bool {
+        Ascii::is_filler(byte)
+    }
+
+    /// As in ASCII; and double quotation marks, which join Hebrew letters (WB7b and WB7c).
+    #[inline(always)]
+    fn joins(self, before: Self, after: Self) -> u64 {
+        let quoted = preceded(self.foreign, before.foreign) & followed(self.foreign, after.foreign);
+        self.or_foreign().joins(before.or_foreign(), after.or_foreign()) | self.quotes & quoted
+    }
+}
+
+impl Mixed {
+    #[inline(always)]
+    fn or_foreign(self) -> Ascii {
+        let Mixed { ascii, foreign, .. } = self;
+        Ascii { letters: ascii.letters | foreign, digits: ascii.digits | foreign, ..ascii }
     }
 }
 

@@ -2,21 +2,12 @@
 
 use proptest::prelude::*;
 
-use crate::words::Found;
+use crate::words::WordRule;
 
-/// The words of `text` that a rule finds, which must stand where it says, ASCII where it says so.
-pub(crate) fn words<'t>(text: &'t str, rule: impl FnOnce(&mut dyn FnMut(Found<'_, 't>))) -> Vec<&'t str> {
+/// The words of `text` that a rule finds.
+pub(crate) fn words(text: &str, rule: WordRule) -> Vec<String> {
     let mut words = Vec::new();
-    rule(&mut |found| match found {
-        Found::Ascii(found) => {
-            let ascii = found.spans.iter().map(|[start, end]| &text[*start..*end]);
-            words.extend(ascii.inspect(|word| assert!(word.is_ascii())));
-        }
-        Found::Foreign(span) => {
-            assert_eq!(&text[span.start..][..span.text.len()], span.text);
-            words.push(span.text);
-        }
-    });
+    rule.for_each_word(text, |word| words.push(word.to_owned()));
     words
 }
 
@@ -107,4 +98,173 @@ const PIECES: &[&str] = &[
 /// Texts of up to 40 such pieces.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// More pieces, for which the table of characters, normalization and the rules of mail matter.
+const HARD_PIECES: &[&str] = &[
+    "сор",
+    "рау",
+    "а",
+    "о",
+    "Не",
+    "нет",
+    "Ж",
+    "й",
+    "и\u{306}",
+    "ё",
+    "№",
+    "—",
+    "–",
+    "«",
+    "»",
+    "…",
+    "“",
+    "„",
+    "·",
+    "\u{ad}",
+    "\u{200b}",
+    "\u{200c}",
+    "\u{2060}",
+    "\u{fe0f}",
+    "\u{a0}",
+    "\u{3000}",
+    "\u{2003}",
+    "\u{1680}",
+    "，",
+    "。",
+    "：",
+    "！",
+    "＄",
+    "－",
+    "＇",
+    "＿",
+    "ｆｒｅｅ",
+    "①",
+    "½",
+    "²",
+    "ﬁ",
+    "™",
+    "㏂",
+    "Ⅳ",
+    "´",
+    "¨",
+    "￥",
+    "हिन्दी",
+    "ि",
+    "\u{93c}",
+    "क़",
+    "\u{958}",
+    "য",
+    "\u{9be}",
+    "\u{9c7}",
+    "தமிழ்",
+    "ா",
+    "\u{bd7}",
+    "ไทย",
+    "ำ",
+    "ນ້ຳ",
+    "ភាសា",
+    "မြန်မာ",
+    "ှ",
+    "\u{1037}",
+    "\u{1100}",
+    "\u{1161}",
+    "\u{11a8}",
+    "각",
+    "עברית",
+    "צה\"ל",
+    "ג'",
+    "ש",
+    "\u{5b8}",
+    "\u{5bc}",
+    "״",
+    "العربية",
+    "\u{64b}",
+    "\u{651}",
+    "ـ",
+    "١٢",
+    "٬",
+    "Ελληνικά",
+    "ΣΑΣ",
+    "ς",
+    "ά",
+    "ὰ",
+    "Ω",
+    "K",
+    "ſ",
+    "ẞ",
+    "Ⱥ",
+    "ﬀ",
+    "İ",
+    "ı",
+    "Vi\u{1ec7}t",
+    "e\u{323}\u{302}",
+    "o\u{302}\u{323}",
+    "\u{338}",
+    "=",
+    "<",
+    "\u{345}",
+    "\u{903}",
+    "\u{e0100}",
+    "゙",
+    "か",
+    "゜",
+    "ァ",
+    "ｶ",
+    "ﾞ",
+    "々",
+    "〻",
+    "〆",
+    "ー",
+    "㈱",
+    "漢字",
+    "仮名",
+    "豈",
+    "ㄅ",
+    "ㆍ",
+    "𠀀",
+    "𝐀",
+    "𞤀",
+    "😀",
+    "👍🏽",
+    "👩\u{200d}👩",
+    "🇩🇪",
+    "🇫",
+    "1️⃣",
+    "a",
+    "B",
+    "paypal",
+    "don't",
+    "x-ray",
+    "$",
+    "!",
+    "%",
+    "-",
+    "'",
+    "\"",
+    "_",
+    ".",
+    ",",
+    ":",
+    ";",
+    " ",
+    " ",
+    " ",
+    "\n",
+    "\r\n",
+    "(",
+    "=",
+    "0",
+    "7",
+    "42",
+    "é",
+    "Ü",
+    "ñ",
+    "n\u{303}",
+];
+
+/// Texts of up to 24 of all pieces.
+pub(crate) fn hard_text() -> impl Strategy<Value = String> {
+    let pieces: Vec<_> = [PIECES, HARD_PIECES].concat();
+    prop::collection::vec(prop::sample::select(pieces), 0..24).prop_map(|pieces| pieces.concat())
 }

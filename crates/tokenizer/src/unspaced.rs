@@ -2,31 +2,8 @@
 
 use std::ops::Range;
 
+use crate::characters::rules::is_unspaced;
 use crate::words::Span;
-
-/// Whether `c` belongs to Han, Hiragana, Katakana, Thai, Lao, Khmer or Myanmar, decimal digits excepted.
-///
-/// By block, so that the marks of these scripts count as well.
-pub(crate) fn is_unspaced(c: char) -> bool {
-    match c {
-        '\0'..='\u{e00}' => false,
-        // Thai and Lao
-        '\u{e01}'..='\u{e4f}' | '\u{e80}'..='\u{ecf}' | '\u{edc}'..='\u{edf}' => true,
-        // Myanmar and its extensions
-        '\u{1000}'..='\u{103f}' | '\u{104a}'..='\u{108f}' | '\u{109a}'..='\u{109f}' => true,
-        '\u{a9e0}'..='\u{a9ef}' | '\u{a9fa}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}' => true,
-        // Khmer
-        '\u{1780}'..='\u{17df}' => true,
-        // Hiragana and Katakana, without the double hyphen and the middle dot
-        '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => true,
-        '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' | '\u{1aff0}'..='\u{1b16f}' => true,
-        // Han: iteration mark, zero, numerals, then the ideographs
-        '\u{3005}' | '\u{3007}' | '\u{3021}'..='\u{3029}' | '\u{3038}'..='\u{303b}' => true,
-        '\u{2e80}'..='\u{2fdf}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' => true,
-        '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => true,
-        _ => false,
-    }
-}
 
 /// What a word turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,17 +78,13 @@ fn for_each_pair<'t>(run: &'t str, mut emit: impl FnMut(&'t str)) {
 mod tests {
     use super::Piece::{Pair, Word};
     use super::*;
-    use crate::words::{Found, WordRule};
+    use crate::words::WordRule;
 
     fn pieces(text: &str) -> Vec<Piece<'_>> {
         let mut pieces = Vec::new();
         let mut runs = Runs::new(text);
-        WordRule::Unicode.find_words(text, |found| match found {
-            Found::Ascii(found) => found.spans.iter().for_each(|&[start, end]| {
-                runs.word(Span { start, text: &text[start..end] }, &mut |piece| pieces.push(piece));
-            }),
-            Found::Foreign(span) => runs.word(span, &mut |piece| pieces.push(piece)),
-        });
+        WordRule::Unicode
+            .for_each_word_plainly(text, |word| runs.word(word, &mut |piece| pieces.push(piece)));
         runs.finish(&mut |piece| pieces.push(piece));
         pieces
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, term};
 use crate::error::VocabularyFull;
 use crate::fingerprint::{fingerprint, of_batch};
 use crate::table::{Slot, Table};
@@ -165,8 +165,8 @@ impl Vocabulary {
         batch: Batch<'_>,
         each: impl FnOnce(&[Occurrence]),
     ) -> Result<(), VocabularyFull> {
-        if let [[start, end]] = *batch.spans {
-            let term = &batch.text[start..end];
+        if let [span] = *batch.spans {
+            let term = term(batch.bytes, span);
             let fingerprint = fingerprint(term);
             each(&[Occurrence { fingerprint, place: self.count_fingerprinted(fingerprint, term)? }]);
             return Ok(());
@@ -176,9 +176,9 @@ impl Vocabulary {
         let mut done = 0;
         loop {
             done = self.count_known(done..n);
-            let Some([start, end]) = batch.spans.get(done) else { break };
+            let Some(span) = batch.spans.get(done) else { break };
             // new, or here only since an earlier term of this batch came
-            let (fingerprint, term) = (self.batch.0[done].fingerprint, &batch.text[*start..*end]);
+            let (fingerprint, term) = (self.batch.0[done].fingerprint, term(batch.bytes, *span));
             self.batch.0[done].place = self.count_fingerprinted(fingerprint, term)?;
             done += 1;
         }
@@ -378,7 +378,7 @@ mod tests {
             }
             let (mut one, mut other) = (Vocabulary::new(), Vocabulary::new());
             for spans in spans.chunks(Batch::MOST) {
-                let batch = Batch { text: &text, spans };
+                let batch = Batch { bytes: text.as_bytes(), spans };
                 let expected: Vec<_> = batch.iter().map(|term| one.count(term).unwrap()).collect();
                 let each = |occurrences: &[Occurrence]| {
                     assert!(occurrences.iter().map(|o| o.place).eq(expected));

@@ -1,14 +1,14 @@
 //! Where words begin and end.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::error::ParseNameError;
-use crate::scan::{SHORT, Spans};
+use crate::runs::{Run, for_each_run};
+use crate::shapes::{Ascii, Mixed, Runs};
 use crate::{mail, unicode};
 
 /// What counts as a word.
@@ -40,17 +40,34 @@ pub enum WordRule {
 impl WordRule {
     /// Calls `emit` with every word of `text`, in order, as it stands in the text.
     pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
-        self.find_words(text, |found| match found {
-            Found::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
-            Found::Foreign(span) => emit(span.text),
+        self.for_each_run(text, |run| match run {
+            Run::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
+            Run::Foreign(run) => match self {
+                WordRule::Unicode => {
+                    text[unicode::range(text, run)].unicode_words().for_each(&mut emit);
+                }
+                WordRule::Mail => text[run.start..run.end].unicode_words().for_each(&mut emit),
+            },
         });
     }
 
-    /// [`for_each_word`](Self::for_each_word), several at a time where they are ASCII.
-    pub(crate) fn find_words<'t>(self, text: &'t str, emit: impl FnMut(Found<'_, 't>)) {
+    /// Calls `emit` with runs that hold all words of `text`.
+    #[inline(always)]
+    pub(crate) fn for_each_run(self, text: &str, emit: impl FnMut(Run<'_>)) {
         match self {
-            WordRule::Unicode => unicode::for_each_word(text, emit),
-            WordRule::Mail => mail::for_each_word(text, emit),
+            WordRule::Unicode if text.is_ascii() => for_each_run::<Ascii>(text, emit),
+            WordRule::Unicode => for_each_run::<Mixed>(text, emit),
+            WordRule::Mail => for_each_run::<Runs>(text, emit),
+        }
+    }
+
+    /// Calls `emit` with every word and where it is, found a character after the other.
+    pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+        match self {
+            WordRule::Unicode => {
+                text.unicode_word_indices().for_each(|(start, text)| emit(Span { start, text }));
+            }
+            WordRule::Mail => mail::for_each_word_plainly(text, emit),
         }
     }
 
@@ -63,39 +80,12 @@ impl WordRule {
     }
 }
 
-/// Words in their text.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Found<'a, 't> {
-    /// Words of ASCII.
-    Ascii(Spans<'a>),
-    /// A word of a passage that is not all ASCII.
-    Foreign(Span<'t>),
-}
-
 /// A word in its text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'t> {
     /// The byte it begins at.
     pub(crate) start: usize,
     pub(crate) text: &'t str,
-}
-
-impl<'t> Span<'t> {
-    /// The words of `text[range]`, which has characters outside ASCII.
-    pub(crate) fn for_each_unicode_word(
-        text: &'t str,
-        range: Range<usize>,
-        mut emit: impl FnMut(Found<'_, 't>),
-    ) {
-        let offset = range.start;
-        for (start, text) in text[range].unicode_word_indices() {
-            let (start, end) = (offset + start, offset + start + text.len());
-            match text.is_ascii() {
-                true => emit(Found::Ascii(Spans { spans: &[[start, end]], are_short: end - start <= SHORT })),
-                false => emit(Found::Foreign(Span { start, text })),
-            }
-        }
-    }
 }
 
 impl fmt::Display for WordRule {

@@ -1,9 +1,12 @@
+mod equals;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::fold::fold_into;
 use crate::language::Language;
 use crate::testing::text;
 use crate::words::WordRule;
@@ -271,7 +274,7 @@ fn real_text_has_the_words_of_the_reference() {
         let bytes = std::fs::read(&file).unwrap();
         let latin: String = bytes.iter().map(|&byte| char::from(byte)).collect();
         for text in [String::from_utf8_lossy(&bytes).into_owned(), latin] {
-            let words = |rule: WordRule| crate::testing::words(&text, |emit| rule.find_words(&text, emit));
+            let words = |rule: WordRule| crate::testing::words(&text, rule);
             assert!(words(WordRule::Unicode) == reference::unicode_words(&text), "{}", file.display());
             assert!(words(WordRule::Mail) == reference::mail_words(&text), "{}", file.display());
         }
