@@ -23,6 +23,12 @@ pub(crate) fn look(bytes: &[u8], at: usize) -> (Entry, usize) {
     }
 }
 
+/// The entry of a character of two bytes, the first lowest.
+#[inline(always)]
+pub(crate) fn look_two(bytes: u16) -> Entry {
+    Entry(ENTRIES[usize::from((bytes & 31) << 6 | bytes >> 8 & 63)])
+}
+
 /// The entry of a character.
 pub(crate) fn of(c: char) -> Entry {
     entry(c as usize >> 6, c as usize & 63)

@@ -43,6 +43,7 @@ mod exact;
 mod fingerprint;
 mod fold;
 mod language;
+mod letters;
 mod mail;
 mod matrix;
 mod ngrams;

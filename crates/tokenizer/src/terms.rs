@@ -92,14 +92,6 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// Whether the words have a length in bytes that words may have in characters.
-    #[inline(always)]
-    fn all_fit(&self, spans: &[[usize; 2]]) -> bool {
-        let options = self.tokenizer.options();
-        let (min, max) = (usize::from(options.min_chars), usize::from(options.max_chars));
-        spans.iter().fold(true, |fit, [start, end]| fit & ((end - start).wrapping_sub(min) <= max - min))
-    }
-
     /// A run that is not all ASCII.
     #[inline(always)]
     fn foreign(&mut self, run: Foreign) {
@@ -129,16 +121,19 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
 
     /// Makes terms of the words that are none yet.
     fn make_terms(&mut self) {
+        let options = self.tokenizer.options();
+        // a word has no more characters than bytes
+        let most = if self.plain && options.min_chars == 1 { usize::from(options.max_chars) } else { 0 };
+        let is_term = |[start, end]: [usize; 2]| end - start <= most;
         let all = self.buffers.spans.len();
         let words = mem::replace(&mut self.n_terms, all)..all;
-        // a word has no more characters than bytes
-        let may_be_short = self.tokenizer.options().min_chars > 1;
-        if self.plain && !may_be_short && self.all_fit(&self.buffers.spans[words.clone()]) {
+        if self.buffers.spans[words.clone()].iter().fold(true, |are, span| are & is_term(*span)) {
             return;
         }
         self.n_terms = words.start;
         for i in words {
-            if let Some(span) = self.term(self.buffers.spans[i]) {
+            let span = self.buffers.spans[i];
+            if let Some(span) = if is_term(span) { Some(span) } else { self.term(span) } {
                 self.buffers.spans[self.n_terms] = span;
                 self.n_terms += 1;
             }

@@ -10,6 +10,7 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 use crate::characters::entry::{Class, Entry};
 use crate::characters::rules::{is_invisible, look_alike};
 use crate::characters::{look, of};
+use crate::letters::{Letters, of_two_bytes};
 use crate::options::TokenizerOptions;
 use crate::words::WordRule;
 
@@ -76,6 +77,15 @@ impl Looks {
     }
 }
 
+impl Letters {
+    /// Whether they are a word that needs no more than folding.
+    #[inline(always)]
+    fn are_a_word(self) -> bool {
+        // one that looks like ASCII needs more
+        self.all & (Entry::PLAIN | Entry::LOOKS_ASCII) == Entry::PLAIN && self.first.class().begins()
+    }
+}
+
 impl<'a> Walk<'a> {
     /// Finds the words of `text[start..end]`, where runs before end at `cut`. Those found are appended to the spans.
     #[inline(always)]
@@ -86,9 +96,20 @@ impl<'a> Walk<'a> {
         folded: &'a mut [u8],
         spans: &'a mut Vec<[usize; 2]>,
     ) -> Result<(), Unusual> {
+        let bytes = text.as_bytes();
+        if let Some(letters) = of_two_bytes(bytes, start, end)
+            && letters.are_a_word()
+            // a Hebrew letter may go before it
+            && bytes.get(end) != Some(&b'\'')
+        {
+            if letters.any & Entry::FLIPS != 0 && options.fold_case {
+                fold(&mut folded[start..end]);
+            }
+            spans.push([start, end]);
+            return Ok(());
+        }
         let kept = spans.len();
         let mail = MailRun { start, spans: kept, foreign: false, changed: false };
-        let bytes = text.as_bytes();
         Walk { options, text, bytes, folded, spans, at: start, end, cut, kept, mail }.walk()
     }
 
@@ -431,6 +452,21 @@ impl<'a> Walk<'a> {
         let end = self.end + usize::from(attached);
         Unusual { start: start(self.text, self.cut, end), end, foreign: false, cut: end }
     }
+}
+
+/// Folds plain characters.
+#[inline(never)]
+fn fold(bytes: &mut [u8]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let (entry, length) = look(bytes, at);
+        flip(&mut bytes[at..at + length], entry);
+        at += length;
+    }
+}
+
+fn flip(bytes: &mut [u8], entry: Entry) {
+    bytes.iter_mut().zip(entry.flips().to_le_bytes()).for_each(|(byte, flip)| *byte ^= flip);
 }
 
 /// Where the words of `text[from..to]` begin to depend on what is before: a mark at its start attaches to the spaces there.

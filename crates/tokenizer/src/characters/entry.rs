@@ -95,6 +95,9 @@ impl Entry {
     /// An ASCII letter or digit, or a look-alike of one.
     pub(crate) const LOOKS_ASCII: u32 = 1 << 29;
 
+    /// Of a plain character: what is XORed into its bytes to fold it, the first byte lowest.
+    pub(crate) const FLIPS: u32 = 0xff_ffff;
+
     /// Of a sign: normalization makes others of it.
     pub(crate) const VARIANT: u32 = 1;
     /// Of a sign: normalized, it is ASCII that ends runs of mail.
@@ -121,9 +124,8 @@ impl Entry {
         self.0 & flag != 0
     }
 
-    /// What is XORed into the bytes of a plain character to fold it, the first byte lowest.
     #[inline(always)]
     pub(crate) fn flips(self) -> u32 {
-        self.0 & 0xff_ffff
+        self.0 & Entry::FLIPS
     }
 }

@@ -1,0 +1,92 @@
+//! Runs of nothing but letters of two bytes, the usual word of many scripts: eight are looked up at a time, and where the
+//! word ends is not asked letter by letter, which no processor foresees.
+
+use crate::characters::entry::Entry;
+use crate::characters::look_two;
+
+/// Bytes of the letters that are looked up at once.
+const BLOCK: usize = 16;
+
+/// What the entries of letters have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Letters {
+    pub(crate) first: Entry,
+    /// The bits that all have, and those that any has.
+    pub(crate) all: u32,
+    pub(crate) any: u32,
+}
+
+/// What is known of the letters of `bytes[start..end]`, if each has two bytes and the text goes on a little after them.
+#[inline(always)]
+pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Letters> {
+    let mut letters = Letters { first: Entry::END, all: u32::MAX, any: 0 };
+    for at in (start..end).step_by(BLOCK) {
+        let block = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>)?;
+        let (low, high) = (half(block, 0), half(block, 8));
+        let length = end - at;
+        // in the place of what follows the run, its first letter once more
+        let again = (low & 0xffff) * 0x0001_0001_0001_0001;
+        let low = low & ones(length) | again & !ones(length);
+        let high = high & ones(length.saturating_sub(8)) | again & !ones(length.saturating_sub(8));
+        if !are_pairs(low) || !are_pairs(high) {
+            return None;
+        }
+        letters.first = if at == start { look_two(low as u16) } else { letters.first };
+        for half in [low, high] {
+            for letter in 0..4 {
+                let entry = look_two((half >> (16 * letter)) as u16);
+                letters.all &= entry.0;
+                letters.any |= entry.0;
+            }
+        }
+    }
+    Some(letters)
+}
+
+#[inline(always)]
+fn half(block: &[u8; BLOCK], from: usize) -> u64 {
+    block[from..].first_chunk().map_or(0, |half| u64::from_le_bytes(*half))
+}
+
+/// Ones in so many bytes, the lowest ones.
+#[inline(always)]
+fn ones(bytes: usize) -> u64 {
+    if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
+}
+
+/// Whether these are four characters of two bytes each.
+#[inline(always)]
+fn are_pairs(bytes: u64) -> bool {
+    bytes & 0xc0e0_c0e0_c0e0_c0e0 == 0x80c0_80c0_80c0_80c0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characters::of;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn are_looked_up_one_by_one(text in "[а-яА-ЯéΣא٣]{1,40}", before in "[ aж]{0,3}", after in "[ -.]{16,20}|[ -.]{0,15}") {
+            let whole = format!("{before}{text}{after}");
+            let (start, end) = (before.len(), before.len() + text.len());
+            match of_two_bytes(whole.as_bytes(), start, end) {
+                Some(letters) => {
+                    let entries: Vec<u32> = text.chars().map(|c| of(c).0).collect();
+                    prop_assert_eq!(letters.first.0, entries[0]);
+                    prop_assert_eq!(letters.all, entries.iter().fold(u32::MAX, |all, entry| all & entry));
+                    prop_assert_eq!(letters.any, entries.iter().fold(0, |any, entry| any | entry));
+                }
+                None => prop_assert!(after.len() < BLOCK),
+            }
+        }
+
+        #[test]
+        fn other_lengths_are_told(text in "[а-яaא漢😀\u{301}]{1,20}") {
+            let whole = format!("{text}{:20}", "");
+            let two = text.chars().all(|c| c.len_utf8() == 2);
+            prop_assert_eq!(of_two_bytes(whole.as_bytes(), 0, text.len()).is_some(), two);
+        }
+    }
+}
