@@ -11,7 +11,7 @@ use crate::columns::{Column, ColumnKind};
 /// The version of the code that turns documents into terms, recorded in every model.
 ///
 /// A model is only used by the version it was trained with, because other terms would meet its counts.
-pub const RECIPE_VERSION: u16 = 2;
+pub const RECIPE_VERSION: u16 = 1;
 
 /// What sort of documents a model is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
