@@ -156,9 +156,10 @@ impl Holds {
     /// begin as an mbox does.
     fn of_name(name: &OsStr) -> Holds {
         let mut path = Path::new(name);
-        // most names have no such ending: one look is enough
-        let mut end = name.as_encoded_bytes().iter().rev().take(10);
-        if !end.any(|byte| *byte == b'.') {
+        // most names have no such ending, those of mail hardly ever one without digits: one look is enough
+        let end = name.as_encoded_bytes().iter().rev();
+        let ending = end.take_while(|byte| byte.is_ascii_alphabetic()).count();
+        if !(2..=6).contains(&ending) {
             return Holds::One;
         }
         if extension_is(path, &["gz"]) {

@@ -2,8 +2,8 @@
 
 use tamis_mail::{LimitsHit, Message, Piece, Scope};
 use tamis_tokenizer::{
-    CountRow, CountVector, Occurrence, TermCount, TermId, Terms, Tokenizer, TokenizerOptions, Vocabulary,
-    VocabularyFull, WordRule, fingerprint, stretches,
+    Batch, CountRow, CountVector, Occurrence, TermCount, TermId, Terms, Tokenizer, TokenizerOptions,
+    Vocabulary, VocabularyFull, WordRule, fingerprint, stretches,
 };
 
 use crate::columns::{ColumnKind, Columns};
@@ -27,6 +27,8 @@ pub(crate) struct Extractor {
 pub(crate) struct Counted {
     scratch: tamis_tokenizer::Scratch,
     term: String,
+    /// Where terms begin and end that are made there.
+    spans: Vec<[usize; 2]>,
     /// What went wrong when the vocabulary had no number left for a term.
     full: Option<VocabularyFull>,
     /// Where there are windows or columns: the places among the document's terms of those outside the body and in it.
@@ -279,7 +281,7 @@ impl Extractor {
     }
 
     fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
-        let Counted { scratch, term: buffer, outside, body, grouping, group, full, .. } = counted;
+        let Counted { scratch, term: buffer, spans, outside, body, grouping, group, full, .. } = counted;
         // a row has no body of its own: rows that say the same stay together
         let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let part = if prefix.is_empty() { body } else { outside };
@@ -297,13 +299,8 @@ impl Extractor {
             let outcome = if as_they_are {
                 vocabulary.count_batch(batch, &mut counted)
             } else {
-                batch.iter().try_for_each(|term| {
-                    let term = self.prefixed(prefix, term, buffer);
-                    let fingerprint = fingerprint(term);
-                    let place = vocabulary.count_fingerprinted(fingerprint, term)?;
-                    counted(&[Occurrence { fingerprint, place }]);
-                    Ok(())
-                })
+                self.prefix(prefix, batch, buffer, spans);
+                Batch::each(buffer, spans).try_for_each(|batch| vocabulary.count_batch(batch, &mut counted))
             };
             outcome.err().into_iter().for_each(|error| *full = Some(error));
         });
@@ -344,17 +341,16 @@ impl Extractor {
 
     /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing
     /// in a body can pose as a header.
-    #[inline]
-    fn prefixed<'a>(&self, prefix: &str, term: &'a str, buffer: &'a mut String) -> &'a str {
-        let prefix =
-            if prefix.is_empty() && self.has_colons && term.contains(':') { "body:" } else { prefix };
-        if prefix.is_empty() {
-            return term;
+    fn prefix(&self, prefix: &str, batch: Batch<'_>, text: &mut String, spans: &mut Vec<[usize; 2]>) {
+        text.clear();
+        spans.clear();
+        for term in batch.iter() {
+            let start = text.len();
+            let is_marked = prefix.is_empty() && self.has_colons && term.contains(':');
+            text.push_str(if is_marked { "body:" } else { prefix });
+            text.push_str(term);
+            spans.push([start, text.len()]);
         }
-        buffer.clear();
-        buffer.push_str(prefix);
-        buffer.push_str(term);
-        buffer
     }
 }
 

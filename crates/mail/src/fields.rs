@@ -203,11 +203,22 @@ fn is_empty_line(rest: &[u8]) -> bool {
 
 /// How long the name is that begins a line, of visible ASCII, and where the value begins in it.
 fn field_name(line: &[u8]) -> Option<(usize, usize)> {
-    let length = line.iter().position(|c| !c.is_ascii_graphic() || *c == b':')?;
+    let length = line.iter().position(|byte| ENDS_NAME[usize::from(*byte)])?;
     // RFC 5322, section 4.5: there used to be white space before the colon
     let space = line[length..].iter().position(|c| !matches!(c, b' ' | b'\t'))?;
     (length > 0 && line[length + space] == b':').then_some((length, length + space + 1))
 }
+
+/// The bytes that no name has: all but visible ASCII, and the colon.
+static ENDS_NAME: [bool; 256] = {
+    let mut ends = [true; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        ends[byte] = !(byte as u8).is_ascii_graphic() || byte as u8 == b':';
+        byte += 1;
+    }
+    ends
+};
 
 fn is_mailbox_line(line: &[u8]) -> bool {
     line.starts_with(b"From ") || line.starts_with(b">From ")

@@ -34,15 +34,27 @@ pub struct Message {
 struct Place {
     end_of_name: usize,
     end: usize,
-    key: u32,
+    key: u128,
 }
 
-/// The same for names that differ in case only, and for few others: most fields are told from the one looked for by it.
-fn key(name: &str) -> u32 {
-    let [first, last] = [name.as_bytes().first(), name.as_bytes().last()];
-    let [first, last] = [first, last].map(|byte| u32::from(byte.map_or(0, u8::to_ascii_lowercase)));
-    (name.len() as u32) << 16 | first << 8 | last
+/// The length of a name and its beginning, in lower case: the same for names that differ in case only, and for others only if
+/// they are long.
+fn key(name: &str) -> u128 {
+    const ONES: u128 = u128::MAX / 255;
+    let mut key = [0; 16];
+    let n = name.len().min(LONGEST_IN_KEY);
+    key[..n].copy_from_slice(&name.as_bytes()[..n]);
+    key[LONGEST_IN_KEY] = name.len().min(255) as u8;
+    let key = u128::from_le_bytes(key);
+    // all bytes at once: the highest bit of each says of its lower seven whether they reach a letter
+    let seven = key & ONES * 0x7f;
+    let [from_a, behind_z] = [b'A', b'Z' + 1].map(|letter| seven + ONES * u128::from(0x80 - letter));
+    let capitals = (from_a ^ behind_z) & !key & ONES * 0x80;
+    key | capitals >> 2
 }
+
+/// Bytes of the longest name that its key holds whole.
+const LONGEST_IN_KEY: usize = 15;
 
 /// A header field of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,7 +151,9 @@ impl Message {
         let key = key(name);
         let likely = self.places.iter().enumerate().filter(move |(_, place)| place.key == key);
         let fields = likely.map(|(number, _)| self.field(number));
-        fields.filter(move |field| field.name.eq_ignore_ascii_case(name)).map(|field| field.value)
+        let is_it =
+            move |field: &Header<'_>| name.len() <= LONGEST_IN_KEY || field.name.eq_ignore_ascii_case(name);
+        fields.filter(is_it).map(|field| field.value)
     }
 
     /// The decoded subject, empty if there is none.
@@ -179,5 +193,21 @@ impl Message {
     /// The texts of the parts that have one, HTML converted.
     pub(crate) fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.parts.iter().map(Part::plain_text).filter(|text| !text.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_tell_names_apart(a in "[!-~]{0,20}|[A-C]{14,16}|\\PC{0,9}", other in "[!-~]{0,20}|[a-c]{14,16}", b in 0..3) {
+            let b = [a.to_ascii_lowercase(), a.to_ascii_uppercase(), other][b as usize].clone();
+            let is_same = a.eq_ignore_ascii_case(&b);
+            prop_assert!(!is_same || key(&a) == key(&b));
+            prop_assert_eq!(is_same, key(&a) == key(&b) && (a.len() <= LONGEST_IN_KEY || a.eq_ignore_ascii_case(&b)));
+        }
     }
 }

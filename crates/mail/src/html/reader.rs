@@ -258,8 +258,8 @@ const LONGEST_NAME: usize = 10;
 /// A name in lower case; an empty one instead of one that is too long.
 fn lower_case<'b>(name: &[u8], buffer: &'b mut [u8; LONGEST_NAME]) -> &'b [u8] {
     let Some(lower) = buffer.get_mut(..name.len()) else { return &[] };
-    lower.copy_from_slice(name);
-    lower.make_ascii_lowercase();
+    // short: a loop that is not unrolled is quicker
+    lower.iter_mut().zip(name).for_each(|(lower, byte)| *lower = byte.to_ascii_lowercase());
     lower
 }
 

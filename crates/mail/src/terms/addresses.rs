@@ -1,6 +1,6 @@
 //! Who wrote to whom.
 use super::Terms;
-use super::scan::{addresses, suffixes, words};
+use super::scan::{addresses, cut, suffixes, words};
 use crate::message::Message;
 use tamis_tokenizer::normalize;
 
@@ -37,10 +37,11 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
 
 /// A word in the case it has; of a long one, its length.
 fn word(name: &str, word: &str, out: &mut Terms<'_>) {
-    match word.chars().count() {
-        0..=LONGEST_WORD => out.term(&[name, ":", word]),
-        length => out.term(&[name, ":~long", &(length / 10).min(20).to_string()]),
+    if cut(word, LONGEST_WORD).len() == word.len() {
+        return out.term(&[name, ":", word]);
     }
+    let length = word.chars().count();
+    out.term(&[name, ":~long", &(length / 10).min(20).to_string()]);
 }
 
 #[cfg(test)]

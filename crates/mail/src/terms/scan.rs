@@ -8,24 +8,43 @@ const LONGEST_SHAPE: usize = 40;
 /// Appends the shape of a text: `A` for every run of upper-case ASCII letters, `a` for lower case, `0` for
 /// digits, all else as it is; its first 40 characters.
 pub(super) fn push_shape(text: &str, out: &mut String) {
+    let (mut last, mut shape, mut n) = (0, [0; LONGEST_SHAPE], 0);
+    for byte in text.bytes() {
+        // of a byte outside ASCII, none
+        let class = SHAPES[usize::from(byte)];
+        if class == last && matches!(class, b'A' | b'a' | b'0') {
+            continue;
+        }
+        match shape.get_mut(n).filter(|_| class != 0) {
+            Some(next) => *next = class,
+            None if n == LONGEST_SHAPE => break,
+            None => return push_shape_of_characters(text, out),
+        }
+        (last, n) = (class, n + 1);
+    }
+    out.push_str(str::from_utf8(&shape[..n]).unwrap_or_default());
+}
+
+/// The same for any text, one character after the other.
+#[cold]
+fn push_shape_of_characters(text: &str, out: &mut String) {
     let (mut last, mut left) = ('\0', LONGEST_SHAPE);
     for c in text.chars() {
-        let shape = if c.is_ascii() { char::from(SHAPES[c as usize]) } else { c };
-        if shape == last && matches!(shape, 'A' | 'a' | '0') {
+        let class = if c.is_ascii() && c != '\0' { char::from(SHAPES[c as usize]) } else { c };
+        if class == last && matches!(class, 'A' | 'a' | '0') {
             continue;
         }
         if left == 0 {
             return;
         }
-        left -= 1;
-        last = shape;
-        out.push(shape);
+        (last, left) = (class, left - 1);
+        out.push(class);
     }
 }
 
-/// What each character of ASCII is in a shape.
-static SHAPES: [u8; 128] = {
-    let mut shapes = [0; 128];
+/// What each character of ASCII is in a shape; NUL, which few texts have, and other bytes are nothing.
+static SHAPES: [u8; 256] = {
+    let mut shapes = [0; 256];
     let mut byte = 0;
     while byte < 128 {
         shapes[byte as usize] = match byte {
@@ -341,6 +360,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn shapes_of_bytes_are_those_of_characters(text in "([A-Z]{1,3}|[a-z]{1,3}|[0-9]|[-. <]|\\PC){0,50}|[a-z.]{0,90}\0?\u{e9}?") {
+            let mut expected = String::new();
+            push_shape_of_characters(&text, &mut expected);
+            prop_assert_eq!(shape(&text), expected);
+        }
+
         #[test]
         fn words_are_runs_of_letters_and_digits(
             text in "([a-zA-Z0-9]{1,40}|[ -/:-@]{1,70}|\u{e9}|\u{201c}|\\PC){0,20}",
