@@ -156,10 +156,10 @@ impl Holds {
     /// begin as an mbox does.
     fn of_name(name: &OsStr) -> Holds {
         let mut path = Path::new(name);
-        // most names have no such ending, those of mail hardly ever one without digits: one look is enough
-        let end = name.as_encoded_bytes().iter().rev();
-        let ending = end.take_while(|byte| byte.is_ascii_alphabetic()).count();
-        if !(2..=6).contains(&ending) {
+        // most names have no such ending, which takes less to see than what a path's extension is
+        let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+        let endings = ["gz", "csv", "tsv", "jsonl", "ndjson", "mbox", "mbx"];
+        if !endings.iter().any(|known| ending.eq_ignore_ascii_case(known.as_bytes())) {
             return Holds::One;
         }
         if extension_is(path, &["gz"]) {

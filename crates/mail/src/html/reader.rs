@@ -1,6 +1,6 @@
 //! One pass over a document, by the rules of the HTML standard's tokenizer (section 13.2.5 of it).
 use super::HtmlText;
-use memchr::{memchr, memchr_iter, memchr2_iter};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 use std::borrow::Cow;
 
 /// What has been found of a document, whose line ends are `\n` and whose comments end.
@@ -26,14 +26,29 @@ impl<'h> Reader<'h> {
         let mut reader = Reader { html, bytes: html.as_bytes(), most_links, found };
         let mut position = Some(0);
         while let Some(start) = position {
-            let is_markup = reader.bytes.get(start) == Some(&b'<');
-            let end = if is_markup { start } else { reader.find(b'<', start).unwrap_or(html.len()) };
-            if start < end {
-                push_text(&html[start..end], &mut reader.found.text);
-            }
+            let end = reader.text(start);
             position = if end < html.len() { reader.markup(end) } else { None };
         }
         reader.found
+    }
+
+    /// Takes in the text from `start` on, with its character references decoded, up to the next `<`, whose place is returned.
+    fn text(&mut self, start: usize) -> usize {
+        let (mut done, mut next) = (start, start);
+        loop {
+            match self.bytes.get(next) {
+                Some(b'<') | None => {
+                    self.found.text.push_str(&self.html[done..next]);
+                    return next;
+                }
+                Some(b'&') => {
+                    self.found.text.push_str(&self.html[done..next]);
+                    done = next + push_reference(&self.html[next..], &mut self.found.text);
+                    next = done;
+                }
+                _ => next = memchr2(b'<', b'&', &self.bytes[next..]).map_or(self.bytes.len(), |at| next + at),
+            }
+        }
     }
 
     fn find(&self, byte: u8, from: usize) -> Option<usize> {
@@ -71,9 +86,20 @@ impl<'h> Reader<'h> {
 
     /// Reads a tag from its name on, and passes over the script or style sheet that it begins.
     fn tag(&mut self, start: usize, is_end: bool) -> Option<usize> {
-        let mut at = self.find_any(start, SPACE | SLASH | CLOSE)?;
         let mut lower = [0; LONGEST_NAME];
-        let name = lower_case(&self.bytes[start..at], &mut lower);
+        let mut at = start;
+        loop {
+            let byte = *self.bytes.get(at)?;
+            if is_any(byte, SPACE | SLASH | CLOSE) {
+                break;
+            }
+            if let Some(lower) = lower.get_mut(at - start) {
+                *lower = byte.to_ascii_lowercase();
+            }
+            at += 1;
+        }
+        // none instead of one that is too long
+        let name = lower.get(..at - start).unwrap_or_default();
         let separates = is_separator(name) || is_end && name == b"a";
         let (mut is_open, mut last) = (false, None);
         loop {
@@ -195,24 +221,17 @@ impl Value<'_> {
     }
 }
 
-/// Appends text with its character references decoded.
-fn push_text(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = memchr(b'&', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let common = COMMON.iter().find(|(reference, _)| rest.starts_with(reference));
-        if let Some((reference, character)) = common {
-            out.push(*character);
-            rest = &rest[reference.len()..];
-            continue;
-        }
-        let length = rest[1..].bytes().position(|c| !c.is_ascii_alphanumeric() && !matches!(c, b'#' | b';'));
-        let (reference, after) = rest.split_at(length.map_or(rest.len(), |length| 1 + length));
-        out.push_str(&htmlize::unescape(reference));
-        rest = after;
+/// Appends what the text that an `&` begins, as far as it may be a character reference, stands for; returns its length.
+fn push_reference(text: &str, out: &mut String) -> usize {
+    let common = COMMON.iter().find(|(reference, _)| text.starts_with(reference));
+    if let Some((reference, character)) = common {
+        out.push(*character);
+        return reference.len();
     }
-    out.push_str(rest);
+    let length = text[1..].bytes().position(|c| !c.is_ascii_alphanumeric() && !matches!(c, b'#' | b';'));
+    let length = length.map_or(text.len(), |length| 1 + length);
+    out.push_str(&htmlize::unescape(&text[..length]));
+    length
 }
 
 /// The references that most documents have no others than.
@@ -254,14 +273,6 @@ pub(super) fn leads_elsewhere(link: &str) -> bool {
 
 /// Bytes of the longest name that [`is_separator`] knows.
 const LONGEST_NAME: usize = 10;
-
-/// A name in lower case; an empty one instead of one that is too long.
-fn lower_case<'b>(name: &[u8], buffer: &'b mut [u8; LONGEST_NAME]) -> &'b [u8] {
-    let Some(lower) = buffer.get_mut(..name.len()) else { return &[] };
-    // short: a loop that is not unrolled is quicker
-    lower.iter_mut().zip(name).for_each(|(lower, byte)| *lower = byte.to_ascii_lowercase());
-    lower
-}
 
 /// Whether a tag, begun or ended, keeps the words on its sides apart: all of HTML but what only formats.
 #[rustfmt::skip]

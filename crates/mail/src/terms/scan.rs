@@ -181,6 +181,13 @@ pub(super) fn cut(text: &str, length: usize) -> &str {
     text.char_indices().nth(length).map_or(text, |(at, _)| &text[..at])
 }
 
+/// The text without such bytes of ASCII at its edges.
+pub(super) fn trim(text: &str, is_such: impl Fn(u8) -> bool) -> &str {
+    let start = text.bytes().position(|byte| !is_such(byte)).unwrap_or(text.len());
+    let end = text.bytes().rposition(|byte| !is_such(byte)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
 /// Calls `each` with the ends of a host name of `least` to `most` labels, the shortest first.
 #[inline]
 pub(super) fn suffixes<'t>(host: &'t str, least: usize, most: usize, mut each: impl FnMut(&'t str)) {
@@ -212,11 +219,8 @@ fn dots(text: &str) -> impl Iterator<Item = usize> {
 
 /// The longest host name that a run begins with, but for signs at its edges: two labels or more, the last one of letters.
 pub(super) fn host(run: &str) -> Option<&str> {
-    let is_sign = |byte: &u8| matches!(byte, b'.' | b'-');
-    let start = run.bytes().position(|byte| !is_sign(&byte))?;
-    let mut end = run.len() - run.bytes().rev().position(|byte| !is_sign(&byte))?;
-    let run = &run[start..end];
-    end -= start;
+    let run = trim(run, |byte| matches!(byte, b'.' | b'-'));
+    let mut end = run.len();
     while let Some(dot) = last_dot(&run.as_bytes()[..end]) {
         let last = &run.as_bytes()[dot + 1..end];
         if last.len() >= 2 && last.iter().all(u8::is_ascii_alphabetic) {
@@ -229,7 +233,8 @@ pub(super) fn host(run: &str) -> Option<&str> {
 
 /// Whether a host is such an address.
 pub(super) fn is_ip(host: &str) -> bool {
-    ip_length(host) == Some(host.len())
+    // nearly no host begins with a digit
+    host.starts_with(|c: char| c.is_ascii_digit()) && ip_length(host) == Some(host.len())
 }
 
 /// The length of the four numbers of up to three digits that a run begins with.

@@ -1,6 +1,6 @@
 //! Where a text leads.
 use super::Terms;
-use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, words};
+use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, trim, words};
 use crate::parameters::percent_decode;
 use memchr::memchr;
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
             link = normalize(&unescaped, &mut buffer);
             link = &link[..end_of_link(link)];
         }
-        let link = link.trim_matches(['.', ',', ';', ':']);
+        let link = trim(link, |byte| matches!(byte, b'.' | b',' | b';' | b':'));
         if is_mail { mail(link, out) } else { url(link, out) }
     }
 }
@@ -69,9 +69,6 @@ fn word_before(text: &str, words: &[&str]) -> Option<usize> {
 }
 
 static OF_LINK: Set = Set::all_but(b" \t\n\x0b\x0c\r<>\"')", |c| !c.is_whitespace());
-static OF_AUTHORITY: Set = Set::all_but(b"/\\?#", |_| true);
-static BEFORE_QUERY: Set = Set::all_but(b"?#", |_| true);
-static BEFORE_FRAGMENT: Set = Set::all_but(b"#", |_| true);
 
 fn end_of_link(text: &str) -> usize {
     prefix(text, &OF_LINK)
@@ -85,12 +82,17 @@ fn mail(link: &str, out: &mut Terms<'_>) {
     }
 }
 
+/// Cuts a text where the first such byte of ASCII is, which the second half begins with.
+fn split(text: &str, is_such: impl Fn(u8) -> bool) -> (&str, &str) {
+    text.split_at(text.bytes().position(is_such).unwrap_or(text.len()))
+}
+
 fn url(link: &str, out: &mut Terms<'_>) {
-    let (authority, rest) = link.split_at(prefix(link, &OF_AUTHORITY));
-    let (path, query) = rest.split_at(prefix(rest, &BEFORE_QUERY));
-    let query = &query[..prefix(query, &BEFORE_FRAGMENT)];
+    let (authority, rest) = split(link, |byte| matches!(byte, b'/' | b'\\' | b'?' | b'#'));
+    let (path, query) = split(rest, |byte| matches!(byte, b'?' | b'#'));
+    let (query, _) = split(query, |byte| byte == b'#');
     self::authority(authority, out);
-    if link.contains('%') {
+    if memchr(b'%', link.as_bytes()).is_some() {
         out.term(&["url:pct"]);
     }
     words(&decoded(path), MOST_WORDS, |word| out.lower(&["url:p:", cut(word, LONGEST_WORD)]));
@@ -102,9 +104,9 @@ fn url(link: &str, out: &mut Terms<'_>) {
 /// The host, and what is odd about it. Some browsers find an `@` behind percent-encoding too.
 fn authority(authority: &str, out: &mut Terms<'_>) {
     let authority = decoded(authority);
-    let (user, host) =
-        authority.rsplit_once('@').map_or((None, &*authority), |(user, host)| (Some(user), host));
-    let (host, port) = host.split_once(':').unwrap_or((host, ""));
+    let behind_user = authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1);
+    let (host, port) = split(&authority[behind_user..], |byte| byte == b':');
+    let port = port.strip_prefix(':').unwrap_or_default();
     let host = host.trim_matches(|c: char| !c.is_alphanumeric());
     if host.is_empty() {
         out.term(&["url:bad"]);
@@ -119,14 +121,14 @@ fn authority(authority: &str, out: &mut Terms<'_>) {
         Ok(port) => out.number("url:port:", port.into()),
         Err(_) => out.term(&["url:badport"]),
     }
-    if user.is_some() {
+    if behind_user > 0 {
         out.term(&["url:userinfo"]);
     }
 }
 
 /// The text behind percent-encoding.
 fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
+    if memchr(b'%', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     Cow::Owned(String::from_utf8_lossy(&percent_decode(text)).into_owned())
