@@ -191,16 +191,26 @@ pub(super) fn trim(text: &str, is_such: impl Fn(u8) -> bool) -> &str {
 /// Calls `each` with the ends of a host name of `least` to `most` labels, the shortest first.
 #[inline]
 pub(super) fn suffixes<'t>(host: &'t str, least: usize, most: usize, mut each: impl FnMut(&'t str)) {
-    let mut end = host.len();
-    for labels in 1..=most {
-        let dot = last_dot(&host.as_bytes()[..end]);
-        if labels >= least {
-            each(&host[dot.map_or(0, |dot| dot + 1)..]);
+    let (mut labels, mut start, mut end) = (1, usize::MAX, host.len());
+    // nearly all hosts are one block
+    while start > 0 {
+        start = end.saturating_sub(BLOCK);
+        let mut dots = bits(&padded(&host.as_bytes()[start..end]), |byte| byte == b'.');
+        while dots != 0 {
+            let last = dots.ilog2() as usize;
+            if labels >= least {
+                each(&host[start + last + 1..]);
+            }
+            if labels == most {
+                return;
+            }
+            labels += 1;
+            dots &= !(1 << last);
         }
-        match dot {
-            Some(dot) => end = dot,
-            None => return,
-        }
+        end = start;
+    }
+    if labels >= least {
+        each(host);
     }
 }
 
@@ -365,6 +375,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn suffixes_begin_behind_dots(host in "([a-z]{0,40}|[.]|\u{e9}){0,12}", least in 1..3_usize, most in 3..6_usize) {
+            let starts = host.rmatch_indices('.').map(|(dot, _)| dot + 1).chain([0]);
+            let expected: Vec<_> = starts.take(most).skip(least - 1).map(|start| &host[start..]).collect();
+            let mut found = Vec::new();
+            suffixes(&host, least, most, |suffix| found.push(suffix));
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn shapes_of_bytes_are_those_of_characters(text in "([A-Z]{1,3}|[a-z]{1,3}|[0-9]|[-. <]|\\PC){0,50}|[a-z.]{0,90}\0?\u{e9}?") {
             let mut expected = String::new();
