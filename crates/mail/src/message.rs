@@ -47,9 +47,9 @@ fn key(name: &str) -> u128 {
     key[LONGEST_IN_KEY] = name.len().min(255) as u8;
     let key = u128::from_le_bytes(key);
     // all bytes at once: the highest bit of each says of its lower seven whether they reach a letter
-    let seven = key & ONES * 0x7f;
+    let seven = key & (ONES * 0x7f);
     let [from_a, behind_z] = [b'A', b'Z' + 1].map(|letter| seven + ONES * u128::from(0x80 - letter));
-    let capitals = (from_a ^ behind_z) & !key & ONES * 0x80;
+    let capitals = (from_a ^ behind_z) & !key & (ONES * 0x80);
     key | capitals >> 2
 }
 
