@@ -42,6 +42,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     columns::say_missing(trainer.recipe(), trainer.missing());
     duplicates::say_equal(&trainer, args.repeat);
     duplicates::check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
+    drop(names);
     let scoring = scoring(args, &trainer)?;
     setup::check_windows(trainer.recipe(), &scoring, labels)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;

@@ -41,6 +41,7 @@ impl Trainer {
         }
         let (trainer, union) = self.settle_terms()?;
         self = trainer;
+        self.forget_places();
         let mut parts = self.parts;
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = union.map_or_else(|| Union::new(&parts), Ok)?;
@@ -51,10 +52,6 @@ impl Trainer {
         let asked = &self.options.decision;
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
         let fitted = fit(how, &self.classes, statistics, &mut documents, None)?;
-        let sections = term_sections(n_terms, |writer, id| {
-            write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
-        })?;
-        let keep = self.options.keep;
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
@@ -64,7 +61,15 @@ impl Trainer {
             }
             _ => None,
         };
-        let documents = document_sections(&mut documents, &fitted, keep)?;
+        let keep = self.options.keep;
+        let (sections, documents) = rayon::join(
+            || {
+                term_sections(n_terms, |writer, id| {
+                    write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
+                })
+            },
+            || document_sections(&mut documents, &fitted, keep),
+        );
         let bias = fitted.bias();
         let Ok(summary) = summarize(&scoring, statistics);
         let header = Header {
@@ -87,7 +92,7 @@ impl Trainer {
             size: Size::default(),
             lengths: Default::default(),
         };
-        seal(header, sections, documents)
+        seal(header, sections?, documents?)
     }
 }
 
@@ -258,6 +263,7 @@ pub(crate) fn document_sections(
             }
             vectors.push(&of_chunk).map_err(spill)?;
         }
+        encoded.into_iter().for_each(|encoded| documents.give_back(encoded));
     }
     documents.check().map(|()| (records, vectors))
 }

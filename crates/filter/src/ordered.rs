@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
@@ -27,6 +27,7 @@ pub(crate) struct Ordered {
     windows: Option<Windows>,
     /// Why terms could not be read.
     failed: OnceLock<io::Error>,
+    spare: Mutex<Vec<Encoded>>,
 }
 
 /// Windows of documents, as they were counted.
@@ -60,7 +61,7 @@ impl Ordered {
         let shelves = parts.map(of_part).collect::<io::Result<_>>().map_err(spill)?;
         let has_windows = n_classes == 2 && documents.iter().any(|document| !document.windows().is_empty());
         let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
-        Ok(Ordered { documents, shelves, n_terms, windows, failed: OnceLock::new() })
+        Ok(Ordered { documents, shelves, n_terms, windows, failed: OnceLock::new(), spare: Mutex::default() })
     }
 
     /// Documents that come in order, with their terms.
@@ -81,6 +82,7 @@ impl Ordered {
             n_terms,
             windows: None,
             failed: OnceLock::new(),
+            spare: Mutex::default(),
         })
     }
 
@@ -92,14 +94,22 @@ impl Ordered {
     /// The terms of a block, encoded; empty if they cannot be read, which [`check`](Self::check) will tell.
     pub(crate) fn encoded(&self, block: usize) -> Encoded {
         let n = BLOCK.min(self.documents.len() - block * BLOCK);
-        let mut encoded = Encoded { bytes: Vec::new(), rows: vec![0..0; n] };
+        let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        encoded.begin(n);
         let read = |shelves: &Shelves| shelves.read(block, &mut encoded);
         if let Err(error) = self.shelves.iter().try_for_each(read) {
             // the first one tells enough
             let _ = self.failed.set(error);
-            return Encoded { bytes: Vec::new(), rows: vec![0..0; n] };
+            encoded.begin(n);
         }
         encoded
+    }
+
+    /// Its memory can be taken again.
+    pub(crate) fn give_back(&self, encoded: Encoded) {
+        if let Ok(mut spare) = self.spare.lock() {
+            spare.push(encoded);
+        }
     }
 }
 
@@ -202,12 +212,19 @@ impl Shelves {
 }
 
 /// The vectors of a block, see [`encode_vector`].
+#[derive(Default)]
 pub(crate) struct Encoded {
     bytes: Vec<u8>,
     rows: Vec<Range<usize>>,
 }
 
 impl Encoded {
+    fn begin(&mut self, documents: usize) {
+        self.bytes.clear();
+        self.rows.clear();
+        self.rows.resize(documents, 0..0);
+    }
+
     /// That of a document of the block.
     pub(crate) fn vector(&self, document: usize) -> &[u8] {
         &self.bytes[self.rows[document].clone()]
@@ -218,12 +235,24 @@ impl Encoded {
 fn terms_of(mut bytes: &[u8]) -> impl Iterator<Item = (TermId, u32)> {
     let mut next = 0;
     std::iter::from_fn(move || {
-        let coded = take_varint(&mut bytes)?;
+        let coded = take_number(&mut bytes)?;
         let id = next + (coded >> 1);
-        let count = if coded & 1 == 1 { take_varint(&mut bytes)? } else { 1 };
+        let count = if coded & 1 == 1 { take_number(&mut bytes)? } else { 1 };
         next = id + 1;
         Some((id as TermId, count as u32))
     })
+}
+
+/// Takes a number, of which most have one byte or two.
+#[inline(always)]
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let (number, rest) = match bytes {
+        [a @ ..0x80, rest @ ..] => (u64::from(*a), rest),
+        [a, b @ ..0x80, rest @ ..] => (u64::from(a & 0x7F) | u64::from(*b) << 7, rest),
+        _ => return take_varint(bytes),
+    };
+    *bytes = rest;
+    Some(number)
 }
 
 impl Documents for Ordered {
@@ -244,14 +273,14 @@ impl Documents for Ordered {
         self.shelves.iter().flat_map(|shelves| &shelves.blocks).map(|shelf| shelf.n_pairs).sum()
     }
 
-    fn block(&self, block: usize) -> Block {
+    fn block(&self, block: usize, to: &mut Block) {
         let encoded = self.encoded(block);
         let n_pairs = self.shelves.iter().map(|shelves| shelves.blocks[block].n_pairs).sum();
-        let mut terms = Block::with_room(encoded.rows.len(), n_pairs);
+        to.begin(encoded.rows.len(), n_pairs);
         for at in 0..encoded.rows.len() {
-            terms.put(at, terms_of(encoded.vector(at)));
+            to.put(at, terms_of(encoded.vector(at)));
         }
-        terms
+        self.give_back(encoded);
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
@@ -263,6 +292,7 @@ impl Documents for Ordered {
                 decode_vector(encoded.vector(document - block * BLOCK), self.n_terms).unwrap_or_default()
             };
             rows.extend(together.iter().map(row));
+            self.give_back(encoded);
         }
         rows
     }

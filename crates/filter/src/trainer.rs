@@ -305,6 +305,11 @@ impl Trainer {
         Ok(())
     }
 
+    /// Gives back the memory of what only learning and cross-validation need.
+    pub(crate) fn forget_places(&mut self) {
+        (self.known, self.added) = (Known::default(), Vec::new());
+    }
+
     /// Counts a document without learning it: afterwards its terms are in `terms`.
     pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
         let vocabulary = &mut self.parts[0].vocabulary;

@@ -43,6 +43,8 @@ pub(crate) struct Pupils<const N: usize> {
     pub(crate) offsets: Vec<[f32; N]>,
     /// By place, whether the document is of each column.
     pub(crate) is_own: Vec<[bool; N]>,
+    /// By place, what the document counts.
+    pub(crate) weights: Vec<f64>,
 }
 
 /// The weights of some columns: of every term `idf idf u`, and the biases.
@@ -155,7 +157,7 @@ impl Ascent {
                         offsets: &pupils.offsets[at],
                         is_own: &pupils.is_own[at],
                         own: f64::from(owns[document]),
-                        c: self.c * source.documents.label(document).weight(),
+                        c: self.c * pupils.weights[at],
                     };
                     let sums = weights.read(terms, scale);
                     let (steps, moved) = self.visit(pupil, sums, &weights.bias, &mut coefficients[document]);

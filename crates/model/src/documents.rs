@@ -1,7 +1,9 @@
 //! The documents that something is fitted to: in memory, or read block by block.
 
 use std::ops::Range;
+use std::sync::Mutex;
 
+use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::term_frequency::tf_units;
@@ -50,8 +52,8 @@ pub trait Documents: Sync {
     /// How many terms they have, each document's added up.
     fn n_pairs(&self) -> usize;
 
-    /// The terms of the documents of a block.
-    fn block(&self, block: usize) -> Block;
+    /// Puts the terms of the documents of a block in the place of what there is.
+    fn block(&self, block: usize, to: &mut Block);
 
     /// The counts of some documents, given by their increasing numbers.
     fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
@@ -79,13 +81,18 @@ pub struct Block {
 }
 
 impl Block {
-    /// So many documents without terms, with room for those that they will have together.
-    pub fn with_room(documents: usize, terms: usize) -> Self {
-        let (ids, factors) = (Vec::with_capacity(terms), Vec::with_capacity(terms));
-        Block { rows: vec![0..0; documents], ids, factors }
+    /// Becomes so many documents without terms, with room for those that they will have together. Keeps the memory it has.
+    pub fn begin(&mut self, documents: usize, terms: usize) {
+        self.rows.clear();
+        self.rows.resize(documents, 0..0);
+        self.ids.clear();
+        self.ids.reserve_exact(terms);
+        self.factors.clear();
+        self.factors.reserve_exact(terms);
     }
 
     /// Gives a document its terms, in increasing order, with their counts.
+    #[inline]
     pub fn put(&mut self, document: usize, terms: impl Iterator<Item = (TermId, u32)>) {
         let start = self.ids.len();
         for (id, count) in terms {
@@ -98,9 +105,14 @@ impl Block {
     }
 
     pub(crate) fn of<'a>(rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) -> Self {
-        let mut block = Block::with_room(rows.len(), rows.clone().map(|row| row.len()).sum());
-        rows.enumerate().for_each(|(at, row)| block.put(at, row.iter()));
+        let mut block = Block::default();
+        block.assign(rows);
         block
+    }
+
+    fn assign<'a>(&mut self, rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) {
+        self.begin(rows.len(), rows.clone().map(|row| row.len()).sum());
+        rows.enumerate().for_each(|(at, row)| self.put(at, row.iter()));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -139,6 +151,8 @@ impl<'a> Terms<'a> {
 pub(crate) struct Source<'a> {
     pub(crate) documents: &'a dyn Documents,
     kept: Vec<Block>,
+    /// Blocks whose memory can be taken again.
+    spare: Mutex<Vec<Block>>,
 }
 
 /// The most terms of documents that are kept, eight bytes each.
@@ -146,11 +160,17 @@ const KEPT: usize = 1 << 23;
 
 impl<'a> Source<'a> {
     pub(crate) fn new(documents: &'a dyn Documents) -> Self {
-        let mut source = Source { documents, kept: Vec::new() };
+        let mut source = Source { documents, kept: Vec::new(), spare: Mutex::default() };
         if documents.n_pairs() <= KEPT {
-            source.kept = (0..source.n_blocks()).map(|block| documents.block(block)).collect();
+            source.kept = (0..source.n_blocks()).into_par_iter().map(|block| source.read(block)).collect();
         }
         source
+    }
+
+    fn read(&self, block: usize) -> Block {
+        let mut terms = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        self.documents.block(block, &mut terms);
+        terms
     }
 
     pub(crate) fn n_blocks(&self) -> usize {
@@ -167,11 +187,14 @@ impl<'a> Source<'a> {
         if self.is_kept() {
             return order.iter().for_each(|block| visit(block * BLOCK, &self.kept[*block]));
         }
-        let mut here = order.first().map(|first| self.documents.block(*first));
+        let mut here = order.first().map(|first| self.read(*first));
         for (at, block) in order.iter().enumerate() {
-            let read = || order.get(at + 1).map(|next| self.documents.block(*next));
+            let next = || order.get(at + 1).map(|next| self.read(*next));
             let Some(terms) = here.take() else { return };
-            here = rayon::join(|| visit(block * BLOCK, &terms), read).1;
+            here = rayon::join(|| visit(block * BLOCK, &terms), next).1;
+            if let Ok(mut spare) = self.spare.lock() {
+                spare.push(terms);
+            }
         }
     }
 
@@ -209,9 +232,9 @@ impl Documents for InMemory<'_> {
         self.documents.iter().map(|document| document.row.len()).sum()
     }
 
-    fn block(&self, block: usize) -> Block {
+    fn block(&self, block: usize, to: &mut Block) {
         let documents = self.documents.chunks(BLOCK).nth(block).unwrap_or_default();
-        Block::of(documents.iter().map(|document| document.row))
+        to.assign(documents.iter().map(|document| document.row));
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
@@ -245,8 +268,8 @@ impl Documents for Vec<Labelled<'_>> {
         InMemory { documents: self, windows: &[] }.n_pairs()
     }
 
-    fn block(&self, block: usize) -> Block {
-        InMemory { documents: self, windows: &[] }.block(block)
+    fn block(&self, block: usize, to: &mut Block) {
+        InMemory { documents: self, windows: &[] }.block(block, to);
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {

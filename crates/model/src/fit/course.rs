@@ -9,7 +9,7 @@ use crate::documents::{Block, Source};
 use crate::folds::hold_back_rows;
 use crate::smoothing_choice::enough_to_choose;
 use crate::stacking::Parts;
-use crate::{Choices, ClassId, FitError, HeldOut, StatisticsError};
+use crate::{Choices, ClassId, Correction, FitError, HeldOut, StatisticsError};
 
 /// The most passes over the documents, and over those of a fold, which begin where the others ended.
 pub(super) const PASSES: usize = 10;
@@ -47,6 +47,9 @@ impl Read {
     }
 }
 
+/// What follows from counts without the documents of a fold, and what these say of them.
+type Without<'a> = (View<'a>, Vec<HeldOut>);
+
 /// The fits of all columns and folds.
 pub(super) struct Course<'a> {
     pub(super) fit: &'a Fit<'a>,
@@ -58,7 +61,10 @@ pub(super) struct Course<'a> {
 impl<'a> Course<'a> {
     /// Of two classes both shares of the counts are tried.
     pub(super) fn two(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let (coefficients, read) = self.run(&fitted.choices, &[&TAUS.map(|tau| Lane { column: 0, tau })]);
+        let lanes = TAUS.map(|tau| Lane { column: 0, tau });
+        let groups: [&[Lane]; 1] = [&lanes];
+        let (mut coefficients, views) = self.fit_all(&fitted.choices, &groups);
+        let read = self.fit_folds(&fitted.choices, &groups, &coefficients, views);
         let mut best: Option<(f64, usize, Choices, Vec<HeldOut>)> = None;
         let chooses = enough_to_choose(self.fit.documents, 2);
         for (lane, tau) in TAUS.into_iter().enumerate().take(if chooses { TAUS.len() } else { 1 }) {
@@ -73,18 +79,23 @@ impl<'a> Course<'a> {
         }
         let Some((_, lane, choices, held_out)) = best else { return Ok(fitted) };
         (fitted.choices, fitted.held_out) = (self.line(choices, &held_out, chooses), held_out);
-        fitted.coefficients = coefficients;
-        let lanes =
-            fitted.coefficients.lanes.iter_mut().flat_map(|lanes| lanes.columns.iter_mut().enumerate());
+        let lanes = coefficients.lanes.iter_mut().flat_map(|lanes| lanes.columns.iter_mut().enumerate());
         lanes.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
-        self.add_up(fitted)
+        fitted.correction = self.add_up(&coefficients)?;
+        Ok(self.with_coefficients(fitted, coefficients))
     }
 
     /// Of more classes, each is a column, and so many are worked on together.
     pub(super) fn many(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
         let tau = fitted.choices.tau;
         let lanes: Vec<Lane> = self.fit.columns.classes().map(|column| Lane { column, tau }).collect();
-        let (coefficients, read) = self.run(&fitted.choices, &lanes.chunks(LANES).collect::<Vec<_>>());
+        let groups: Vec<&[Lane]> = lanes.chunks(LANES).collect();
+        let (coefficients, views) = self.fit_all(&fitted.choices, &groups);
+        let (read, correction) = rayon::join(
+            || self.fit_folds(&fitted.choices, &groups, &coefficients, views),
+            || self.add_up(&coefficients),
+        );
+        fitted.correction = correction?;
         let held_out: Vec<_> = read.iter().map(|read| read.with(<[f64]>::to_vec)).collect();
         let chooses = enough_to_choose(self.fit.documents, lanes.len());
         let (choices, loss) = self.stack(fitted.choices, &held_out, chooses);
@@ -92,13 +103,11 @@ impl<'a> Course<'a> {
             fitted.taus.push((tau, loss));
         }
         (fitted.choices, fitted.held_out) = (choices, held_out);
-        fitted.coefficients = coefficients;
-        self.add_up(fitted)
+        Ok(self.with_coefficients(fitted, coefficients))
     }
 
-    /// Fits some columns after the others, those of a group together, to all documents and then, starting from there, to those of
-    /// each fold. Returns the coefficients, and what is said of the documents held out, in their order.
-    fn run(&self, choices: &Choices, groups: &[&[Lane]]) -> (Coefficients, Vec<Read>) {
+    /// Fits the columns of groups, each together, to all documents; with the views of folds where these are few documents.
+    fn fit_all(&self, choices: &Choices, groups: &[&[Lane]]) -> (Coefficients, Option<Vec<Without<'a>>>) {
         let Course { fit, source, competitors, folds } = *self;
         let full = || {
             let view = fit.view(choices, source, competitors, &[], fit.counts);
@@ -106,28 +115,40 @@ impl<'a> Course<'a> {
             let lanes = groups.par_iter().with_max_len(1).map(of_group).collect();
             Coefficients { scales: view.vectors.scales, lanes }
         };
-        let view = |fold: &'a Fold| self.view_without(choices, fold);
         // of many documents, not before the other view has gone
-        let views = || source.is_kept().then(|| folds.par_iter().map(view).collect::<Vec<_>>());
-        let (coefficients, views) = rayon::join(full, views);
+        let views = || {
+            let view = |fold: &'a Fold| self.view_without(choices, fold);
+            source.is_kept().then(|| folds.par_iter().map(view).collect())
+        };
+        rayon::join(full, views)
+    }
+
+    /// What is said of the documents held out, in their order, by fits to the documents of each fold that start from these coefficients.
+    fn fit_folds(
+        &self,
+        choices: &Choices,
+        groups: &[&[Lane]],
+        coefficients: &Coefficients,
+        views: Option<Vec<Without<'a>>>,
+    ) -> Vec<Read> {
         let of_fold = |(at, fold): (usize, &'a Fold)| {
             let own;
             let (view, readings) = match views.as_ref().and_then(|views| views.get(at)) {
                 Some(view) => view,
                 None => {
-                    own = view(fold);
+                    own = self.view_without(choices, fold);
                     &own
                 }
             };
-            self.read_fold(view, readings, (fold, groups), &coefficients)
+            self.read_fold(view, readings, (fold, groups), coefficients)
         };
-        let mut read: Vec<Read> = folds.par_iter().enumerate().map(of_fold).flatten().collect();
+        let mut read: Vec<Read> = self.folds.par_iter().enumerate().map(of_fold).flatten().collect();
         read.sort_unstable_by_key(|read| read.held.document);
-        (coefficients, read)
+        read
     }
 
     /// What follows from counts without the documents of a fold, and what these say of them.
-    fn view_without(&self, choices: &Choices, fold: &'a Fold) -> (View<'a>, Vec<HeldOut>) {
+    fn view_without(&self, choices: &Choices, fold: &'a Fold) -> Without<'a> {
         let Course { fit, source, competitors, .. } = *self;
         let rows = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
         let counts = hold_back_rows(fit.counts, fit.documents, rows);
@@ -235,14 +256,17 @@ impl<'a> Course<'a> {
         first: usize,
         block: &Block,
     ) -> Pupils<N> {
-        let (mut offsets, mut is_own) = (vec![[f32::NAN; N]; block.len()], vec![[false; N]; block.len()]);
-        let mut places = Vec::new();
+        let n = block.len();
+        let (mut offsets, mut is_own) = (vec![[f32::NAN; N]; n], vec![[false; N]; n]);
+        let (mut places, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
         for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
             let document = first + at;
             if view.held.binary_search(&document).is_ok() {
                 continue;
             }
-            let own = self.fit.columns.of(self.fit.documents.label(document).class);
+            let label = self.fit.documents.label(document);
+            let own = self.fit.columns.of(label.class);
+            weights[at] = label.weight();
             for (lane, to) in lanes.iter().enumerate() {
                 let Some(Lane { column, tau }) = to else { continue };
                 if let Some(place) = self.competitors.place(document, *column) {
@@ -252,7 +276,7 @@ impl<'a> Course<'a> {
             }
             places.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));
         }
-        Pupils { places, offsets, is_own }
+        Pupils { places, offsets, is_own, weights }
     }
 
     /// The choices with the weights of counts and correction that do best on documents held out, and their mean log loss.
@@ -288,14 +312,17 @@ impl<'a> Course<'a> {
         choices.with_line(&parts)
     }
 
+    /// With the coefficients, where there is a correction.
+    fn with_coefficients(&self, fitted: Fitted, coefficients: Coefficients) -> Fitted {
+        if self.fit.options.correction { Fitted { coefficients, ..fitted } } else { fitted }
+    }
+
     /// The exact sums of the coefficients, where there is a correction.
-    fn add_up(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
+    fn add_up(&self, coefficients: &Coefficients) -> Result<Correction, FitError<StatisticsError>> {
+        let (mut correction, mut result, mut own) = (Correction::default(), Ok(()), Vec::new());
         if !self.fit.options.correction {
-            fitted.coefficients = Coefficients::default();
-            return Ok(fitted);
+            return Ok(correction);
         }
-        let Fitted { correction, coefficients, .. } = &mut fitted;
-        let (mut result, mut own) = (Ok(()), Vec::new());
         self.source.for_all(|first, block| {
             for at in 0..block.len() {
                 own.clear();
@@ -306,6 +333,6 @@ impl<'a> Course<'a> {
                 result = std::mem::replace(&mut result, Ok(())).and(added);
             }
         });
-        result.map_err(FitError::Counts).map(|()| fitted)
+        result.map_err(FitError::Counts).map(|()| correction)
     }
 }
