@@ -25,7 +25,6 @@ pub(crate) fn checksum(seed: u32, bytes: &[u8]) -> u32 {
 }
 
 /// The checksums of a section in a file whose header has the checksum `seed`, one a block, little-endian.
-#[allow(dead_code)]
 pub(crate) fn checksums(seed: u32, section: &[u8]) -> Vec<u8> {
     let mut checksums = Checksums::new(seed);
     checksums.push(section);
