@@ -62,8 +62,9 @@ pub fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
 impl SmoothingChoice {
     /// Chooses by exact leave-one-out, among five smoothings and three powers unless the options fix them: of those that are as good
     /// as the best, to one standard error of the paired difference, the one nearest to what is taken by default. Of so many documents at
-    /// most 3,000 are asked, more of rare classes than is their share, each counting for those it stands for. `counts` must be of these
-    /// documents at least. The same for any number of threads.
+    /// most 3,000 are asked, more of rare classes than is their share, each counting for those it stands for; k of the chosen
+    /// ones is then fitted to all documents, unless they have more than 4,194,304 scores. `counts` must be of these documents at least.
+    /// The same for any number of threads.
     pub fn new(
         counts: &Statistics,
         documents: &dyn Documents,
@@ -197,24 +198,23 @@ impl Grid<'_> {
         let prior = priors(self.counts.totals(), self.columns);
         let score = |of: &[usize]| {
             let mut scores = vec![Vec::new(); powers.len()];
-            let score = |at: &usize| {
-                left_out.scores(terms.terms(*at), label(*at).0.class, powers, &mut scores);
-                scores.concat()
-            };
-            of.iter().flat_map(score).collect::<Vec<f64>>()
+            let mut parts = vec![Parts::new(self.columns.len(), 2); powers.len()];
+            for at in of {
+                let ((document, stands_for), terms) = (label(*at), terms.terms(*at));
+                left_out.scores(terms, document.class, powers, &mut scores);
+                let is_judged = !terms.is_empty() && self.has_others(&document);
+                let weight = if is_judged { stands_for * document.weight() } else { 0.0 };
+                for (parts, scores) in parts.iter_mut().zip(&scores) {
+                    let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
+                    parts.push(both, self.columns.of(document.class), weight);
+                }
+            }
+            parts
         };
         let numbers: Vec<usize> = (0..terms.len()).collect();
-        let n_columns = self.columns.len();
-        let scored: Vec<Vec<f64>> = numbers.par_chunks(TOGETHER).map(score).collect();
-        let of_documents = scored.iter().flat_map(|scores| scores.chunks_exact(n_columns * powers.len()));
-        for (at, scores) in of_documents.enumerate() {
-            let (document, stands_for) = label(at);
-            let is_judged = !terms.terms(at).is_empty() && self.has_others(&document);
-            let weight = if is_judged { stands_for * document.weight() } else { 0.0 };
-            for (parts, scores) in parts.iter_mut().zip(scores.chunks_exact(n_columns)) {
-                let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
-                parts.push(both, self.columns.of(document.class), weight);
-            }
+        let scored: Vec<Vec<Parts>> = numbers.par_chunks(TOGETHER).map(score).collect();
+        for of_powers in scored {
+            parts.iter_mut().zip(of_powers).for_each(|(parts, others)| parts.append(others));
         }
     }
 

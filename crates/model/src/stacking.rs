@@ -52,6 +52,12 @@ impl Parts {
         self.targets.push(Target { column, weight });
     }
 
+    /// Adds the documents of others after those here.
+    pub(crate) fn append(&mut self, mut others: Parts) {
+        self.values.append(&mut others.values);
+        self.targets.append(&mut others.targets);
+    }
+
     /// Takes the mean over its columns off each part of a document, which changes no probability.
     fn centre(&mut self, start: usize) {
         let values = &mut self.values[start..];
