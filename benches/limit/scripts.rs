@@ -82,10 +82,10 @@ const LETTERS: usize = 20_902;
 impl Words {
     fn new(documents: usize) -> Words {
         let mut random = Random(16);
-        // as long as those of European languages: 5.5 letters in text, where short ones are frequent
+        // about as long as those of European languages, where short ones are frequent
         let word = |random: &mut Random, rank: usize| {
             let shortest = 1 + rank.min(200).ilog2() as usize / 2;
-            let length = shortest + random.below(9);
+            let length = shortest + random.below(7);
             (0..length).map(|_| random.skewed(LETTERS)).collect::<Vec<_>>()
         };
         let dictionary: Vec<_> = (1..=20_000).map(|rank| word(&mut random, rank)).collect();
@@ -181,13 +181,13 @@ pub fn measure(documents: usize, rounds: usize) {
     println!(
         "\nscripts: {documents} generated texts, two classes; ns a term, best, and of that of ASCII (Thai, Kana, Han: pairs)"
     );
-    println!("  {:<30} {:>10} {:>14} {:>14}", "", "bytes/term", "train", "score");
+    println!("  {:<36} {:>10} {:>14} {:>14}", "", "bytes/term", "train", "score");
     let ascii = RULES.map(|rule| cases.iter().find(|case| case.rule == rule).unwrap().cost());
     for case in &cases {
         let ascii = ascii[usize::from(case.rule == WordRule::Mail)];
         let [train, score] = case.cost();
         println!(
-            "  {:<30} {:>10.1} {:>7.1} {:>6.2} {:>7.1} {:>6.2}",
+            "  {:<36} {:>10.1} {:>7.1} {:>6.2} {:>7.1} {:>6.2}",
             format!("{}, {} words", case.name, case.rule),
             case.bytes() as f64 / case.terms as f64,
             train,
