@@ -20,7 +20,8 @@ pub(crate) struct Letters {
 #[inline(always)]
 pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Letters> {
     let mut letters = Letters { first: Entry::END, all: u32::MAX, any: 0 };
-    for at in (start..end).step_by(BLOCK) {
+    let mut at = start;
+    while at < end {
         let block = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>)?;
         let (low, high) = (half(block, 0), half(block, 8));
         let length = end - at;
@@ -39,6 +40,7 @@ pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Let
                 letters.any |= entry.0;
             }
         }
+        at += BLOCK;
     }
     Some(letters)
 }

@@ -30,7 +30,8 @@ pub(crate) fn for_each_run<S: Shape>(text: &str, mut emit: impl FnMut(Run<'_>)) 
     for_each_batch::<S>(bytes, 0, |Spans { mut spans, are_short }| {
         while let Some((&[start, end], rest)) = spans.split_first() {
             if foreign < start {
-                foreign = next_foreign(bytes, start);
+                // most often the first letter is not ASCII, if any is
+                foreign = if bytes[start].is_ascii() { next_foreign(bytes, start) } else { start };
             }
             if foreign < end {
                 emit(Run::Foreign(Foreign { after, start, end }));

@@ -16,7 +16,8 @@ use crate::walk::start;
 
 /// All that the words of a run depend on.
 pub(crate) fn range(text: &str, run: Foreign) -> Range<usize> {
-    start(text, run.after, run.end)..run.end + usize::from(text.as_bytes().get(run.end) == Some(&b'\''))
+    start(text, run.after, run.end, false)
+        ..run.end + usize::from(text.as_bytes().get(run.end) == Some(&b'\''))
 }
 
 #[cfg(test)]

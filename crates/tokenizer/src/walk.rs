@@ -440,7 +440,7 @@ impl<'a> Walk<'a> {
             if self.is_cut(entry) && self.look().0.class().begins() {
                 let foreign = entry.is(Entry::FOREIGN);
                 return Unusual {
-                    start: start(self.text, self.cut, self.at),
+                    start: start(self.text, self.cut, self.at, self.options.normalize),
                     end: self.at,
                     foreign,
                     cut: sign,
@@ -450,7 +450,12 @@ impl<'a> Walk<'a> {
         // what ends a run attaches to nothing in it, but for one sign after a Hebrew letter
         let attached = !self.is_mail() && self.bytes.get(self.end) == Some(&b'\'');
         let end = self.end + usize::from(attached);
-        Unusual { start: start(self.text, self.cut, end), end, foreign: false, cut: end }
+        Unusual {
+            start: start(self.text, self.cut, end, self.options.normalize),
+            end,
+            foreign: false,
+            cut: end,
+        }
     }
 }
 
@@ -470,8 +475,8 @@ fn flip(bytes: &mut [u8], entry: Entry) {
 }
 
 /// Where the words of `text[from..to]` begin to depend on what is before: a mark at its start attaches to the spaces there.
-pub(crate) fn start(text: &str, from: usize, to: usize) -> usize {
-    let blank = |c: char| c.is_whitespace() || is_invisible(c);
+pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usize {
+    let blank = |c: char| c.is_whitespace() || normalize && is_invisible(c);
     let first = text[from..to].trim_start_matches(blank).chars().next();
     let class = first.map_or(Class::Neutral, |first| of(first).class());
     let attaches = !(class.begins() || class == Class::Neutral || class.is_mid());
