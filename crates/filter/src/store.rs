@@ -306,6 +306,7 @@ impl Store {
     }
 
     /// The same, given what the file says of the term.
+    #[inline]
     fn values_of(
         &self,
         id: TermId,
@@ -326,6 +327,7 @@ impl Store {
     }
 
     /// Visits the weights of a term as real numbers, given what the file says of it.
+    #[inline]
     fn weights_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
         let expected = self.header.expected_model.is_some();
         self.values_of(id, runs, |class, value| {
@@ -342,6 +344,7 @@ impl Store {
     }
 
     /// Visits the counts of a term, given what the file says of it.
+    #[inline]
     fn cells_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(Cell)) -> Result<()> {
         let n_classes = self.totals.len();
         if !self.overlay.changes(id) {

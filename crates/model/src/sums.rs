@@ -112,7 +112,7 @@ impl DocumentSums {
 
 /// Entries of many terms, side by side in one piece of memory, so that a term touches one place and little of it.
 ///
-/// A term that few of many classes have takes 16 bytes for each of them, any other 8 bytes a sum; and each 32 more.
+/// A term with numbers for less than a third of many sums takes 16 bytes for each of them, any other 8 bytes a sum; and each 32 more.
 ///
 /// Invariant: where there are few sums each entry has numbers for all of them.
 #[derive(Clone, Debug)]
@@ -169,12 +169,12 @@ impl TermTable {
     pub fn push(&mut self, entry: &TermEntry) -> Option<u32> {
         let place = u32::try_from(self.numbers.len()).ok()?;
         let TermEntry { is_known, weight, full, absent, ref cells } = *entry;
-        let used = entry.n_sums();
+        let used = if cells.is_empty() { 0 } else { entry.n_sums() };
         if used > self.n_sums {
             return None;
         }
         let is_few = self.n_sums <= FEW;
-        let is_sparse = !is_few && 2 * cells.len() < used;
+        let is_sparse = !is_few && 3 * cells.len() < used;
         let n = if is_few {
             self.n_sums
         } else if is_sparse {
@@ -183,7 +183,7 @@ impl TermTable {
             used
         };
         let shape = Shape { is_known, is_sparse, n };
-        self.numbers.extend([weight, full, absent, shape.bits()]);
+        self.numbers.extend_from_slice(&[weight, full, absent, shape.bits()]);
         if is_sparse {
             self.numbers.extend(cells.iter().flat_map(|(at, number)| [f64::from_bits(*at as u64), *number]));
         } else {
@@ -245,5 +245,44 @@ impl TermTable {
             }
         }
         sums.scalars = scalars;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entries() -> impl Strategy<Value = (usize, Vec<(TermEntry, f64)>)> {
+        (1usize..70).prop_flat_map(|n_sums| {
+            let cells = prop::collection::btree_map(0..n_sums, -9.0..9.0, 0..=n_sums);
+            let entry = (any::<bool>(), 0.0..3.0, 0.0..3.0, -9.0..0.0, cells, 0u8..4);
+            let entry = entry.prop_map(|(is_known, weight, full, absent, cells, amount)| {
+                let cells = cells.into_iter().collect();
+                (TermEntry { is_known, weight, full, absent, cells }, f64::from(amount))
+            });
+            (Just(n_sums), prop::collection::vec(entry, 0..20))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn entries_of_a_table_add_up_as_they_do_alone((n_sums, entries) in entries()) {
+            let mut table = TermTable::new(n_sums);
+            let [mut expected, mut sums] = [DocumentSums::default(), DocumentSums::default()];
+            [&mut expected, &mut sums].into_iter().for_each(|sums| sums.begin(n_sums));
+            let mut terms = vec![(TermTable::NOTHING, 7.0), (u32::MAX, 1.0)];
+            for (entry, amount) in &entries {
+                expected.add(entry, *amount);
+                terms.push((table.push(entry).unwrap(), *amount));
+            }
+            table.add_up(terms.into_iter(), &mut sums);
+            prop_assert_eq!(sums.scalars, expected.scalars);
+            for (got, expected) in sums.columns.iter().zip(&expected.columns) {
+                prop_assert!((got - expected).abs() <= 1e-12, "{got} {expected}");
+            }
+            let beyond = TermEntry { cells: vec![(n_sums, 1.0)], ..TermEntry::default() };
+            prop_assert_eq!(table.push(&beyond), None);
+        }
     }
 }

@@ -61,6 +61,8 @@ pub struct WeightedLogOdds {
     choices: Choices,
     columns: Columns,
     documents: u64,
+    /// ln(M + 1)
+    log_documents: f64,
     /// ln(R + aV) - ln(N + aV), one a column.
     log_totals: Vec<f64>,
     /// k1 p, one a column.
@@ -177,6 +179,7 @@ impl WeightedLogOdds {
             choices: *choices,
             columns,
             documents,
+            log_documents: log_documents(documents),
             log_totals: columns.classes().map(log_total).collect(),
             prior: columns.classes().map(|class| choices.bayes[1] * prior(class)).collect(),
             bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
@@ -221,9 +224,9 @@ impl WeightedLogOdds {
             numbers.clear();
             numbers.resize(self.columns.len(), 0.0);
         }
-        let (mut sums, log_documents) = (Scalars::default(), log_documents(self.documents));
+        let mut sums = Scalars::default();
         for (term, tf) in row.iter() {
-            let Some(part) = self.part(counts, term, tf, log_documents, &mut sums)? else { continue };
+            let Some(part) = self.part(counts, term, tf, &mut sums)? else { continue };
             self.for_each_score(counts, term, &part, |column, share| {
                 if let Some(score) = scores.get_mut(column) {
                     *score += share;
@@ -248,16 +251,15 @@ impl WeightedLogOdds {
         counts: &C,
         term: TermId,
         tf: u32,
-        log_documents: f64,
         sums: &mut Scalars,
     ) -> Result<Option<Part>, C::Error> {
         let df = counts.document_frequency(term)?;
         if df == 0 {
             return Ok(None);
         }
-        let (log_tf, idf) = (log_tf_units(tf), idf(df, log_documents));
+        let (log_tf, idf) = (log_tf_units(tf), idf(df, self.log_documents));
         let weight = powered(idf, self.choices.idf_power);
-        let absent = self.logs.of(0) - self.logs.of(df);
+        let absent = self.log_ratio(0, df);
         sums.add([weight, idf, absent], log_tf);
         sums.known += 1;
         Ok(Some(Part { v: log_tf * weight, read: log_tf * idf * idf, absent, df }))
@@ -274,10 +276,15 @@ impl WeightedLogOdds {
     ) -> Result<(), C::Error> {
         counts.for_each_cell(term, |cell| {
             let Some(column) = self.columns.of(cell.class) else { return };
-            let n = u64::from(cell.df);
-            let log_ratio = self.logs.of(n) - self.logs.of(part.df.saturating_sub(n));
+            let log_ratio = self.log_ratio(cell.df.into(), part.df);
             visit(column, part.v * (log_ratio - part.absent));
         })
+    }
+
+    /// ln(n + a) - ln(r + a), of a term of which a class has `n` documents of `df`.
+    #[inline]
+    fn log_ratio(&self, n: u64, df: u64) -> f64 {
+        self.logs.of(n) - self.logs.of(df.saturating_sub(n))
     }
 
     /// Writes the counts' log-odds B to `out`, one a column, in nats.
@@ -354,20 +361,24 @@ impl WeightedLogOdds {
             return Ok(());
         }
         let is_one = self.columns.is_one();
-        let idf = idf(df, log_documents(self.documents));
+        let idf = idf(df, self.log_documents);
         (out.is_known, out.full, out.weight) = (true, idf, powered(idf, self.choices.idf_power));
-        let absent = self.logs.of(0) - self.logs.of(df);
-        out.absent = absent;
-        counts.for_each_cell(term, |cell| {
-            let Some(column) = self.columns.of(cell.class) else { return };
-            let n = u64::from(cell.df);
-            let log_ratio = self.logs.of(n) - self.logs.of(df.saturating_sub(n));
-            // of two classes the one column is all there is to say
-            match is_one {
-                true => out.absent = log_ratio,
-                false => out.cells.push((column, out.weight * (log_ratio - absent))),
-            }
-        })?;
+        if is_one {
+            // the one column is all there is to say
+            let mut n = 0;
+            counts.for_each_cell(term, |cell| {
+                n += if self.columns.of(cell.class).is_some() { u64::from(cell.df) } else { 0 };
+            })?;
+            out.absent = self.log_ratio(n, df);
+        } else {
+            let absent = self.log_ratio(0, df);
+            out.absent = absent;
+            counts.for_each_cell(term, |cell| {
+                let Some(column) = self.columns.of(cell.class) else { return };
+                let log_ratio = self.log_ratio(cell.df.into(), df);
+                out.cells.push((column, out.weight * (log_ratio - absent)));
+            })?;
+        }
         if let Some(weights) = weights {
             let first = if is_one { 0 } else { self.columns.len() };
             let read = idf * idf;
@@ -449,10 +460,10 @@ impl WeightedLogOdds {
         let (log_totals, signs) =
             (difference(&self.log_totals), (0..self.columns.len()).map(sign).sum::<f64>());
         let [q0, q1, q2] = self.choices.stack;
-        let (mut sums, log_documents) = (Scalars::default(), log_documents(self.documents));
+        let mut sums = Scalars::default();
         let mut shares = Vec::new();
         for (term, tf) in row.iter() {
-            let Some(part) = self.part(counts, term, tf, log_documents, &mut sums)? else { continue };
+            let Some(part) = self.part(counts, term, tf, &mut sums)? else { continue };
             let mut share = part.v * (signs * part.absent + log_totals);
             self.for_each_score(counts, term, &part, |column, own| share += sign(column) * own)?;
             let mut correction = 0.0;
