@@ -95,10 +95,43 @@ impl<'a> LeaveOneOut<'a> {
     pub(crate) fn scores(&self, row: Terms<'_>, own: ClassId, powers: &[f64], out: &mut [Vec<f64>]) {
         let own_terms = self.terms(row).filter(|(term, _)| term.is_own).count() as u64;
         let log_totals = self.log_totals(own, row.len() as u64, own_terms);
+        if let [log_totals] = *log_totals {
+            return self.scores_of_one_column(row, own, powers, out, log_totals);
+        }
         for (power, out) in powers.iter().zip(out) {
             out.clear();
             out.resize(self.columns.len(), 0.0);
             self.add_terms(row, own, *power, out, &log_totals);
+        }
+    }
+
+    /// The same where two classes have one column: a term is looked up once for all powers, and what it adds is no branch.
+    fn scores_of_one_column(
+        &self,
+        row: Terms<'_>,
+        own: ClassId,
+        powers: &[f64],
+        out: &mut [Vec<f64>],
+        log_totals: f64,
+    ) {
+        let is_own = usize::from(self.columns.of(own).is_some());
+        // of each power: what its weights and their squares come to, what absence and what the column says
+        let mut sums = vec![[0.0; 4]; powers.len()];
+        for (term, log_tf) in self.terms(row) {
+            let known = f64::from(u8::from(term.absent != 0.0));
+            let cell = if term.len > 0 { self.parts.get(2 * term.start as usize + is_own) } else { None };
+            let part = cell.copied().unwrap_or(0.0);
+            for (power, [weight, square, absent, score]) in powers.iter().zip(&mut sums) {
+                let v = known * log_tf * powered(term.idf, *power);
+                *weight += v;
+                *square += v * v;
+                *absent += v * term.absent;
+                *score += v * part;
+            }
+        }
+        for ([weight, square, absent, score], out) in sums.into_iter().zip(out) {
+            out.clear();
+            out.push((score + (absent + weight * log_totals)) / norm(square));
         }
     }
 
