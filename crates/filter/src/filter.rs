@@ -6,7 +6,7 @@ use tamis_model::{ClassId, Classes, Counts, Readings, log_sum_exp, softmax};
 use tamis_tokenizer::Vocabulary;
 
 use crate::documents::{NO_DATE, Remembered};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extractor::{Counted, Extractor};
 use crate::fallback::Fallback;
 use crate::labels::unknown_label;
@@ -171,9 +171,17 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`]; [`Error::Changed`](crate::Error::Changed) if the file was changed while it was read.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let source = Source::open(path.as_ref())?;
-        let bytes = source.read()?;
-        Filter::from_source(bytes, source)
+        let mut tries = 3;
+        loop {
+            tries -= 1;
+            let source = Source::open(path.as_ref())?;
+            let filter = source.read().and_then(|bytes| Filter::from_source(bytes, source));
+            match filter {
+                // a learner made a segment meanwhile
+                Err(Error::Changed { .. } | Error::Length { .. }) if tries > 0 => (),
+                filter => return filter,
+            }
+        }
     }
 
     fn from_source(bytes: Bytes, source: Source) -> Result<Self> {

@@ -10,6 +10,8 @@ mod terms;
 mod verify;
 
 pub(crate) use layers::{Layers, LoneTerm, Sums, TermByTerm};
+#[cfg(test)]
+pub(crate) use segment::write as write_segment;
 pub(crate) use terms::{GROUP, Size, TermsWriter, limited};
 
 use part::Part;

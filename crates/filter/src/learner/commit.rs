@@ -23,19 +23,36 @@ impl Learner {
         if self.must_fold {
             return self.fold();
         }
-        let path = &self.lock.path;
-        let (mut file, metadata) = file::open(path, OpenOptions::new().write(true))?;
+        let (mut file, metadata) = file::open(&self.lock.path, OpenOptions::new().write(true))?;
         let store = &self.filter.store;
         let bytes = store.log.1.len() + self.pending.len();
-        match store.rest {
-            // there may be less than where the first record begins
-            (Rest::Nothing, length) if length == metadata.len() && bytes <= self.options.log_limit => {
-                self.append(&mut file)
-            }
-            (Rest::Nothing | Rest::Segment(_), length) if length == metadata.len() => self.compact(&mut file),
+        let (rest, length) = store.rest;
+        match rest {
             // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
-            _ => self.fold(),
+            Rest::Torn => self.fold(),
+            _ if length != metadata.len() => self.fold(),
+            Rest::Nothing if bytes <= self.options.log_limit => self.append(&mut file),
+            _ if bytes > log::LIMIT || self.is_full(bytes) => self.fold(),
+            // one that was not put to use follows the log
+            Rest::Segment(_) => self.compact(&mut file),
+            Rest::Nothing => {
+                // first to the log: what a slot makes count, the other slot must not lack if this one is damaged
+                self.append(&mut file)?;
+                match self.compact(&mut file) {
+                    // it is in the log, and there will be another time
+                    Err(Error::Io { .. }) => Ok(()),
+                    outcome => outcome,
+                }
+            }
         }
+    }
+
+    /// Whether the file grew so much that it is time to write it anew, if a segment were made of so many bytes of log.
+    fn is_full(&self, log: usize) -> bool {
+        let store = &self.filter.store;
+        let base = store.base().len() as u64;
+        let growth = store.rest.1 - base + store.kept_segments(log).1 as u64;
+        self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base / 2)
     }
 
     /// Writes what is not yet committed after the last whole record, and waits until it is on the disk.
@@ -49,21 +66,14 @@ impl Learner {
         Ok(())
     }
 
-    /// Makes a segment of the log and what is not yet committed, unless it is time to write the file anew.
+    /// Makes a segment of the log and what is not yet committed, and the slot that makes it count.
     fn compact(&mut self, file: &mut File) -> Result<()> {
         let store = &self.filter.store;
         let (length, seed) = (store.rest.1, store.checksum);
-        let (kept, bytes) = store.kept_segments(store.log.1.len() + self.pending.len());
-        let base = store.base().len() as u64;
-        let growth = length - base + bytes as u64;
-        if self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base / 2) {
-            return self.fold();
-        }
+        let (kept, _) = store.kept_segments(store.log.1.len() + self.pending.len());
         let content = store.compacted(kept)?;
-        // where there is no log yet, the file ends before its place
-        let at = length.max(store.log.0);
-        let mut segment = log::head_of_segment(content.len(), at as usize, seed)?;
-        let start = at as usize + segment.len();
+        let mut segment = log::head_of_segment(content.len(), length as usize, seed)?;
+        let start = length as usize + segment.len();
         let mut segments = store.slots.segments[..kept].to_vec();
         segments.push(start..start + content.len());
         let (place, slot) = store.slots.next(&segments, seed);
@@ -73,7 +83,7 @@ impl Learner {
             // else the segment that is written now would seem to be what follows it
             write_at(file, place, &[0; log::SECTOR]).map_err(Error::io(path))?;
         }
-        write_after(file, length, at, &segment).map_err(Error::io(path))?;
+        write_after(file, length, length, &segment).map_err(Error::io(path))?;
         // if this fails midway, nobody knows which slot counts
         self.must_fold = true;
         write_at(file, place, &slot).map_err(Error::io(path))?;

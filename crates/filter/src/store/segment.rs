@@ -8,8 +8,8 @@
 //! checksum of this and the header         u32, goes on from that of the model's header
 //! header                                  what holds of the whole model then
 //! directory, terms, texts                 as in the model, but the run of a term begins with its id; text only of new terms
-//! ids                                     fingerprints of the terms that are new here, by id
 //! documents, vectors                      as in the model; one of 0 copies is no longer known
+//! ids                                     fingerprints of the terms that are new here, by id
 //! ```
 //!
 //! Each section has its checksums behind it, which go on from that of the segment's header.
@@ -157,5 +157,16 @@ fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &
     match got == expected {
         true => Ok((got, encoded)),
         false => Err(Error::Checksum { part: "header of a segment", offset: 0, expected, got }),
+    }
+}
+
+#[cfg(test)]
+impl super::Store {
+    /// Header and sections of the newest segment.
+    pub(crate) fn newest_segment(&self) -> Option<(SegmentHeader, [Vec<u8>; SECTIONS.len()])> {
+        let segment = self.segments.last()?;
+        let content = |section: &Section| section.get(&self.bytes, 0..section.len()).map(<[u8]>::to_vec);
+        let sections = segment.sections().map(content).collect::<Result<Vec<_>>>().ok()?;
+        Some((segment.header.clone(), sections.try_into().ok()?))
     }
 }
