@@ -15,7 +15,7 @@ pub(crate) struct ChangeArgs {
     /// Seconds to wait while another process changes the model
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) wait: u64,
-    /// Bytes of the model file's log beyond which it becomes a segment, or the file is written anew: with 0 always
+    /// Bytes of the model file's log beyond which the file is written anew, if it may not grow; a quarter of it becomes a segment else
     #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, value_parser = log_limit, hide = true)]
     pub(crate) log_limit: usize,
 }

@@ -31,12 +31,13 @@ use crate::trainer::{TrainOptions, Trainer};
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
     pub patience: Duration,
-    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before they are
-    /// made a segment, in which readers look up what they need; 128 KiB by default, some hundred messages, and at most
-    /// [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). With 0 the file is written anew every time.
+    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file is written
+    /// anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). As long as the file
+    /// may grow, a quarter of it becomes a segment instead, in which readers look up what they need. With 0 the file is written anew
+    /// every time.
     pub log_limit: usize,
-    /// Bytes by which log and segments may make the file longer before it is written anew; by default half of what it was then.
-    /// A small file is so written anew whenever its log is full.
+    /// Bytes by which log and segments may make the file longer before it is written anew; by default as many as it had then.
+    /// A small file so has no segments.
     pub growth_limit: Option<u64>,
 }
 
@@ -77,7 +78,7 @@ pub enum Learned {
 /// A model file open for learning. Nobody else can change it until this is dropped; readers go on as if nothing were.
 ///
 /// What is learned is in the file once [`commit`](Self::commit) has returned, and then for good: a record is appended
-/// and synced, whole or not at all. Beyond [`LearnOptions::log_limit`] the log becomes a segment, which costs as much in a
+/// and synced, whole or not at all. When it is time, the log becomes a segment of the file, which costs as much in a
 /// large model as in a small one; beyond [`LearnOptions::growth_limit`] the file is written anew, and replaced.
 /// What was not committed when it is dropped is not learned.
 ///

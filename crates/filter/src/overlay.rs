@@ -132,6 +132,11 @@ impl Overlay {
         !self.heads.is_empty() && self.heads.contains_key(&id)
     }
 
+    /// How many terms the log says something of.
+    pub(crate) fn n_changed(&self) -> usize {
+        self.heads.len()
+    }
+
     /// The terms that the log says something of, in no order.
     pub(crate) fn changed(&self) -> impl Iterator<Item = TermId> + '_ {
         self.heads.keys().copied()

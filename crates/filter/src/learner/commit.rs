@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::log::{self, Rest};
 
+/// Where segments are made, the log has this share of what it may have: it costs its readers more than they do.
+const SEGMENTS: usize = 4;
+
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
     /// nothing to write.
@@ -27,12 +30,14 @@ impl Learner {
         let store = &self.filter.store;
         let bytes = store.log.1.len() + self.pending.len();
         let (rest, length) = store.rest;
+        let is_full = self.is_full(bytes);
+        let limit = self.options.log_limit / if is_full { 1 } else { SEGMENTS };
         match rest {
             // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
             Rest::Torn => self.fold(),
             _ if length != metadata.len() => self.fold(),
-            Rest::Nothing if bytes <= self.options.log_limit => self.append(&mut file),
-            _ if bytes > log::LIMIT || self.is_full(bytes) => self.fold(),
+            Rest::Nothing if bytes <= limit => self.append(&mut file),
+            _ if bytes > log::LIMIT || is_full => self.fold(),
             // one that was not put to use follows the log
             Rest::Segment(_) => self.compact(&mut file),
             Rest::Nothing => {
@@ -51,8 +56,8 @@ impl Learner {
     fn is_full(&self, log: usize) -> bool {
         let store = &self.filter.store;
         let base = store.base().len() as u64;
-        let growth = store.rest.1 - base + store.kept_segments(log).1 as u64;
-        self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base / 2)
+        let growth = store.rest.1 - base + log as u64 + store.kept_segments().1 as u64;
+        self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base)
     }
 
     /// Writes what is not yet committed after the last whole record, and waits until it is on the disk.
@@ -70,7 +75,7 @@ impl Learner {
     fn compact(&mut self, file: &mut File) -> Result<()> {
         let store = &self.filter.store;
         let (length, seed) = (store.rest.1, store.checksum);
-        let (kept, _) = store.kept_segments(store.log.1.len() + self.pending.len());
+        let (kept, _) = store.kept_segments();
         let content = store.compacted(kept)?;
         let mut segment = log::head_of_segment(content.len(), length as usize, seed)?;
         let start = length as usize + segment.len();

@@ -33,7 +33,7 @@ fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, (log_limit, grows): Li
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    proptest::sample::select(vec![(0, false), (300, false), LOG_ALONE, (1, true), (300, true), (900, true)])
+    proptest::sample::select(vec![(0, false), (300, false), LOG_ALONE, (1, true), (900, true), (3_000, true)])
 }
 
 fn text() -> impl Strategy<Value = String> {

@@ -15,22 +15,26 @@ use crate::names;
 use crate::slots;
 use crate::trainer::Keep;
 
-/// A segment is left as it is if it has at least so many times the bytes of what comes after it.
+/// A segment is left as it is if it has at least so many times the terms of what comes after it.
 const RATIO: usize = 4;
+
+/// Bytes of a term in a segment, about.
+const TERM_BYTES: usize = 24;
 
 /// Who is newest of those that know something: a segment by its number, or, above all numbers, the log.
 type Newest = usize;
 const LOG: Newest = usize::MAX;
 
 impl Store {
-    /// How many segments stay as they are when one is made of the others and so many bytes of log; and how many bytes these and the
-    /// log have.
-    pub(crate) fn kept_segments(&self, log: usize) -> (usize, usize) {
-        let (mut kept, mut bytes) = (self.segments.len(), log);
-        while let Some(last) = kept.checked_sub(1)
-            && (kept >= slots::MOST || self.segments[last].range.len() < RATIO.saturating_mul(bytes))
+    /// How many segments stay as they are when one is made of the others and the log; and how many bytes it will have beside those
+    /// of the log, about.
+    pub(crate) fn kept_segments(&self) -> (usize, usize) {
+        let (mut kept, mut terms) = (self.segments.len(), self.overlay.n_changed());
+        let mut bytes = TERM_BYTES * terms;
+        while let Some((last, segment)) = kept.checked_sub(1).map(|last| (last, &self.segments[last]))
+            && (kept >= slots::MOST || segment.part.n_terms < RATIO.saturating_mul(terms))
         {
-            (kept, bytes) = (last, bytes + self.segments[last].range.len());
+            (kept, terms, bytes) = (last, terms + segment.part.n_terms, bytes + segment.range.len());
         }
         (kept, bytes)
     }

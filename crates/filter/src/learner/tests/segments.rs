@@ -33,7 +33,7 @@ fn document(i: usize) -> String {
     format!("w{} w{} w{} new{i} new{}", i % 3, i % 7, 5 + i % 2, i + 1)
 }
 
-/// A model that learns and forgets texts one by one, with a segment whenever the log has so many bytes.
+/// A model that learns and forgets texts one by one, with a segment whenever the log has a quarter of so many bytes.
 fn history(n: usize, log_limit: usize, keep: Keep) -> History<impl PartialEq + std::fmt::Debug> {
     let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
     let folder = tempfile::tempdir().unwrap();
@@ -72,7 +72,7 @@ fn there_are_few_segments_and_they_say_what_the_log_would() {
 
 #[test]
 fn a_writer_stopped_anywhere_loses_nothing() {
-    let history = history(25, 400, Keep::Vectors);
+    let history = history(25, 1_600, Keep::Vectors);
     let mut seen = [0; 2];
     for i in 1..history.files.len() {
         let [before, after] = [&history.files[i - 1], &history.files[i]];
@@ -142,7 +142,7 @@ fn check_stopped<S: PartialEq + std::fmt::Debug>(
 
 #[test]
 fn a_flipped_bit_is_an_error_or_changes_nothing() {
-    for (log_limit, n) in [(1, 12), (400, 23)] {
+    for (log_limit, n) in [(1, 12), (1_600, 23)] {
         let history = history(n, log_limit, Keep::Vectors);
         let (file, right) = (&history.files[n], format!("{:?}", history.said[n]));
         let end = Filter::from_bytes(file.clone()).unwrap().store.base().len();
@@ -254,7 +254,7 @@ fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.tamis");
     let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
-    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), (400, true));
+    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), (1_600, true));
     let mut readers = Vec::new();
     for i in 0..20 {
         for reader in [Filter::open(&path), Filter::read(&path)] {
