@@ -53,12 +53,12 @@ impl Ordered {
             places[usize::from(document.part)].extend(document.terms.map(|row| (row, place)));
         }
         let n_blocks = documents.len().div_ceil(BLOCK);
-        let of_part = |((rows, ids), mut places): ((&Rows, &Vec<TermId>), Vec<(RowId, u32)>)| {
+        let parts = rows.par_iter().zip(ids).zip(&mut places);
+        let shelves = parts.map(|((rows, ids), places)| {
             places.par_sort_unstable();
-            shelve(rows, ids, &places, n_blocks)
-        };
-        let parts = rows.par_iter().zip(ids).zip(places);
-        let shelves = parts.map(of_part).collect::<io::Result<_>>().map_err(spill)?;
+            shelve(rows, ids, places, n_blocks)
+        });
+        let shelves = shelves.collect::<io::Result<_>>().map_err(spill)?;
         let has_windows = n_classes == 2 && documents.iter().any(|document| !document.windows().is_empty());
         let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
         Ok(Ordered { documents, shelves, n_terms, windows, failed: OnceLock::new(), spare: Mutex::default() })

@@ -193,7 +193,11 @@ mod tests {
         }
         assert!(spool.file.is_some() && !spool.tail.is_empty() && spool.len() == all.len() as u64);
         let mut got = Vec::new();
-        spool.for_each(|bytes| Ok(got.extend_from_slice(bytes))).unwrap();
+        let visited = spool.for_each(|bytes| {
+            got.extend_from_slice(bytes);
+            Ok(())
+        });
+        visited.unwrap();
         assert!(got == all);
         let written = spool.written as usize;
         for (at, len) in [(0, 9), (written - 3, 8), (written, 4), (written + 1, 4), (all.len(), 0)] {

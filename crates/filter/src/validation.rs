@@ -135,7 +135,7 @@ impl Trainer {
         &self,
         options: &WeightedOptions,
         counts: &Statistics,
-        documents: &Vec<Labelled<'_>>,
+        documents: &[Labelled<'_>],
         windows: &[Vec<CountRow<'_>>],
         fold: &[usize],
     ) -> Result<Vec<HeldOut>> {
@@ -187,7 +187,7 @@ impl Trainer {
         &self,
         parameters: &Parameters,
         counts: &Statistics,
-        documents: &Vec<Labelled<'_>>,
+        documents: &[Labelled<'_>],
         fold: &[usize],
     ) -> Result<Vec<HeldOut>> {
         let Ok(summary) = parameters.summarize(counts);
