@@ -16,7 +16,7 @@ mod words;
 use std::path::Path;
 use std::time::Instant;
 
-use tamis_filter::{Filter, Kind, Model, Scoring, Scratch, TrainOptions, Trainer, WordRule};
+use tamis_filter::{Filter, Kind, Model, Pairs, Scoring, Scratch, TrainOptions, Trainer, WordRule};
 
 const LABELS: [&str; 2] = ["ham", "spam"];
 
@@ -38,7 +38,8 @@ fn read(root: &Path, all: bool) -> Vec<(usize, String)> {
 }
 
 fn options(rule: WordRule, scoring: Option<Scoring>) -> TrainOptions {
-    let mut options = TrainOptions { scoring, ..TrainOptions::new(Kind::Text) };
+    // the limit is of single words
+    let mut options = TrainOptions { scoring, pairs: Pairs::Fixed, ..TrainOptions::new(Kind::Text) };
     options.recipe.tokenizer.word_rule = rule;
     options
 }
