@@ -105,14 +105,29 @@ impl Remembered {
 /// Digest and class of a document.
 pub(crate) type DocumentKey = ([u8; 16], ClassId);
 
+/// Appends a number, doubled, plus one if its count follows: most have the count 1.
+pub(crate) fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
+    put_varint(number << 1 | u64::from(count != 1), out);
+    if count != 1 {
+        put_varint(count.into(), out);
+    }
+}
+
+/// Takes what [`put_counted`] wrote, by what takes a varint.
+#[inline(always)]
+pub(crate) fn take_counted(
+    bytes: &mut &[u8],
+    take: impl Fn(&mut &[u8]) -> Option<u64>,
+) -> Option<(u64, u64)> {
+    let coded = take(bytes)?;
+    Some((coded >> 1, if coded & 1 == 1 { take(bytes)? } else { 1 }))
+}
+
 /// Appends a vector: for each term the distance from the one before, doubled, plus one if its count follows.
 pub(crate) fn encode_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
     let mut next = 0u64;
     for (id, count) in row.iter() {
-        put_varint((u64::from(id) - next) << 1 | u64::from(count > 1), out);
-        if count > 1 {
-            put_varint(u64::from(count), out);
-        }
+        put_counted(u64::from(id) - next, count, out);
         next = u64::from(id) + 1;
     }
 }
@@ -125,9 +140,8 @@ pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVec
     let (mut ids, mut counts): (Vec<TermId>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut next = 0u64;
     while !bytes.is_empty() {
-        let coded = take_varint(&mut bytes).ok_or_else(broken)?;
-        let id = next.checked_add(coded >> 1).filter(|id| *id < n_terms as u64).ok_or_else(broken)?;
-        let count = if coded & 1 == 1 { take_varint(&mut bytes).ok_or_else(broken)? } else { 1 };
+        let (distance, count) = take_counted(&mut bytes, take_varint).ok_or_else(broken)?;
+        let id = next.checked_add(distance).filter(|id| *id < n_terms as u64).ok_or_else(broken)?;
         ids.push(TermId::try_from(id).map_err(|_| broken())?);
         counts.push(u32::try_from(count).map_err(|_| broken())?);
         next = id + 1;

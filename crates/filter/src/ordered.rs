@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::documents::{decode_vector, encode_vector, put_varint, take_varint};
+use crate::documents::{decode_vector, encode_vector, put_varint, take_counted, take_varint};
 use crate::error::Result;
 use crate::learned::{Learned, UNLABELLED};
 use crate::rows::{RowId, Rows};
@@ -235,9 +235,8 @@ impl Encoded {
 fn terms_of(mut bytes: &[u8]) -> impl Iterator<Item = (TermId, u32)> {
     let mut next = 0;
     std::iter::from_fn(move || {
-        let coded = take_number(&mut bytes)?;
-        let id = next + (coded >> 1);
-        let count = if coded & 1 == 1 { take_number(&mut bytes)? } else { 1 };
+        let (distance, count) = take_counted(&mut bytes, take_number)?;
+        let id = next + distance;
         next = id + 1;
         Some((id as TermId, count as u32))
     })

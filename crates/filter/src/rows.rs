@@ -5,7 +5,7 @@ use std::num::NonZero;
 
 use tamis_tokenizer::TermId;
 
-use crate::documents::{put_varint, take_varint};
+use crate::documents::{put_counted, put_varint, take_counted, take_varint};
 use crate::spool::{Cursor, Spool};
 
 /// Rows of terms, about two bytes a term: early terms, which most occurrences are of, have small ids.
@@ -33,10 +33,7 @@ impl Rows {
         self.row.clear();
         put_varint(terms.len() as u64, &mut self.row);
         for (id, count) in terms {
-            put_varint(u64::from(id) << 1 | u64::from(count != 1), &mut self.row);
-            if count != 1 {
-                put_varint(count.into(), &mut self.row);
-            }
+            put_counted(id.into(), count, &mut self.row);
         }
         let id = RowId(NonZero::<u64>::MIN.saturating_add(self.spool.len()));
         self.spool.push(&self.row).map(|()| id)
@@ -67,9 +64,8 @@ impl Reader<'_> {
         let mut bytes = self.0.from(at, NUMBER + TERM * n as usize)?;
         take_varint(&mut bytes);
         for _ in 0..n {
-            let coded = take_varint(&mut bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
-            let count = if coded & 1 == 0 { Some(1) } else { take_varint(&mut bytes) };
-            visit((coded >> 1) as TermId, count.ok_or(io::ErrorKind::UnexpectedEof)? as u32);
+            let (id, count) = take_counted(&mut bytes, take_varint).ok_or(io::ErrorKind::UnexpectedEof)?;
+            visit(id as TermId, count as u32);
         }
         Ok(())
     }

@@ -147,7 +147,7 @@ impl<'a> LeaveOneOut<'a> {
             let (start, len) = (term.start as usize, usize::from(term.len));
             let cells = &self.cells[start..start + len];
             let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
-            let own_cell = if parts.len() == out.len() && out.len() > 1 {
+            let own_cell = if parts.len() == out.len() {
                 // all classes have the term, as they have most terms of a text
                 out.iter_mut().zip(parts).for_each(|(out, part)| *out += v * part);
                 own_column

@@ -28,6 +28,18 @@ pub fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
         .fold(0, |bits, (number, part)| bits | u64::from(u8x16::new(*part).to_bitmask()) << (16 * number))
 }
 
+/// Whether a byte is a letter of ASCII.
+#[inline(always)]
+pub fn is_letter(byte: u8) -> bool {
+    (byte | 0x20).wrapping_sub(b'a') < 26
+}
+
+/// Whether a byte is a digit of ASCII.
+#[inline(always)]
+pub fn is_digit(byte: u8) -> bool {
+    byte.wrapping_sub(b'0') < 10
+}
+
 /// Where such bytes are, in order. For those that are frequent: rare ones are found faster by `memchr`, which pays for
 /// each one found.
 ///

@@ -73,10 +73,10 @@ pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl
     let mut edges = Edges::default();
     members.next = S::of(blocks.first().unwrap_or(&last));
     for number in 0..=blocks.len() {
-        let next = S::of(blocks.get(number + 1).unwrap_or(&last));
         let offset = from + number * BLOCK;
         // after the last block there is nothing
-        let next = if number < blocks.len() { next } else { S::default() };
+        let next =
+            if number < blocks.len() { S::of(blocks.get(number + 1).unwrap_or(&last)) } else { S::default() };
         edges.block(offset, members.of_block(bytes, offset, next));
         // one place where words are emitted: what is done with them is long, and should be here only once
         if edges.n >= Edges::ENOUGH || number == blocks.len() {

@@ -1,6 +1,6 @@
 //! What words of ASCII are made of, by the two word rules.
 
-use crate::bits::{BLOCK, bits};
+use crate::bits::{BLOCK, bits, is_digit, is_letter};
 use crate::scan::{Shape, followed, preceded};
 
 /// Words of mail: runs without the signs at their edges.
@@ -149,14 +149,4 @@ impl Mixed {
         let Mixed { ascii, foreign, .. } = self;
         Ascii { letters: ascii.letters | foreign, digits: ascii.digits | foreign, ..ascii }
     }
-}
-
-#[inline(always)]
-fn is_letter(byte: u8) -> bool {
-    (byte | 0x20).wrapping_sub(b'a') < 26
-}
-
-#[inline(always)]
-fn is_digit(byte: u8) -> bool {
-    byte.wrapping_sub(b'0') < 10
 }

@@ -3,7 +3,7 @@ use super::Terms;
 use super::scan::padded;
 use memchr::memchr2;
 use tamis_tokenizer::WordRule;
-use tamis_tokenizer::bits::{BLOCK, bits, positions};
+use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter, positions};
 
 /// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
 pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
@@ -187,8 +187,7 @@ fn is_space(byte: u8) -> bool {
 
 /// What words of ASCII are made of, by [`WordRule::Mail`].
 fn is_core(byte: u8) -> bool {
-    let letter_or_digit = (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10;
-    letter_or_digit || byte == b'$' || byte == b'!' || byte == b'%'
+    is_letter(byte) || is_digit(byte) || byte == b'$' || byte == b'!' || byte == b'%'
 }
 
 /// What joins two pieces to one word.

@@ -1,7 +1,7 @@
 //! Hosts and addresses in version 4 in the fields that tell a message's way, found by the bits of bytes of a kind.
 use super::scan::{OF_NUMBER, host, ip_length, padded};
 use std::iter;
-use tamis_tokenizer::bits::{BLOCK, bits};
+use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter};
 
 /// One bit for each of 64 bytes.
 #[derive(Clone, Copy, Default)]
@@ -26,10 +26,10 @@ impl Bits {
     #[inline]
     fn of(block: &[u8; BLOCK]) -> Bits {
         let is = |wanted: u8| bits(block, |byte| byte == wanted);
-        let is_letter = |wanted: u8| bits(block, |byte| byte | 0x20 == wanted);
+        let either_case = |wanted: u8| bits(block, |byte| byte | 0x20 == wanted);
         let after = |bits: u64| bits >> 1 | 1 << (BLOCK - 1);
-        let letters = bits(block, |byte| (byte | 0x20).wrapping_sub(b'a') < 26);
-        let digits = bits(block, |byte| byte.wrapping_sub(b'0') < 10);
+        let letters = bits(block, is_letter);
+        let digits = bits(block, is_digit);
         let dots = is(b'.');
         let all = letters | digits | dots | is(b'_');
         Bits {
@@ -38,8 +38,8 @@ impl Bits {
             host_dots: dots & after(letters),
             number_dots: dots & after(digits) & (digits << 1 | 1),
             two_dots: dots & after(dots),
-            w: is_letter(b'w'),
-            h: is_letter(b'h'),
+            w: either_case(b'w'),
+            h: either_case(b'h'),
         }
     }
 }

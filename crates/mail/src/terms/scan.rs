@@ -1,6 +1,6 @@
 //! Finding hosts, addresses and shapes in text, each in one pass.
 use memchr::memchr_iter;
-use tamis_tokenizer::bits::{BLOCK, bits};
+use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter};
 
 /// Characters of the longest shape.
 const LONGEST_SHAPE: usize = 40;
@@ -129,8 +129,7 @@ fn suffix(text: &str, set: &Set) -> usize {
 /// Calls `each` with the maximal runs of letters and digits, up to so many.
 pub(super) fn words<'t>(text: &'t str, most: usize, mut each: impl FnMut(&'t str)) {
     let (mut left, mut last, mut start, mut inside) = (most, 0, 0, false);
-    let is_in_word =
-        |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26 || byte.wrapping_sub(b'0') < 10 || byte >= 0x80;
+    let is_in_word = |byte: u8| is_letter(byte) || is_digit(byte) || byte >= 0x80;
     // in the end a block of less than 64 bytes, so that zeros end the last word
     for offset in (0..=text.len()).step_by(BLOCK) {
         let rest = &text.as_bytes()[offset..];
