@@ -8,8 +8,9 @@ use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 use crate::error::Result;
 use crate::store::{Layers, LoneTerm};
 
-/// The terms met lately, with the ids that a model knows them by and what they say: most words of a text are those of
-/// the text before, and need not be looked up again.
+/// The terms met first, with the ids that a model knows them by and what they say: most words of a text are those of
+/// the texts before, and need not be looked up again. When there are as many as are kept, further ones are forgotten with the
+/// document that has them; and all of them when that was so often, as texts may have changed.
 pub(crate) struct Memo {
     /// The model that all this is of.
     model: Option<Arc<()>>,
@@ -23,16 +24,29 @@ pub(crate) struct Memo {
     pub(crate) sums: DocumentSums,
     new: Vec<TermCount>,
     entry: TermEntry,
+    kept: Kept,
+    /// How many terms were looked up and not kept.
+    passed: usize,
     limits: Limits,
 }
 
-/// How much is remembered before it is all forgotten.
-#[derive(Clone, Copy)]
-struct Limits {
+/// How much stays when the document at hand is over.
+#[derive(Clone, Copy, Default)]
+struct Kept {
     terms: usize,
     /// Of what they say.
     bytes: usize,
 }
+
+/// How much is kept at most, but for the last document: one that has as much again of what terms say is not kept.
+#[derive(Clone, Copy)]
+struct Limits {
+    terms: usize,
+    bytes: usize,
+}
+
+/// All is forgotten when so many times the terms that are kept were looked up and not kept.
+const PASSED: usize = 8;
 
 /// A scorer that a document's terms are added up for.
 pub(crate) trait Additive {
@@ -57,19 +71,29 @@ impl Default for Memo {
             sums: DocumentSums::default(),
             new: Vec::new(),
             entry: TermEntry::default(),
-            limits: Limits { terms: 1 << 17, bytes: 16 << 20 },
+            kept: Kept::default(),
+            passed: 0,
+            // few enough that those of another document seldom make the table of terms grow
+            limits: Limits { terms: 7 << 15, bytes: 32 << 20 },
         }
     }
 }
 
 impl Memo {
-    /// Prepares for a document to be scored by a model: what was remembered of another one is forgotten.
+    /// Prepares for a document to be scored by a model: what was remembered of another model is forgotten, and what of the document
+    /// before is not kept.
     pub(crate) fn prepare(&mut self, model: &Arc<()>, n_sums: usize) {
         let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
-        if !same || self.terms.len() > self.limits.terms || self.table.bytes() > self.limits.bytes {
+        if !same || self.passed > PASSED * self.limits.terms {
             let (model, table) = (Some(model.clone()), TermTable::new(n_sums));
-            *self = Memo { model, table, limits: self.limits, ..Self::default() };
+            let kept = Kept { terms: 0, bytes: table.bytes() };
+            *self = Memo { model, table, kept, limits: self.limits, ..Self::default() };
         }
+        let Kept { terms, bytes } = self.kept;
+        self.terms.truncate(terms);
+        self.ids.truncate(terms);
+        self.places.truncate(terms);
+        self.table.truncate(bytes);
         self.sums.begin(n_sums);
     }
 
@@ -92,7 +116,8 @@ impl Memo {
 
     /// Looks up the terms that are new, all of which are of the document at hand.
     fn look_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
-        let n_known = self.places.len();
+        let Kept { terms: n_known, bytes } = self.kept;
+        let mut is_kept = n_known <= self.limits.terms && bytes <= self.limits.bytes;
         self.new.clear();
         self.new.extend(self.terms.document().iter().filter(|term| term.id as usize >= n_known));
         // in the order of the file: what lies together is read together
@@ -111,12 +136,20 @@ impl Memo {
                 continue;
             }
             scorer.weigh(&term, &mut self.entry)?;
-            let place = Some(&self.entry).filter(|_| self.table.bytes() <= self.limits.bytes);
+            let place = Some(&self.entry).filter(|_| self.table.bytes() <= 2 * self.limits.bytes);
             match place.and_then(|entry| self.table.push(entry)) {
                 Some(place) => self.places[new.id as usize] = place,
-                // no room, though the document may go on for long: it is added here, and the next one begins anew
-                None => self.sums.add(&self.entry, scorer.amount(new.count)),
+                None => {
+                    // no room, though the document may go on for long
+                    self.sums.add(&self.entry, scorer.amount(new.count));
+                    is_kept = false;
+                }
             }
+        }
+        if is_kept {
+            self.kept = Kept { terms: self.terms.len(), bytes: self.table.bytes() };
+        } else {
+            self.passed += self.new.len();
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Scoring by sums: what a term says is derived once, and a score follows from what the terms of a document add up to.
 
+use std::mem;
+
 /// What a term says, whatever the document: numbers that are multiplied by how often it occurs there and added up in
 /// [`DocumentSums`]. What they mean is the scorer's business; the default adds nothing.
 ///
@@ -23,7 +25,7 @@ impl TermEntry {
     /// Makes it say nothing, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.cells.clear();
-        *self = TermEntry { cells: std::mem::take(&mut self.cells), ..TermEntry::default() };
+        *self = TermEntry { cells: mem::take(&mut self.cells), ..TermEntry::default() };
     }
 
     /// How many sums there must be for it, at least.
@@ -164,6 +166,11 @@ impl TermTable {
         self.numbers.len() * size_of::<f64>()
     }
 
+    /// Takes out the entries that were put in last, so that `bytes` are left: as many as there were at some time.
+    pub fn truncate(&mut self, bytes: usize) {
+        self.numbers.truncate(bytes / size_of::<f64>());
+    }
+
     /// Puts in an entry and returns its place; `None` if there is none for it: the table is full, or the entry is
     /// of a scorer with more sums.
     pub fn push(&mut self, entry: &TermEntry) -> Option<u32> {
@@ -227,6 +234,8 @@ impl TermTable {
     #[inline]
     fn add_many(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
         let (mut scalars, columns) = (sums.scalars, &mut sums.columns[..]);
+        // a row of sums that waits for the next one
+        let mut waiting: (&[f64], f64) = (&[], 0.0);
         for (place, amount) in terms {
             let entry = self.numbers.get(place as usize..).and_then(<[f64]>::split_first_chunk);
             let Some(([weight, full, absent, shape], rest)) = entry else { continue };
@@ -234,17 +243,38 @@ impl TermTable {
             scalars.add([*weight, *full, *absent], amount);
             scalars.known += usize::from(is_known);
             if is_sparse {
+                add_rows([mem::take(&mut waiting), (&[], 0.0)], columns);
                 for [at, number] in rest.as_chunks().0.iter().take(n) {
                     if let Some(sum) = columns.get_mut(at.to_bits() as usize) {
                         *sum += amount * number;
                     }
                 }
-            } else {
-                let row = &rest[..n.min(rest.len())];
-                columns.iter_mut().zip(row).for_each(|(sum, number)| *sum += amount * number);
+            } else if n > 0 {
+                let row = (&rest[..n.min(rest.len())], amount);
+                if waiting.0.is_empty() {
+                    waiting = row;
+                } else {
+                    add_rows([mem::take(&mut waiting), row], columns);
+                }
             }
         }
+        add_rows([waiting, (&[], 0.0)], columns);
         sums.scalars = scalars;
+    }
+}
+
+/// Adds two rows of numbers, one after the other, each with what it is multiplied by: together they take little more than one alone.
+#[inline(always)]
+fn add_rows(rows: [(&[f64], f64); 2], sums: &mut [f64]) {
+    let [(one, of_one), (other, of_other)] =
+        rows.map(|(row, amount)| (&row[..row.len().min(sums.len())], amount));
+    let n = one.len().min(other.len());
+    let (of_both, beyond) = sums.split_at_mut(n);
+    for ((sum, one), other) in of_both.iter_mut().zip(one).zip(other) {
+        *sum = (*sum + of_one * one) + of_other * other;
+    }
+    for (row, amount) in [(&one[n..], of_one), (&other[n..], of_other)] {
+        beyond.iter_mut().zip(row).for_each(|(sum, number)| *sum += amount * number);
     }
 }
 
@@ -273,8 +303,12 @@ mod tests {
             [&mut expected, &mut sums].into_iter().for_each(|sums| sums.begin(n_sums));
             let mut terms = vec![(TermTable::NOTHING, 7.0), (u32::MAX, 1.0)];
             for (entry, amount) in &entries {
+                let bytes = table.bytes();
+                let place = table.push(entry);
+                table.truncate(bytes);
+                prop_assert_eq!(table.push(entry), place);
                 expected.add(entry, *amount);
-                terms.push((table.push(entry).unwrap(), *amount));
+                terms.push((place.unwrap(), *amount));
             }
             table.add_up(terms.into_iter(), &mut sums);
             prop_assert_eq!(sums.scalars, expected.scalars);

@@ -15,6 +15,8 @@ pub(crate) struct Table {
     shift: u32,
     multiplier: u64,
     len: usize,
+    /// How many there were when places were last given out anew: no matter in which order those came.
+    unordered: usize,
 }
 
 /// What the table holds of a fingerprint; never in two cache lines.
@@ -39,7 +41,7 @@ const LEAST_SLOTS: usize = 1024;
 impl Default for Table {
     fn default() -> Self {
         let multiplier = RandomState::new().hash_one(0) | 1;
-        let mut table = Table { slots: Vec::new(), shift: 0, multiplier, len: 0 };
+        let mut table = Table { slots: Vec::new(), shift: 0, multiplier, len: 0, unordered: 0 };
         table.allocate(LEAST_SLOTS);
         table
     }
@@ -70,12 +72,32 @@ impl Table {
 
     /// Puts in a slot whose fingerprint is not here.
     pub(crate) fn insert(&mut self, slot: Slot) {
-        self.len += 1;
-        if 2 * self.len > self.slots.len() {
-            let known = self.allocate(2 * self.slots.len());
-            known.into_iter().filter(|slot| slot.number != Slot::EMPTY).for_each(|slot| self.put(slot));
+        if 2 * (self.len + 1) > self.slots.len() {
+            self.put_anew(2 * self.slots.len(), Slot::EMPTY);
         }
+        self.len += 1;
         self.put(slot);
+    }
+
+    /// Gives the slots with numbers below `end` new places among so many.
+    fn put_anew(&mut self, n_slots: usize, end: u32) {
+        let known = self.allocate(n_slots);
+        known.into_iter().filter(|slot| slot.number < end).for_each(|slot| self.put(slot));
+        self.unordered = self.len;
+    }
+
+    /// Takes out the slots that came last, where they were numbered as they came, so that `len` are left. The fingerprints of the
+    /// others are given, the last first.
+    pub(crate) fn remove_last(&mut self, len: u32, fingerprints: impl Iterator<Item = u64>) {
+        self.len = len as usize;
+        if self.len < self.unordered {
+            return self.put_anew(self.slots.len(), len);
+        }
+        // what came before each found its place when it was not here, and is found there without it
+        for fingerprint in fingerprints {
+            let place = self.place(fingerprint);
+            self.slots[place] = Slot::NONE;
+        }
     }
 
     fn put(&mut self, slot: Slot) {

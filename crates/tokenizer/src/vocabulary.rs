@@ -178,7 +178,8 @@ impl Vocabulary {
             done = self.count_known(done..n);
             let Some(span) = batch.spans.get(done) else { break };
             // new, or here only since an earlier term of this batch came
-            let (fingerprint, term) = (self.batch.0[done].fingerprint, term(batch.bytes, *span));
+            let fingerprint = self.batch.0[done].fingerprint;
+            let term = if self.without_texts { "" } else { term(batch.bytes, *span) };
             self.batch.0[done].place = self.count_fingerprinted(fingerprint, term)?;
             done += 1;
         }
@@ -233,6 +234,26 @@ impl Vocabulary {
     /// An empty vocabulary that keeps no texts: enough to count terms that others look up.
     pub fn without_texts() -> Self {
         Vocabulary { without_texts: true, ..Self::default() }
+    }
+
+    /// Forgets the terms that came last, so that at most `len` are left, and begins another document.
+    ///
+    /// ```
+    /// use tamis_tokenizer::Vocabulary;
+    ///
+    /// let mut vocabulary = Vocabulary::new();
+    /// assert_eq!(["tea", "milk", "sugar"].map(|term| vocabulary.intern(term)), [Ok(0), Ok(1), Ok(2)]);
+    /// vocabulary.truncate(1);
+    /// assert_eq!(["tea", "milk", "sugar"].map(|term| vocabulary.id(term)), [Some(0), None, None]);
+    /// assert_eq!(vocabulary.intern("sugar"), Ok(1));
+    /// ```
+    pub fn truncate(&mut self, len: usize) {
+        self.begin_document();
+        if len < self.len() {
+            self.ids.remove_last(len as TermId, self.fingerprints.drain(len..).rev());
+            self.ends.truncate(len);
+            self.texts.truncate(self.ends.last().copied().unwrap_or(0));
+        }
     }
 
     /// Puts another text in the place of one with the same fingerprint; moves all that follow it, which two
@@ -318,8 +339,13 @@ fn next_id(terms: usize) -> Result<TermId, VocabularyFull> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
     use proptest::prelude::*;
+
+    /// More than an empty vocabulary has room for.
+    const WORDS: u16 = 3000;
 
     fn vocabulary(terms: &[String]) -> Vocabulary {
         let mut vocabulary = Vocabulary::new();
@@ -387,6 +413,27 @@ mod tests {
                 prop_assert_eq!(other.count_batch(batch, each), Ok(()));
             }
             prop_assert_eq!(one.document(), other.document());
+        }
+
+        #[test]
+        fn of_a_truncated_vocabulary_the_first_terms_are_left(
+            rounds in prop::collection::vec((prop::collection::vec(0..WORDS, 0..1500), any::<prop::sample::Index>()), 1..6),
+        ) {
+            let (mut vocabulary, mut ids) = (Vocabulary::without_texts(), HashMap::new());
+            for (words, left) in rounds {
+                for word in words {
+                    let next = ids.len() as TermId;
+                    let place = vocabulary.count(&word.to_string()).unwrap();
+                    prop_assert_eq!(vocabulary.document()[place].id, *ids.entry(word).or_insert(next));
+                }
+                let left = left.index(ids.len() + 1);
+                ids.retain(|_, id| (*id as usize) < left);
+                vocabulary.truncate(left);
+                prop_assert_eq!((vocabulary.len(), vocabulary.document()), (left, &[][..]));
+                for word in 0..WORDS {
+                    prop_assert_eq!(vocabulary.id(&word.to_string()), ids.get(&word).copied());
+                }
+            }
         }
 
         #[test]

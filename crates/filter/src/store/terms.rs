@@ -231,8 +231,10 @@ impl<'a> Group<'a> {
     #[inline]
     pub(super) fn run(&self, place: usize) -> Result<&'a [u8]> {
         let mut runs = self.runs;
-        let own = (0..=place).try_fold(&[][..], |_, _| take_run(&mut runs));
-        own.ok_or_else(no_runs)
+        for _ in 0..place {
+            take_run(&mut runs).ok_or_else(no_runs)?;
+        }
+        take_run(&mut runs).ok_or_else(no_runs)
     }
 }
 
