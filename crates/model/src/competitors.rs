@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::columns::Columns;
 use crate::documents::{Source, Terms};
 use crate::fit::Fit;
-use crate::leave_one_out::LeaveOneOut;
+use crate::leave_one_out::{LeaveOneOut, Points};
 use crate::logs::softmax_and_sum;
 use crate::smoothing_choice::priors;
 use crate::{Choices, ClassId, ClassTotals, Counts, Statistics};
@@ -96,7 +96,7 @@ pub(crate) struct LeftOut<'a> {
 
 impl<'a> LeftOut<'a> {
     pub(crate) fn new(fit: &Fit<'_>, choices: &'a Choices, counts: &'a Statistics) -> Self {
-        let scores = LeaveOneOut::new(choices.alpha, counts, fit.columns);
+        let scores = LeaveOneOut::new(Points::one(choices.alpha, choices.idf_power), counts, fit.columns);
         LeftOut { scores, choices, prior: priors(counts.totals(), fit.columns) }
     }
 
@@ -108,9 +108,13 @@ impl<'a> LeftOut<'a> {
         b
     }
 
+    /// How many of the terms other documents have too.
+    pub(crate) fn known_terms(&self, terms: Terms<'_>) -> usize {
+        self.scores.known_terms(terms)
+    }
+
     pub(crate) fn of(&self, class: ClassId, terms: Terms<'_>, out: &mut Vec<f64>) {
-        let powers = [self.choices.idf_power];
-        self.scores.scores(terms, class, &powers, std::slice::from_mut(out));
+        self.scores.scores(terms, class, std::slice::from_mut(out));
         let [k0, k1] = self.choices.bayes;
         out.iter_mut().zip(&self.prior).for_each(|(score, prior)| *score = k0 * *score + k1 * prior);
     }

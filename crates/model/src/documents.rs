@@ -160,11 +160,16 @@ const KEPT: usize = 1 << 23;
 
 impl<'a> Source<'a> {
     pub(crate) fn new(documents: &'a dyn Documents) -> Self {
-        let mut source = Source { documents, kept: Vec::new(), spare: Mutex::default() };
+        let mut source = Source::unread(documents);
         if documents.n_pairs() <= KEPT {
             source.kept = (0..source.n_blocks()).into_par_iter().map(|block| source.read(block)).collect();
         }
         source
+    }
+
+    /// One that keeps none.
+    pub(crate) fn unread(documents: &'a dyn Documents) -> Self {
+        Source { documents, kept: Vec::new(), spare: Mutex::default() }
     }
 
     fn read(&self, block: usize) -> Block {
@@ -180,6 +185,11 @@ impl<'a> Source<'a> {
     /// Whether all are in memory.
     pub(crate) fn is_kept(&self) -> bool {
         self.kept.len() == self.n_blocks()
+    }
+
+    /// The terms of a document, if they are in memory.
+    pub(crate) fn kept(&self, document: usize) -> Option<Terms<'_>> {
+        Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
     }
 
     /// Goes through blocks in this order, of each with the number of its first document. The next one is read meanwhile.

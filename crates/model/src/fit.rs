@@ -130,16 +130,17 @@ impl Fit<'_> {
         let left_out = LeftOut::new(self, choices, self.counts);
         let sample =
             Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
-        let asked = Asked::new(self.documents, &sample);
+        let asks_most = sample.len() > self.documents.len() / 2;
+        let source = if asks_most { Source::new(self.documents) } else { Source::unread(self.documents) };
+        let asked = Asked::new(&source, &sample);
         let score = |((document, stands_for), at): (&(usize, f64), usize)| {
-            let (label, terms) = (asked.labels[at].0, asked.terms.terms(at));
+            let (label, terms) = (asked.labels[at].0, asked.terms(at));
             let mut bayes = Vec::new();
             left_out.of(label.class, terms, &mut bayes);
-            let others = |term: &TermId| self.counts.document_frequency(*term) > 1;
             HeldOut {
                 document: *document,
                 weight: stands_for * label.weight(),
-                known_terms: terms.ids.iter().filter(|term| others(term)).count(),
+                known_terms: left_out.known_terms(terms),
                 bayes,
                 correction: vec![0.0; self.columns.len()],
                 windows: Vec::new(),

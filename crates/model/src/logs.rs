@@ -79,6 +79,12 @@ pub(crate) fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }
 
+/// [`softplus`] and [`sigmoid`], from one exponential.
+pub(crate) fn softplus_and_sigmoid(x: f64) -> (f64, f64) {
+    let e = (-x.abs()).exp();
+    (x.max(0.0) + e.ln_1p(), if x < 0.0 { e } else { 1.0 } / (1.0 + e))
+}
+
 fn max(logs: &[f64]) -> f64 {
     logs.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
@@ -95,6 +101,15 @@ mod tests {
         let mut x = [20_000.0, 20_000.0 + 9f64.ln()];
         log_normalize(&mut x);
         assert!((x[1] - 0.9f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn both_from_one_exponential() {
+        for x in [-1e9, -800.0, -2.0, -1e-300, 0.0, 0.3, 40.0, 800.0] {
+            let (plus, p) = softplus_and_sigmoid(x);
+            assert_eq!(plus, softplus(x));
+            assert!((p - sigmoid(x)).abs() <= 1e-15 * p, "{x}: {p}");
+        }
     }
 
     #[test]

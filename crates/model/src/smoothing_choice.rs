@@ -2,9 +2,9 @@ use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
 use crate::columns::Columns;
-use crate::documents::{Block, Documents, Label, Source};
+use crate::documents::{Block, Documents, Label, Source, Terms};
 use crate::folds::Groups;
-use crate::leave_one_out::LeaveOneOut;
+use crate::leave_one_out::{LeaveOneOut, MOST_ALPHAS, MOST_POWERS, Points};
 use crate::stacking::Parts;
 use crate::weighted::log_share;
 use crate::{Choices, ClassTotals, Counts, Smoothing, Statistics, WeightedOptions};
@@ -27,9 +27,9 @@ pub struct SmoothingChoice {
 }
 
 /// The smoothings to choose from.
-const ALPHAS: [f64; 5] = [0.03, 0.1, 0.3, 1.0, 3.0];
+const ALPHAS: [f64; MOST_ALPHAS] = [0.03, 0.1, 0.3, 1.0, 3.0];
 /// The powers of idf to choose from.
-const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
+const POWERS: [f64; MOST_POWERS] = [0.0, 0.5, 1.0];
 
 /// The most documents that are asked.
 const SAMPLE: usize = 3_000;
@@ -85,14 +85,19 @@ impl SmoothingChoice {
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
         let sample =
             Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
-        let sample = Asked::new(documents, &sample);
+        let asks_all = documents.len() * columns.len() <= SCORES;
+        let source = if asks_all { Source::new(documents) } else { Source::unread(documents) };
+        let sample = Asked::new(&source, &sample);
         let grid = Grid { counts, columns, default: default.bayes };
-        let tried: Vec<_> =
-            alphas.par_iter().map(|alpha| (*alpha, grid.fit(*alpha, &powers, &sample))).collect();
-        let each = tried.into_iter().flat_map(|(alpha, of_powers)| {
-            std::iter::zip(&powers, of_powers).map(move |(power, fitted)| (alpha, *power, fitted))
-        });
-        let each: Vec<_> = each.collect();
+        // two classes look at each term once for all smoothings, more would need much memory
+        let together = if columns.is_one() { alphas.len() } else { 1 };
+        let fit = |alphas: &[Smoothing]| {
+            let points = Points { alphas: alphas.to_vec(), powers: powers.clone() };
+            let each: Vec<_> = points.iter().collect();
+            let fitted = each.into_iter().zip(grid.fit(points, &sample));
+            fitted.map(|((alpha, power), fitted)| (alpha, power, fitted)).collect::<Vec<_>>()
+        };
+        let each: Vec<_> = alphas.par_chunks(together).flat_map(fit).collect();
         choice.tried = each.iter().map(|(alpha, power, (.., loss))| (*alpha, *power, *loss)).collect();
         let distance = |alpha: Smoothing, power: f64| {
             (alpha.alpha() / default.alpha.alpha()).ln().abs() / 3f64.ln()
@@ -106,8 +111,8 @@ impl SmoothingChoice {
                     (*alpha, *power, *bayes, losses.clone());
             }
         }
-        if documents.len() * columns.len() <= SCORES && documents.len() > sample.labels.len() {
-            choice.bayes = grid.fit_all(choice.alpha, choice.idf_power, documents);
+        if asks_all && documents.len() > sample.labels.len() {
+            choice.bayes = grid.fit_all(Points::one(choice.alpha, choice.idf_power), &source);
         }
         choice
     }
@@ -136,19 +141,30 @@ pub fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
 type Fitted = ([f64; 2], Vec<(f64, f64)>, f64);
 
 /// Documents that are asked: what is known of each, how many it stands for, and its terms.
-pub(crate) struct Asked {
+pub(crate) struct Asked<'a> {
     pub(crate) labels: Vec<(Label, f64)>,
-    pub(crate) terms: Block,
+    source: &'a Source<'a>,
+    /// Their numbers there, if it keeps documents.
+    numbers: Vec<usize>,
+    /// Their terms, if it does not.
+    own: Block,
 }
 
-impl Asked {
-    pub(crate) fn new(documents: &dyn Documents, sample: &[(usize, f64)]) -> Asked {
+impl<'a> Asked<'a> {
+    pub(crate) fn new(source: &'a Source<'a>, sample: &[(usize, f64)]) -> Asked<'a> {
+        let documents = source.documents;
         let numbers: Vec<_> = sample.iter().map(|(i, _)| *i).collect();
-        let rows = documents.rows(&numbers);
+        let rows = if source.is_kept() { Vec::new() } else { documents.rows(&numbers) };
         Asked {
             labels: sample.iter().map(|(i, stands_for)| (documents.label(*i), *stands_for)).collect(),
-            terms: Block::of(rows.iter().map(CountVector::row)),
+            source,
+            numbers,
+            own: Block::of(rows.iter().map(CountVector::row)),
         }
+    }
+
+    pub(crate) fn terms(&self, at: usize) -> Terms<'_> {
+        self.source.kept(self.numbers[at]).unwrap_or_else(|| self.own.terms(at))
     }
 }
 
@@ -163,45 +179,48 @@ pub(crate) struct Grid<'a> {
 const TOGETHER: usize = 64;
 
 impl Grid<'_> {
-    /// For each power k and its losses, by the leave-one-out scores of some documents.
-    pub(crate) fn fit(&self, alpha: Smoothing, powers: &[f64], asked: &Asked) -> Vec<Fitted> {
-        let mut of_powers = vec![Parts::new(self.columns.len(), 2); powers.len()];
-        let left_out = LeaveOneOut::new(alpha, self.counts, self.columns);
-        self.score(&left_out, powers, (&asked.terms, |at| asked.labels[at]), &mut of_powers);
+    /// For each point k and its losses, by the leave-one-out scores of some documents.
+    pub(crate) fn fit(&self, points: Points, asked: &Asked<'_>) -> Vec<Fitted> {
+        let mut of_points = vec![Parts::new(self.columns.len(), 2); points.len()];
+        let left_out = LeaveOneOut::new(points, self.counts, self.columns);
+        let document = |at: usize| (asked.labels[at], asked.terms(at));
+        self.score(&left_out, asked.labels.len(), document, &mut of_points);
         let fit = |parts: &Parts| {
             let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
             let mean = parts.mean(&losses);
             (bayes, losses.into_iter().zip(parts.weights()).collect(), mean)
         };
-        of_powers.par_iter().map(fit).collect()
+        of_points.par_iter().map(fit).collect()
     }
 
     /// k by the leave-one-out scores of all documents.
-    fn fit_all(&self, alpha: Smoothing, power: f64, documents: &dyn Documents) -> [f64; 2] {
+    fn fit_all(&self, point: Points, source: &Source<'_>) -> [f64; 2] {
         let mut parts = [Parts::new(self.columns.len(), 2)];
-        let left_out = LeaveOneOut::new(alpha, self.counts, self.columns);
-        Source::new(documents).for_all(|first, block| {
-            self.score(&left_out, &[power], (block, |at| (documents.label(first + at), 1.0)), &mut parts);
+        let left_out = LeaveOneOut::new(point, self.counts, self.columns);
+        source.for_all(|first, block| {
+            let document = |at: usize| ((source.documents.label(first + at), 1.0), block.terms(at));
+            self.score(&left_out, block.len(), document, &mut parts);
         });
         self.bayes(&parts[0])
     }
 
-    /// Adds to the parts of each power the leave-one-out scores of documents.
-    fn score(
+    /// Adds to the parts of each point the leave-one-out scores of so many documents.
+    fn score<'d>(
         &self,
         left_out: &LeaveOneOut<'_>,
-        powers: &[f64],
-        (terms, label): (&Block, impl Fn(usize) -> (Label, f64) + Sync),
+        n_documents: usize,
+        document: impl Fn(usize) -> ((Label, f64), Terms<'d>) + Sync,
         parts: &mut [Parts],
     ) {
         let prior = priors(self.counts.totals(), self.columns);
+        let (n_points, numbers) = (parts.len(), (0..n_documents).collect::<Vec<_>>());
         let score = |of: &[usize]| {
-            let mut scores = vec![Vec::new(); powers.len()];
-            let mut parts = vec![Parts::new(self.columns.len(), 2); powers.len()];
+            let mut scores = vec![Vec::new(); n_points];
+            let mut parts = vec![Parts::new(self.columns.len(), 2); n_points];
             for at in of {
-                let ((document, stands_for), terms) = (label(*at), terms.terms(*at));
-                left_out.scores(terms, document.class, powers, &mut scores);
+                let ((document, stands_for), terms) = document(*at);
+                left_out.scores(terms, document.class, &mut scores);
                 let is_judged = !terms.is_empty() && self.has_others(&document);
                 let weight = if is_judged { stands_for * document.weight() } else { 0.0 };
                 for (parts, scores) in parts.iter_mut().zip(&scores) {
@@ -211,10 +230,9 @@ impl Grid<'_> {
             }
             parts
         };
-        let numbers: Vec<usize> = (0..terms.len()).collect();
         let scored: Vec<Vec<Parts>> = numbers.par_chunks(TOGETHER).map(score).collect();
-        for of_powers in scored {
-            parts.iter_mut().zip(of_powers).for_each(|(parts, others)| parts.append(others));
+        for of_points in scored {
+            parts.iter_mut().zip(of_points).for_each(|(parts, others)| parts.append(others));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::logs::{sigmoid, softmax_and_sum, softplus};
+use crate::logs::{softmax_and_sum, softplus, softplus_and_sigmoid};
 
 /// What several models say of documents, their parts: a number a document, column and part.
 ///
@@ -116,21 +116,21 @@ impl Parts {
         let problem = Problem { parts: self, smoothing: Smoothed::new(self, all), scales, centre };
         let mut at: Vec<f64> =
             problem.centre.iter().zip(free).map(|(w, free)| if *free { *w } else { 0.0 }).collect();
-        let mut loss = problem.loss(&at);
+        let mut here = problem.slope(&at);
         for _ in 0..100 {
-            let step = problem.step(&at, free);
+            let step = problem.step(&at, &here, free);
             let shortened =
                 |length: f64| at.iter().zip(&step).map(|(w, s)| w - length * s).collect::<Vec<_>>();
             let steps = (0..30).map(|halvings| shortened(0.5_f64.powi(halvings)));
             // a loss that is NaN is not less
-            let Some((next, less)) =
-                steps.map(|w| (problem.loss(&w), w)).find(|(l, _)| *l < loss).map(|(l, w)| (w, l))
+            let Some((next, there)) =
+                steps.map(|w| (problem.slope(&w), w)).find(|(s, _)| s.loss < here.loss).map(|(s, w)| (w, s))
             else {
                 break;
             };
-            let gain = loss - less;
-            (at, loss) = (next, less);
-            if gain < 1e-12 * (1.0 + loss.abs()) {
+            let gain = here.loss - there.loss;
+            (at, here) = (next, there);
+            if gain < 1e-12 * (1.0 + here.loss.abs()) {
                 break;
             }
         }
@@ -220,9 +220,10 @@ struct Problem<'a> {
     centre: Vec<f64>,
 }
 
-/// Gradient and second derivatives.
+/// What is to be the least, with its gradient and second derivatives.
 #[derive(Clone, Copy, Default)]
 struct Slope {
+    loss: f64,
     gradient: [f64; MOST_PARTS],
     curvature: [[f64; MOST_PARTS]; MOST_PARTS],
 }
@@ -234,63 +235,39 @@ impl Problem<'_> {
         at.iter().zip(&self.scales).map(|(w, scale)| w / scale).collect()
     }
 
-    /// Sums over the documents, in parallel, and always in the same order.
-    fn sum<T: Send + Default>(
-        &self,
-        of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut T) + Sync,
-        add: impl Fn(&mut T, T),
-    ) -> T {
+    /// The sum over the documents, in parallel, and always in the same order.
+    fn sum(&self, of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut Slope) + Sync) -> Slope {
         let size = TOGETHER * self.parts.n_columns * self.parts.n_parts;
         let chunks = self.parts.values.par_chunks(size).zip(self.parts.targets.par_chunks(TOGETHER));
         let sums = chunks.map(|(values, targets)| {
-            let (mut sum, mut z) = (T::default(), Vec::new());
+            let (mut sum, mut z) = (Slope::default(), Vec::new());
             let values = values.chunks_exact(self.parts.n_columns * self.parts.n_parts);
             values.zip(targets).for_each(|(values, target)| of(values, target, &mut z, &mut sum));
             sum
         });
-        let mut all = T::default();
-        sums.collect::<Vec<_>>().into_iter().for_each(|sum| add(&mut all, sum));
+        let mut all = Slope::default();
+        sums.collect::<Vec<_>>().into_iter().for_each(|sum| all.plus(sum));
         all
     }
 
-    fn loss(&self, at: &[f64]) -> f64 {
-        let weights = self.weights(at);
-        let of_document = |values: &[f64], target: &Target, z: &mut Vec<f64>, sum: &mut f64| {
-            self.parts.add_up(values, &weights, z);
-            *sum += target.weight
-                * match (&mut z[..], target.column) {
-                    ([z], column) => {
-                        let aim =
-                            if column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
-                        softplus(*z) - aim * *z
-                    }
-                    (z, column) => {
-                        let any = self.smoothing.any;
-                        let mean = z.iter().sum::<f64>() / z.len() as f64;
-                        let own = column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
-                        softmax_and_sum(z) - (1.0 - any) * own - any * mean
-                    }
-                };
-        };
-        let penalty: f64 = at.iter().zip(&self.centre).map(|(w, centre)| (w - centre) * (w - centre)).sum();
-        self.sum(of_document, |all: &mut f64, sum| *all += sum) + RIDGE / 2.0 * penalty
-    }
-
-    /// What Newton's method subtracts.
-    fn step(&self, at: &[f64], free: &[bool]) -> Vec<f64> {
+    /// Of the documents, and the loss with the ridge.
+    fn slope(&self, at: &[f64]) -> Slope {
         let n = self.parts.n_parts;
         let weights = self.weights(at);
         let of_document = |values: &[f64], target: &Target, z: &mut Vec<f64>, slope: &mut Slope| {
             self.parts.add_up(values, &weights, z);
-            if let [z] = &mut z[..] {
+            if let [z] = z[..] {
                 let aim =
                     if target.column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
-                let p = sigmoid(*z);
+                let (softplus, p) = softplus_and_sigmoid(z);
+                slope.loss += target.weight * (softplus - aim * z);
                 slope.add(values, target.weight * (p - aim), target.weight * p * (1.0 - p), n);
                 return;
             }
-            softmax_and_sum(z);
             let any = self.smoothing.any;
+            let mean = z.iter().sum::<f64>() / z.len() as f64;
+            let own = target.column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
+            slope.loss += target.weight * (softmax_and_sum(z) - (1.0 - any) * own - any * mean);
             let mut means = [0.0; MOST_PARTS];
             for (column, (values, p)) in values.chunks_exact(n).zip(&*z).enumerate() {
                 let own = if target.column == Some(column) { 1.0 - any } else { 0.0 };
@@ -300,7 +277,14 @@ impl Problem<'_> {
             }
             slope.add(&means[..n], 0.0, -target.weight, n);
         };
-        let mut slope = self.sum(of_document, Slope::plus);
+        let penalty: f64 = at.iter().zip(&self.centre).map(|(w, centre)| (w - centre) * (w - centre)).sum();
+        let slope = self.sum(of_document);
+        Slope { loss: slope.loss + RIDGE / 2.0 * penalty, ..slope }
+    }
+
+    /// What Newton's method subtracts.
+    fn step(&self, at: &[f64], slope: &Slope, free: &[bool]) -> Vec<f64> {
+        let (n, mut slope) = (self.parts.n_parts, *slope);
         for i in 0..n {
             for j in 0..n {
                 slope.curvature[i][j] /= self.scales[i] * self.scales[j];
@@ -328,6 +312,7 @@ impl Slope {
     }
 
     fn plus(&mut self, other: Slope) {
+        self.loss += other.loss;
         for i in 0..MOST_PARTS {
             self.gradient[i] += other.gradient[i];
             for j in 0..MOST_PARTS {
@@ -359,6 +344,7 @@ impl Slope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::logs::sigmoid;
 
     /// Scores of two classes of which the higher 3 in 4 are positive, and the lower 1 in 4.
     fn two(n: usize) -> Parts {

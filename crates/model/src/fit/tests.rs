@@ -9,7 +9,7 @@ use crate::Labelled;
 use crate::Smoothing;
 use crate::ascent::{Ascent, Pupils, Weights};
 use crate::documents::Block;
-use crate::leave_one_out::LeaveOneOut;
+use crate::leave_one_out::{LeaveOneOut, Points};
 use crate::smoothing_choice::Grid;
 use crate::stacking::Parts;
 
@@ -178,11 +178,12 @@ fn leaving_out_and_choosing_are_the_formulas() {
     for set in sets() {
         let (documents, columns) = (set.documents(), set.columns());
         for expected in &set.golden.left_out {
-            let left_out = LeaveOneOut::new(expected.alpha.try_into().unwrap(), &set.counts, columns);
+            let point = Points::one(expected.alpha.try_into().unwrap(), expected.power);
+            let left_out = LeaveOneOut::new(point, &set.counts, columns);
             let block = Block::of(documents.iter().map(|document| document.row));
             for (at, (document, scores)) in documents.iter().zip(&expected.scores).enumerate() {
                 let mut got = [Vec::new()];
-                left_out.scores(block.terms(at), document.class, &[expected.power], &mut got);
+                left_out.scores(block.terms(at), document.class, &mut got);
                 for (got, expected) in got[0].iter().zip(scores.iter().flatten()) {
                     close(&set.golden.name, *got, *expected, 1e-9);
                 }
@@ -191,11 +192,12 @@ fn leaving_out_and_choosing_are_the_formulas() {
         let default = Choices::for_classes(set.golden.n_classes).bayes;
         let grid = Grid { counts: &set.counts, columns, default };
         let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
-        let all = Asked::new(&documents, &all);
+        let source = Source::new(&documents);
+        let all = Asked::new(&source, &all);
         let best = set.golden.grid.iter().min_by(|a, b| a.log_loss.total_cmp(&b.log_loss)).unwrap();
         for point in &set.golden.grid {
             let alpha = Smoothing::try_from(point.alpha).unwrap();
-            let (bayes, _, loss) = grid.fit(alpha, &[point.power], &all).pop().unwrap();
+            let (bayes, _, loss) = grid.fit(Points::one(alpha, point.power), &all).pop().unwrap();
             close(&set.golden.name, loss, point.log_loss, 1e-6);
             if (point.alpha, point.power) == (best.alpha, best.power) {
                 (0..2).for_each(|at| close(&set.golden.name, bayes[at], set.golden.k[at], 1e-6));
