@@ -100,11 +100,7 @@ impl<'a> LeaveOneOut<'a> {
                     all.iter().zip(&self.points.alphas).zip(out.chunks_mut(powers.len()))
                 {
                     let log_totals = self.log_totals(*alpha, own, row.len() as u64, cells.own_terms(row));
-                    for (power, out) in powers.iter().zip(out) {
-                        out.clear();
-                        out.resize(self.columns.len(), 0.0);
-                        cells.add_terms(row, own, *power, out, &log_totals);
-                    }
+                    cells.scores(row, own, powers, out, &log_totals);
                 }
             }
         }

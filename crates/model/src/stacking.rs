@@ -252,7 +252,15 @@ impl Problem<'_> {
 
     /// Of the documents, and the loss with the ridge.
     fn slope(&self, at: &[f64]) -> Slope {
-        let n = self.parts.n_parts;
+        match self.parts.n_parts {
+            1 => self.slope_of::<1>(at),
+            2 => self.slope_of::<2>(at),
+            _ => self.slope_of::<MOST_PARTS>(at),
+        }
+    }
+
+    /// The same of so many parts.
+    fn slope_of<const N: usize>(&self, at: &[f64]) -> Slope {
         let weights = self.weights(at);
         let of_document = |values: &[f64], target: &Target, z: &mut Vec<f64>, slope: &mut Slope| {
             self.parts.add_up(values, &weights, z);
@@ -261,21 +269,22 @@ impl Problem<'_> {
                     if target.column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
                 let (softplus, p) = softplus_and_sigmoid(z);
                 slope.loss += target.weight * (softplus - aim * z);
-                slope.add(values, target.weight * (p - aim), target.weight * p * (1.0 - p), n);
+                let values = values.first_chunk().unwrap_or(&[0.0; N]);
+                slope.add(values, target.weight * (p - aim), target.weight * p * (1.0 - p));
                 return;
             }
             let any = self.smoothing.any;
             let mean = z.iter().sum::<f64>() / z.len() as f64;
             let own = target.column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
             slope.loss += target.weight * (softmax_and_sum(z) - (1.0 - any) * own - any * mean);
-            let mut means = [0.0; MOST_PARTS];
-            for (column, (values, p)) in values.chunks_exact(n).zip(&*z).enumerate() {
+            let mut means = [0.0; N];
+            for (column, (values, p)) in values.as_chunks::<N>().0.iter().zip(&*z).enumerate() {
                 let own = if target.column == Some(column) { 1.0 - any } else { 0.0 };
                 let aim = own + any / z.len() as f64;
-                slope.add(values, target.weight * (p - aim), target.weight * p, n);
+                slope.add(values, target.weight * (p - aim), target.weight * p);
                 means.iter_mut().zip(values).for_each(|(mean, value)| *mean += p * value);
             }
-            slope.add(&means[..n], 0.0, -target.weight, n);
+            slope.add(&means, 0.0, -target.weight);
         };
         let penalty: f64 = at.iter().zip(&self.centre).map(|(w, centre)| (w - centre) * (w - centre)).sum();
         let slope = self.sum(of_document);
@@ -302,10 +311,10 @@ impl Problem<'_> {
 }
 
 impl Slope {
-    fn add(&mut self, values: &[f64], error: f64, weight: f64, n: usize) {
-        for i in 0..n {
+    fn add<const N: usize>(&mut self, values: &[f64; N], error: f64, weight: f64) {
+        for i in 0..N {
             self.gradient[i] += error * values[i];
-            for j in 0..n {
+            for j in 0..N {
                 self.curvature[i][j] += weight * values[i] * values[j];
             }
         }

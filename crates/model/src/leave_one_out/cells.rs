@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
+use super::MOST_POWERS;
 use crate::columns::Columns;
 use crate::counts::term_ids;
 use crate::documents::Terms;
@@ -81,42 +82,68 @@ impl Cells {
         self.terms(row).filter(|(term, _)| term.len > 0).count()
     }
 
-    /// Adds to `out` the scores of a document of the class `own` at a power of idf.
-    pub(super) fn add_terms(
+    /// Writes to `out`, for each of at most [`MOST_POWERS`] powers of idf, the scores of a document of the class `own`. A term is
+    /// looked up once for all of them.
+    pub(super) fn scores(
         &self,
         row: Terms<'_>,
         own: ClassId,
-        power: f64,
-        out: &mut [f64],
+        powers: &[f64],
+        out: &mut [Vec<f64>],
         log_totals: &[f64],
     ) {
-        let (mut absent, mut weight, mut square, mut own_score) = (0.0, 0.0, 0.0, 0.0);
+        match powers {
+            [_] => self.add_up::<1>(row, own, powers, out, log_totals),
+            _ => self.add_up::<MOST_POWERS>(row, own, powers, out, log_totals),
+        }
+    }
+
+    fn add_up<const P: usize>(
+        &self,
+        row: Terms<'_>,
+        own: ClassId,
+        powers: &[f64],
+        out: &mut [Vec<f64>],
+        log_totals: &[f64],
+    ) {
+        let mut sums = vec![[0.0; P]; self.columns.len()];
+        let [mut absent, mut weight, mut square, mut own_score] = [[0.0; P]; 4];
         let own_column = self.columns.of(own);
+        let add = |to: &mut [f64; P], v: &[f64; P], part: f64| {
+            to.iter_mut().zip(v).for_each(|(to, v)| *to += v * part);
+        };
         for (term, log_tf) in self.terms(row) {
             let known = f64::from(u8::from(term.absent != 0.0));
-            let v = known * log_tf * powered(term.idf, power);
-            absent += v * term.absent;
-            weight += v;
-            square += v * v;
+            let mut v = [0.0; P];
+            v.iter_mut().zip(powers).for_each(|(v, power)| *v = known * log_tf * powered(term.idf, *power));
+            add(&mut absent, &v, term.absent);
+            add(&mut weight, &v, 1.0);
+            square.iter_mut().zip(v).for_each(|(square, v)| *square += v * v);
             let (start, len) = (term.start as usize, usize::from(term.len));
             let cells = &self.cells[start..start + len];
             let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
-            let own_cell = if parts.len() == out.len() {
+            let own_cell = if parts.len() == sums.len() {
                 // all classes have the term, as they have most terms of a text
-                out.iter_mut().zip(parts).for_each(|(out, part)| *out += v * part);
+                sums.iter_mut().zip(parts).for_each(|(sums, part)| add(sums, &v, *part));
                 own_column
             } else {
-                cells.iter().zip(parts).for_each(|(column, part)| out[usize::from(*column)] += v * part);
+                cells.iter().zip(parts).for_each(|(column, part)| {
+                    add(&mut sums[usize::from(*column)], &v, *part);
+                });
                 own_column.and_then(|own| cells.binary_search(&(own as ClassId)).ok())
             };
-            own_score += own_cell.and_then(|at| own_parts.get(at)).map_or(0.0, |part| v * part);
+            if let Some(part) = own_cell.and_then(|at| own_parts.get(at)) {
+                add(&mut own_score, &v, *part);
+            }
         }
-        if let Some(out) = own_column.and_then(|own| out.get_mut(own)) {
-            *out = own_score;
+        if let Some(sums) = own_column.and_then(|own| sums.get_mut(own)) {
+            *sums = own_score;
         }
-        let norm = norm(square);
-        for (out, log_totals) in out.iter_mut().zip(log_totals) {
-            *out = (*out + (absent + weight * log_totals)) / norm;
+        for (power, out) in out.iter_mut().enumerate().take(powers.len().min(P)) {
+            let norm = norm(square[power]);
+            let of_rest = |log_totals: &f64| absent[power] + weight[power] * log_totals;
+            out.clear();
+            out.extend(sums.iter().zip(log_totals).map(|(sums, log)| (sums[power] + of_rest(log)) / norm));
         }
     }
 
