@@ -1,13 +1,16 @@
 //! N-grams of words and of characters.
 
+use crate::batch::Batch;
 use crate::fold::fold_char;
 use crate::options::MAX_NGRAM;
 
 /// The last words of a text, joined by spaces.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct WordWindow {
-    text: String,
+    text: Vec<u8>,
     starts: Vec<usize>,
+    /// Of n-grams.
+    spans: Vec<[usize; 2]>,
 }
 
 impl WordWindow {
@@ -16,22 +19,31 @@ impl WordWindow {
         self.starts.clear();
     }
 
-    /// Calls `emit` with the n-grams that end with `word`, shortest first.
-    pub(crate) fn push(&mut self, word: &str, min: usize, max: usize, emit: &mut impl FnMut(&str)) {
-        if self.starts.len() == max {
-            let dropped = self.starts.get(1).copied().unwrap_or(self.text.len());
-            self.text.drain(..dropped);
-            self.starts.remove(0);
-            self.starts.iter_mut().for_each(|start| *start -= dropped);
+    /// Calls `emit` with the n-grams that end with the words of a batch, word by word, shortest first; none has fewer than `min`
+    /// words, nor more than `max`, which are two at least.
+    pub(crate) fn push(
+        &mut self,
+        words: Batch<'_>,
+        min: usize,
+        max: usize,
+        emit: &mut impl FnMut(Batch<'_>),
+    ) {
+        // words that n-grams can still begin with
+        self.starts.drain(..self.starts.len().saturating_sub(max - 1));
+        let dropped = self.starts.first().copied().unwrap_or(0);
+        self.text.drain(..dropped);
+        self.starts.iter_mut().for_each(|start| *start -= dropped);
+        self.spans.clear();
+        for [start, end] in words.spans {
+            if !self.starts.is_empty() {
+                self.text.push(b' ');
+            }
+            self.starts.push(self.text.len());
+            self.text.extend_from_slice(&words.bytes[*start..*end]);
+            let starts = self.starts.iter().rev().take(max).skip(min - 1);
+            self.spans.extend(starts.map(|start| [*start, self.text.len()]));
         }
-        if !self.text.is_empty() {
-            self.text.push(' ');
-        }
-        self.starts.push(self.text.len());
-        self.text.push_str(word);
-        for start in self.starts.iter().rev().skip(min - 1) {
-            emit(&self.text[*start..]);
-        }
+        Batch::of_bytes(&self.text, &self.spans).for_each(emit);
     }
 }
 
@@ -78,8 +90,14 @@ mod tests {
     fn word_ngrams(words: &[&str], min: usize, max: usize) -> Vec<String> {
         let mut window = WordWindow::default();
         let mut terms = Vec::new();
-        for word in words {
-            window.push(word, min, max, &mut |term| terms.push(term.to_owned()));
+        for words in words.chunks(3) {
+            let (mut text, mut spans) = (String::new(), Vec::new());
+            for word in words {
+                text += word;
+                spans.push([text.len() - word.len(), text.len()]);
+            }
+            let batch = Batch { bytes: text.as_bytes(), spans: &spans };
+            window.push(batch, min, max, &mut |batch| terms.extend(batch.iter().map(str::to_owned)));
         }
         terms
     }

@@ -79,9 +79,8 @@ impl Tokenizer {
             }
             Terms::Words { min, max } if max > 1 => {
                 window.clear();
-                let mut emit = |term: &str| Batch::of_one(term, &mut emit);
                 terms::for_each_batch(self, text, words, |batch| {
-                    batch.iter().for_each(|word| window.push(word, min.into(), max.into(), &mut emit));
+                    window.push(batch, min.into(), max.into(), &mut emit);
                 });
             }
             Terms::Words { .. } => terms::for_each_batch(self, text, words, emit),
