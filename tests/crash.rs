@@ -128,6 +128,8 @@ enum Hit {
     Append,
     /// Before the slot is written.
     Segment,
+    /// The same of a segment that takes the place of others.
+    Merge,
     Slot,
     Fold,
     Elsewhere,
@@ -185,8 +187,8 @@ impl Harness {
         match self.random.below(3) {
             0 if self.has_strace && job == Job::Segment => {
                 let call = ["write", "fdatasync"][self.random.below(2)];
-                // first of the segment, then of the slot
-                Kill::At(call, self.folder().join(MODEL), 1 + self.random.below(2))
+                // first of the record, then of the segment, then of the slot
+                Kill::At(call, self.folder().join(MODEL), [1, 2, 2, 3][self.random.below(4)])
             }
             0 if self.has_strace && is_fold => {
                 let (temporary, folder) = (self.temporary(), self.folder());
@@ -215,6 +217,7 @@ impl Harness {
         let log_limit = job.log_limit();
         let kill = self.pick(job);
         let (temporary, model) = (state(self.temporary()), state(self.world.path(MODEL)));
+        let segment = if job == Job::Segment && self.would_merge() { Hit::Merge } else { Hit::Segment };
         let (label, mail) = mail(self.n);
         let mut child = spawn(&self.world, &kill.before(), &arguments(label, log_limit), &mail);
         if let Kill::After(time) = kill {
@@ -228,24 +231,43 @@ impl Harness {
             return false;
         }
         assert!(output.status.signal().is_some(), "{kill:?}: {}", stderr(&output));
+        let is_there = check(&self.world, self.n);
         let hit = match (&kill, job) {
             _ if state(self.temporary()) != temporary => Hit::Fold,
             (Kill::At(..), Job::Fold) => Hit::Fold,
             (Kill::At(..), Job::Append) => Hit::Append,
             // it was time to write the file anew
             (_, Job::Segment) if state(self.world.path(MODEL)) == model => Hit::Elsewhere,
-            (Kill::At(_, _, 1), Job::Segment) => Hit::Segment,
+            (Kill::At(_, _, 1), Job::Segment) => Hit::Append,
+            (Kill::At(_, _, 2), Job::Segment) => segment,
             (Kill::At(..), Job::Segment) => Hit::Slot,
-            (_, Job::Segment) if self.has_more_than_counts() => Hit::Segment,
+            // the record comes before the segment
+            (_, Job::Segment) if is_there => segment,
             _ if self.has_more_than_counts() => Hit::Append,
             _ => Hit::Elsewhere,
         };
         *self.hits.entry((kill.name(), hit)).or_default() += 1;
-        check(&self.world, self.n);
         must_learn(&self.world, self.n, NEVER);
         self.n += 1;
         assert!(!check(&self.world, self.n), "{kill:?}");
         true
+    }
+
+    /// Whether the next segment takes the place of others, as a copy of the model shows.
+    fn would_merge(&self) -> bool {
+        let copy = self.world.path("copy.tamis");
+        fs::copy(self.world.path(MODEL), &copy).unwrap();
+        let segments = |learner: &Learner| learner.filter().information().segments;
+        let mut learner = Learner::open(&copy, options(Job::Segment.log_limit(), Duration::ZERO)).unwrap();
+        let before = segments(&learner);
+        let (label, mail) = mail(self.n);
+        learner.learn(label, Document::Mail(mail.as_bytes())).unwrap();
+        learner.commit().unwrap();
+        let after = segments(&learner);
+        drop(learner);
+        fs::remove_file(&copy).unwrap();
+        let _ = fs::remove_file(self.world.path("copy.tamis.lock"));
+        (1..=before).contains(&after)
     }
 
     fn has_more_than_counts(&self) -> bool {
@@ -262,9 +284,9 @@ impl Harness {
     fn run(&mut self, kills: usize, of_each: usize) {
         let mut killed = 0;
         let phases: &[Hit] = match self.has_strace {
-            true => &[Hit::Append, Hit::Segment, Hit::Slot, Hit::Fold],
+            true => &[Hit::Append, Hit::Segment, Hit::Merge, Hit::Slot, Hit::Fold],
             // the slot is written too quickly to be hit by chance
-            false => &[Hit::Append, Hit::Segment, Hit::Fold],
+            false => &[Hit::Append, Hit::Segment, Hit::Merge, Hit::Fold],
         };
         while killed < kills || phases.iter().any(|phase| self.hit(*phase) < of_each) {
             killed += usize::from(self.kill_once());

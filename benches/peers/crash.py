@@ -4,12 +4,12 @@
     benches/peers/crash.py [--kills 200] [--tamis target/release/tamis] > RESULT.md
 
 Every program first learns 200 generated messages. Of those that follow every other one is killed (SIGKILL), by turns at any
-time and, with strace, on entering one of the calls by which it changes files, chosen evenly from those of a run that was not
-killed. A message is acknowledged if its process ended with 0. Words that no other message has tell what is there afterwards. A program that
+time and, with strace, on entering one of the calls by which it changes files, as a run that was not killed made them. What a writer of tamis was at then is counted by phase, and none may be missed. A message is acknowledged if its process ended with 0. Words that no other message has tell what is there afterwards. A program that
 fails without being killed, or takes more than ten seconds (some never end), is not asked further. Killed are processes, not the machine: what was written but not synced is not lost here.
 """
 
 import argparse
+import json
 import random
 import re
 import shutil
@@ -27,6 +27,7 @@ PATIENT = ["timeout", "-s", "KILL", "10"]
 ROOT = Path(__file__).resolve().parents[2]
 CALLS = "write,pwrite64,writev,pwritev,ftruncate,fsync,fdatasync,/^rename,/^unlink"
 OWN_WORDS = 30
+PHASES = ("record", "segment", "merge", "slot", "file anew")
 
 
 def words(number):
@@ -44,6 +45,19 @@ class Tamis:
     def __init__(self, program, folder):
         self.name, self.model = "tamis", folder / "model.tamis"
         self.program, self.learn = program, [program, "learn", "spam", "-m", str(self.model), "--log-limit", "30000"]
+
+    def segments(self):
+        """How many there are, and what file they are in."""
+        told = subprocess.run([self.program, "inspect", "--json", "--terms", "0", "-m", self.model], capture_output=True)
+        return json.loads(told.stdout)["segments"], self.model.stat().st_ino
+
+    def phase(self, path, syncs, merges):
+        """What a call on a file is part of, after so many syncs of the model."""
+        if path.endswith(".tmp"):
+            return "file anew"
+        if Path(path).name != self.model.name:
+            return None
+        return ("record", "merge" if merges else "segment", "slot")[min(syncs, 2)]
 
     def is_readable(self):
         return subprocess.run([self.program, "verify", "-m", self.model], capture_output=True).returncode == 0
@@ -92,17 +106,35 @@ def run(command, number, kill_after=None):
 
 
 def calls_of(program, folder, number):
-    """The calls by which learning a message changes files, each with its number among those of its name."""
-    trace, seen, calls = folder / "trace", {}, []
-    run(["strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={CALLS}", *PATIENT, *program.learn], number)
-    for name in re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.M):
+    """The calls by which learning a message changes files, each with its number among those of its name, and its phase."""
+    # the run must not change what the next one finds
+    before = folder.with_name("before")
+    shutil.copytree(folder, before)
+    is_tamis = isinstance(program, Tamis)
+    segments, file = program.segments() if is_tamis else (0, 0)
+    trace, seen, calls, syncs = folder.with_name("trace"), {}, [], 0
+    run(["strace", "-f", "-y", "-qq", "-o", str(trace), "-e", f"trace={CALLS}", *PATIENT, *program.learn], number)
+    after, same = program.segments() if is_tamis else (0, 0)
+    merges = file == same and 0 < after <= segments
+    for name, path in re.findall(r'^\d+ +(\w+)\((?:\d+<|[^"\n]*")?([^>"\n]*)', trace.read_text(), re.M):
         seen[name] = seen.get(name, 0) + 1
-        calls.append((name, seen[name]))
+        phase = program.phase(path, syncs, merges) if is_tamis else None
+        calls.append((name, seen[name], phase))
+        syncs += phase not in (None, "file anew") and "sync" in name
+    shutil.rmtree(folder)
+    before.rename(folder)
     return calls
+
+
+def rarest(dice, calls, hits):
+    """One of the calls of the phase that was hit least, or any."""
+    least = min((hits[phase] for *_, phase in calls if phase), default=0)
+    return dice.choice([call for call in calls if call[2] is None or hits[call[2]] == least])
 
 
 def measure(program, folder, kills):
     dice, acknowledged, killed, unreadable, failed = random.Random(1), [], [], 0, 0
+    hits = dict.fromkeys(PHASES, 0)
     learn = [*PATIENT, *program.learn]
     for number in range(200):
         if run(learn, number)[0]:
@@ -118,15 +150,20 @@ def measure(program, folder, kills):
         elif number % 4 or not shutil.which("strace"):
             ok, _ = run(program.learn, number, dice.uniform(0, 1.2 * typical))
         else:
-            call, nth = dice.choice(calls_of(program, folder, 5000 + number))
+            call, nth, phase = rarest(dice, calls_of(program, folder, number), hits)
             stop = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
             ok, _ = run([*stop, "-e", f"inject={call}:signal=KILL:when={nth}", *learn], number)
+            if phase and not ok:
+                hits[phase] += 1
         (acknowledged if ok else killed).append(number)
         unreadable += not program.is_readable()
     there = program.there(acknowledged)
     half = sum(0 < share < 1 for share in program.there(killed))
     lost = sum(share < 1 for share in there)
     ended = "yes" if failed else "no"
+    if isinstance(program, Tamis) and shutil.which("strace"):
+        print("killed amid: " + ", ".join(f"{phase} {n}" for phase, n in hits.items()) + "\n", flush=True)
+        assert all(hits.values()), f"expected each phase to be hit, got {hits}"
     return program.name, len(killed), len(acknowledged), lost, half, unreadable, ended
 
 

@@ -81,7 +81,12 @@ fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
         counted(information.n_terms as u64, "term"),
         grouped(information.n_features)
     )?;
-    writeln!(out, "size        {} bytes", grouped(information.bytes as u64))?;
+    let since = match (information.segments as u64, information.log_bytes as u64) {
+        (0, 0) => String::new(),
+        (0, log) => format!(", of which {} of log", grouped(log)),
+        (segments, log) => format!(", with {} and {} of log", counted(segments, "segment"), grouped(log)),
+    };
+    writeln!(out, "size        {} bytes{since}", grouped(information.bytes as u64))?;
     writeln!(out)?;
     let width = classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5);
     writeln!(out, "{:<width$}  {:>10}  {:>12}  {:>14}", "label", "documents", "terms in all", "occurrences")?;
@@ -287,6 +292,8 @@ fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json:
         "features": information.n_features,
         "remembered": {"documents": information.documents, "keep": information.keep, "names": information.names},
         "bytes": information.bytes,
+        "log_bytes": information.log_bytes,
+        "segments": information.segments,
     }))
 }
 

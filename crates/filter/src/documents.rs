@@ -113,14 +113,11 @@ pub(crate) fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Takes what [`put_counted`] wrote, by what takes a varint.
-#[inline(always)]
-pub(crate) fn take_counted(
-    bytes: &mut &[u8],
-    take: impl Fn(&mut &[u8]) -> Option<u64>,
-) -> Option<(u64, u64)> {
-    let coded = take(bytes)?;
-    Some((coded >> 1, if coded & 1 == 1 { take(bytes)? } else { 1 }))
+/// Takes what [`put_counted`] wrote.
+#[inline]
+pub(crate) fn take_counted(bytes: &mut &[u8]) -> Option<(u64, u64)> {
+    let coded = take_varint(bytes)?;
+    Some((coded >> 1, if coded & 1 == 1 { take_varint(bytes)? } else { 1 }))
 }
 
 /// Appends a vector: for each term the distance from the one before, doubled, plus one if its count follows.
@@ -140,7 +137,7 @@ pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVec
     let (mut ids, mut counts): (Vec<TermId>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut next = 0u64;
     while !bytes.is_empty() {
-        let (distance, count) = take_counted(&mut bytes, take_varint).ok_or_else(broken)?;
+        let (distance, count) = take_counted(&mut bytes).ok_or_else(broken)?;
         let id = next.checked_add(distance).filter(|id| *id < n_terms as u64).ok_or_else(broken)?;
         ids.push(TermId::try_from(id).map_err(|_| broken())?);
         counts.push(u32::try_from(count).map_err(|_| broken())?);

@@ -82,6 +82,9 @@ pub enum Learned {
 /// large model as in a small one; beyond [`LearnOptions::growth_limit`] the file is written anew, and replaced.
 /// What was not committed when it is dropped is not learned.
 ///
+/// Writing it anew also fits what counts and correction weigh to the latest 1,000 documents. With naive Bayes every commit writes the
+/// file anew: what its scores need of all terms at once stands in the header, and one document may change what terms take part.
+///
 /// Learning a document twice is learning it once, and forgetting it takes away exactly what learning it added.
 ///
 /// ```
@@ -107,7 +110,7 @@ pub struct Learner {
     filter: Filter,
     /// Records that are not in the file yet.
     pending: Vec<u8>,
-    /// Whether the file has to be written anew, because its scoring knows no log.
+    /// Whether the file has to be written anew: the summary in the header of naive Bayes goes over all terms.
     must_fold: bool,
     counted: Counted,
     vocabulary: Vocabulary,

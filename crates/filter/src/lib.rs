@@ -53,6 +53,7 @@ mod names;
 mod online;
 mod ordered;
 mod overlay;
+mod packed;
 mod pairs;
 mod recipe;
 mod rewrite;

@@ -10,7 +10,7 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::F32;
 
 use crate::columns::ColumnKind;
-use crate::documents::{DocumentRecord, as_kept, encode_coefficients};
+use crate::documents::{DocumentRecord, as_kept, encode_coefficients, encode_vector};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::fitting::{self, Fitted, Weights};
@@ -239,7 +239,9 @@ pub(crate) fn document_sections(
                         &mut vectors,
                     );
                 }
-                vectors.extend_from_slice(encoded.as_ref().map_or(&[], |encoded| encoded.vector(at)));
+                if let Some(encoded) = &encoded {
+                    encode_vector(encoded.terms(at).vector().row(), &mut vectors);
+                }
                 ends.push(vectors.len() as u64);
             }
             (vectors, ends)

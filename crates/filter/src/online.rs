@@ -30,8 +30,9 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions
 }
 
 /// Predicts, then learns, message after message: the ideal user of TREC's spam track, who corrects every mistake at once. What is
-/// fitted anew and when is as with a [`Learner`]: everything up to 2,000 documents, once a quarter of them came since; then what
-/// counts and correction weigh, every hundred documents or so.
+/// fitted anew and when is as with a [`Learner`] of a small model: everything up to 2,000 documents, once a quarter of them came since;
+/// then what counts and correction weigh, every hundred documents or so. A `Learner` does the latter whenever it writes its file anew,
+/// for which a large one has to grow to twice its length.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Online, TrainOptions};
@@ -68,7 +69,7 @@ struct Taught {
     group: u64,
 }
 
-/// As many documents as fill the log of a model, about.
+/// As many documents as fill the log of a small model, about, which is then written anew.
 const LOGGED: usize = 128;
 
 impl Online {

@@ -8,21 +8,21 @@ use rayon::prelude::*;
 use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::documents::{decode_vector, encode_vector, put_varint, take_counted, take_varint};
+use crate::documents::{put_varint, take_varint};
 use crate::error::Result;
 use crate::learned::{Learned, UNLABELLED};
+use crate::packed::{Packed, pack};
 use crate::rows::{RowId, Rows};
 use crate::spool::Spool;
 use crate::trainer::spill;
 
 /// Different documents by digest, then class.
 ///
-/// Their terms, of canonical ids, are in blocks of documents, each as it stands in the file of a model, about two bytes a term. A fit
-/// asks for a block at a time; what is more than a bound is in a temporary file.
+/// Their terms, of canonical ids, are in blocks of documents, packed into some two bytes a term. A fit asks for a block at a time; what
+/// is more than a bound is in a temporary file.
 pub(crate) struct Ordered {
     pub(crate) documents: Vec<Learned>,
-    /// What each part has of every block.
-    shelves: Vec<Shelves>,
+    shelves: Shelves,
     n_terms: usize,
     windows: Option<Windows>,
     /// Why terms could not be read.
@@ -58,7 +58,8 @@ impl Ordered {
             places.par_sort_unstable();
             shelve(rows, ids, places, n_blocks)
         });
-        let shelves = shelves.collect::<io::Result<_>>().map_err(spill)?;
+        let shelves = shelves.collect::<io::Result<Vec<_>>>();
+        let shelves = shelves.and_then(|shelves| in_order(&shelves, documents.len())).map_err(spill)?;
         let has_windows = n_classes == 2 && documents.iter().any(|document| !document.windows().is_empty());
         let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
         Ok(Ordered { documents, shelves, n_terms, windows, failed: OnceLock::new(), spare: Mutex::default() })
@@ -66,19 +67,19 @@ impl Ordered {
 
     /// Documents that come in order, with their terms.
     pub(crate) fn of(
-        documents: impl ExactSizeIterator<Item = Result<(Learned, CountVector)>>,
+        documents: impl Iterator<Item = Result<(Learned, CountVector)>>,
         n_terms: usize,
     ) -> Result<Self> {
-        let mut shelves = Shelves::new(documents.len().div_ceil(BLOCK));
-        let mut all = Vec::with_capacity(documents.len());
+        let (mut shelves, mut all) = (Shelves::new(0), Vec::new());
         for document in documents {
             let (document, vector) = document?;
+            shelves.blocks.resize(all.len() / BLOCK + 1, Shelf::default());
             shelves.push(all.len(), vector.row()).map_err(spill)?;
             all.push(document);
         }
         Ok(Ordered {
             documents: all,
-            shelves: vec![shelves],
+            shelves,
             n_terms,
             windows: None,
             failed: OnceLock::new(),
@@ -91,13 +92,12 @@ impl Ordered {
         self.failed.take().map_or(Ok(()), |error| Err(spill(error)))
     }
 
-    /// The terms of a block, encoded; empty if they cannot be read, which [`check`](Self::check) will tell.
+    /// The terms of a block, packed; empty if they cannot be read, which [`check`](Self::check) will tell.
     pub(crate) fn encoded(&self, block: usize) -> Encoded {
-        let n = BLOCK.min(self.documents.len() - block * BLOCK);
+        let n = in_block(block, self.documents.len());
         let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         encoded.begin(n);
-        let read = |shelves: &Shelves| shelves.read(block, &mut encoded);
-        if let Err(error) = self.shelves.iter().try_for_each(read) {
+        if let Err(error) = self.shelves.read(block, &mut encoded) {
             // the first one tells enough
             let _ = self.failed.set(error);
             encoded.begin(n);
@@ -133,16 +133,39 @@ fn shelve(rows: &Rows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize)
     Ok(shelves)
 }
 
+/// Documents of a block, of so many in all.
+fn in_block(block: usize, documents: usize) -> usize {
+    BLOCK.min(documents - block * BLOCK)
+}
+
+/// The rows of all parts in the order of documents: every pass over them would wait for memory at each row otherwise.
+fn in_order(parts: &[Shelves], documents: usize) -> io::Result<Shelves> {
+    let n_blocks = documents.div_ceil(BLOCK);
+    let (mut all, mut encoded) = (Shelves::new(n_blocks), Encoded::default());
+    for block in 0..n_blocks {
+        encoded.begin(in_block(block, documents));
+        parts.iter().try_for_each(|part| part.read(block, &mut encoded))?;
+        let n_pairs = parts.iter().map(|part| part.blocks[block].n_pairs).sum();
+        for at in 0..encoded.rows.len() {
+            all.held += all.blocks[block].put(at, encoded.terms(at));
+            all.write_if_much()?;
+        }
+        all.blocks[block].n_pairs = n_pairs;
+    }
+    Ok(all)
+}
+
 /// Rows by block.
 struct Shelves {
     blocks: Vec<Shelf>,
     spool: Spool,
     /// Bytes of rows that are not in the spool yet.
     held: usize,
-    vector: Vec<u8>,
+    ids: Vec<u8>,
+    counts: Vec<u8>,
 }
 
-/// The rows of a block, in any order: the lower half of the document's number, the length of its vector, its vector.
+/// The rows of a block, in any order: the lower half of the document's number, the bytes of its ids and those of its counts, both.
 #[derive(Clone, Default)]
 struct Shelf {
     /// Where they are in the spool.
@@ -150,6 +173,22 @@ struct Shelf {
     /// Those that are not there yet.
     held: Vec<u8>,
     n_pairs: usize,
+}
+
+impl Shelf {
+    /// Keeps a document's terms, if it has any; returns how many bytes that takes.
+    fn put(&mut self, place: usize, terms: Packed<'_>) -> usize {
+        if terms.ids.is_empty() {
+            return 0;
+        }
+        let before = self.held.len();
+        self.held.extend_from_slice(&(place as u16).to_le_bytes());
+        put_varint(terms.ids.len() as u64, &mut self.held);
+        put_varint(terms.counts.len() as u64, &mut self.held);
+        self.held.extend_from_slice(terms.ids);
+        self.held.extend_from_slice(terms.counts);
+        self.held.len() - before
+    }
 }
 
 /// Bytes that are held until they are written, so that those of a block come in large pieces.
@@ -161,23 +200,22 @@ impl Shelves {
             blocks: vec![Shelf::default(); n_blocks],
             spool: Spool::default(),
             held: 0,
-            vector: Vec::new(),
+            ids: Vec::new(),
+            counts: Vec::new(),
         }
     }
 
     fn push(&mut self, document: usize, row: CountRow<'_>) -> io::Result<()> {
-        if row.is_empty() {
-            return Ok(());
-        }
-        self.vector.clear();
-        encode_vector(row, &mut self.vector);
-        let shelf = &mut self.blocks[document / BLOCK];
-        let before = shelf.held.len();
-        shelf.held.extend_from_slice(&((document % BLOCK) as u16).to_le_bytes());
-        put_varint(self.vector.len() as u64, &mut shelf.held);
-        shelf.held.extend_from_slice(&self.vector);
-        shelf.n_pairs += row.len();
-        self.held += shelf.held.len() - before;
+        self.ids.clear();
+        self.counts.clear();
+        pack(row, &mut self.ids, &mut self.counts);
+        let terms = Packed { ids: &self.ids, counts: &self.counts };
+        self.held += self.blocks[document / BLOCK].put(document % BLOCK, terms);
+        self.blocks[document / BLOCK].n_pairs += row.len();
+        self.write_if_much()
+    }
+
+    fn write_if_much(&mut self) -> io::Result<()> {
         if self.held > HELD { self.write() } else { Ok(()) }
     }
 
@@ -202,56 +240,37 @@ impl Shelves {
         }
         to.bytes.extend_from_slice(&shelf.held);
         while let Some((place, mut rest)) = to.bytes[at..].split_first_chunk() {
-            let length = take_varint(&mut rest).ok_or(io::ErrorKind::UnexpectedEof)? as usize;
-            let start = to.bytes.len() - rest.len();
-            at = start + length;
-            to.rows[usize::from(u16::from_le_bytes(*place))] = start..at;
+            let mut length = || take_varint(&mut rest).ok_or(io::ErrorKind::UnexpectedEof);
+            let (of_ids, of_counts) = (length()? as usize, length()? as usize);
+            let ids = to.bytes.len() - rest.len();
+            let counts = ids + of_ids;
+            at = counts + of_counts;
+            to.rows[usize::from(u16::from_le_bytes(*place))] = [ids, counts, at];
         }
         Ok(())
     }
 }
 
-/// The vectors of a block, see [`encode_vector`].
+/// The terms of a block.
 #[derive(Default)]
 pub(crate) struct Encoded {
     bytes: Vec<u8>,
-    rows: Vec<Range<usize>>,
+    /// Of each document, where its ids begin, where its counts do, and where these end.
+    rows: Vec<[usize; 3]>,
 }
 
 impl Encoded {
     fn begin(&mut self, documents: usize) {
         self.bytes.clear();
         self.rows.clear();
-        self.rows.resize(documents, 0..0);
+        self.rows.resize(documents, [0; 3]);
     }
 
-    /// That of a document of the block.
-    pub(crate) fn vector(&self, document: usize) -> &[u8] {
-        &self.bytes[self.rows[document].clone()]
+    /// Those of a document of the block.
+    pub(crate) fn terms(&self, document: usize) -> Packed<'_> {
+        let [ids, counts, end] = self.rows[document];
+        Packed { ids: &self.bytes[ids..counts], counts: &self.bytes[counts..end] }
     }
-}
-
-/// The terms of a vector that was encoded here: what others wrote has to be checked.
-fn terms_of(mut bytes: &[u8]) -> impl Iterator<Item = (TermId, u32)> {
-    let mut next = 0;
-    std::iter::from_fn(move || {
-        let (distance, count) = take_counted(&mut bytes, take_number)?;
-        let id = next + distance;
-        next = id + 1;
-        Some((id as TermId, count as u32))
-    })
-}
-
-/// Takes a number, of which most have one byte or two.
-#[inline(always)]
-fn take_number(bytes: &mut &[u8]) -> Option<u64> {
-    let (number, rest) = match bytes {
-        [a @ ..0x80, rest @ ..] => (u64::from(*a), rest),
-        [a, b @ ..0x80, rest @ ..] => (u64::from(a & 0x7F) | u64::from(*b) << 7, rest),
-        _ => return take_varint(bytes),
-    };
-    *bytes = rest;
-    Some(number)
 }
 
 impl Documents for Ordered {
@@ -269,15 +288,15 @@ impl Documents for Ordered {
     }
 
     fn n_pairs(&self) -> usize {
-        self.shelves.iter().flat_map(|shelves| &shelves.blocks).map(|shelf| shelf.n_pairs).sum()
+        self.shelves.blocks.iter().map(|shelf| shelf.n_pairs).sum()
     }
 
     fn block(&self, block: usize, to: &mut Block) {
         let encoded = self.encoded(block);
-        let n_pairs = self.shelves.iter().map(|shelves| shelves.blocks[block].n_pairs).sum();
-        to.begin(encoded.rows.len(), n_pairs);
+        to.begin(encoded.rows.len(), self.shelves.blocks[block].n_pairs);
         for at in 0..encoded.rows.len() {
-            to.put(at, terms_of(encoded.vector(at)));
+            let terms = encoded.terms(at);
+            to.put(at, terms.ids(), terms.counts());
         }
         self.give_back(encoded);
     }
@@ -287,9 +306,7 @@ impl Documents for Ordered {
         for together in documents.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
             let block = together[0] / BLOCK;
             let encoded = self.encoded(block);
-            let row = |document: &usize| {
-                decode_vector(encoded.vector(document - block * BLOCK), self.n_terms).unwrap_or_default()
-            };
+            let row = |document: &usize| encoded.terms(document - block * BLOCK).vector();
             rows.extend(together.iter().map(row));
             self.give_back(encoded);
         }
@@ -346,12 +363,7 @@ mod tests {
         }
         let ordered = Ordered::new(documents, rows.into(), &ids, (2, 4_000)).unwrap();
         assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
-        assert!(
-            ordered
-                .shelves
-                .iter()
-                .all(|shelves| shelves.blocks.iter().all(|shelf| !shelf.written.is_empty()))
-        );
+        assert!(!ordered.shelves.blocks[0].written.is_empty());
         let all: Vec<usize> = (0..n as usize).collect();
         let expected: Vec<_> = ordered
             .documents
@@ -367,11 +379,11 @@ mod tests {
         for block in 0..2 {
             let encoded = ordered.encoded(block);
             for (at, row) in expected[block * BLOCK..].iter().take(BLOCK).enumerate() {
-                assert!(terms_of(encoded.vector(at)).eq(row.row().iter()));
+                assert!(encoded.terms(at).vector() == *row);
             }
         }
         let again = std::iter::zip(ordered.documents.clone(), expected.clone());
-        let again = Ordered::of(again.map(Ok).collect::<Vec<_>>().into_iter(), 4_000).unwrap();
+        let again = Ordered::of(again.map(Ok), 4_000).unwrap();
         assert!(again.rows(&all[5..]) == expected[5..]);
     }
 }

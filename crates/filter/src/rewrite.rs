@@ -127,14 +127,11 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let terms = Terms::new(&stores, &header.classes)?;
     let statistics =
         store.statistics()?.permuted(&terms.order.iter().map(|source| source.id).collect::<Vec<_>>());
-    let documents: Vec<Result<_>> = store
-        .documents()
-        .map(|document| {
-            let document: Remembered = document?;
-            Ok((learned(&document), terms.renumber(0, &document.vector)?))
-        })
-        .collect();
-    let mut documents = Ordered::of(documents.into_iter(), terms.len())?;
+    let documents = store.documents().map(|document| -> Result<_> {
+        let document: Remembered = document?;
+        Ok((learned(&document), terms.renumber(0, &document.vector)?))
+    });
+    let mut documents = Ordered::of(documents, terms.len())?;
     let asked = header.asked.unwrap_or_default();
     let default = fitting::default_of(&asked, header.decision, &header.classes);
     let how = (&header.scoring, &asked, default);

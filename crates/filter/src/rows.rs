@@ -64,7 +64,7 @@ impl Reader<'_> {
         let mut bytes = self.0.from(at, NUMBER + TERM * n as usize)?;
         take_varint(&mut bytes);
         for _ in 0..n {
-            let (id, count) = take_counted(&mut bytes, take_varint).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let (id, count) = take_counted(&mut bytes).ok_or(io::ErrorKind::UnexpectedEof)?;
             visit(id as TermId, count as u32);
         }
         Ok(())

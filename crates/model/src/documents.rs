@@ -91,13 +91,22 @@ impl Block {
         self.factors.reserve_exact(terms);
     }
 
-    /// Gives a document its terms, in increasing order, with their counts.
+    /// Gives a document its terms, in increasing order; `counts` are those other than 1, each with its place among the terms.
     #[inline]
-    pub fn put(&mut self, document: usize, terms: impl Iterator<Item = (TermId, u32)>) {
+    pub fn put(
+        &mut self,
+        document: usize,
+        ids: impl Iterator<Item = TermId>,
+        counts: impl Iterator<Item = (usize, u32)>,
+    ) {
         let start = self.ids.len();
-        for (id, count) in terms {
-            self.ids.push(id);
-            self.factors.push(tf_units(count) as f32);
+        self.ids.extend(ids);
+        self.factors.resize(self.ids.len(), tf_units(1) as f32);
+        let factors = &mut self.factors[start..];
+        for (place, count) in counts {
+            if let Some(factor) = factors.get_mut(place) {
+                *factor = tf_units(count) as f32;
+            }
         }
         if let Some(row) = self.rows.get_mut(document) {
             *row = start..self.ids.len();
@@ -112,7 +121,9 @@ impl Block {
 
     fn assign<'a>(&mut self, rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) {
         self.begin(rows.len(), rows.clone().map(|row| row.len()).sum());
-        rows.enumerate().for_each(|(at, row)| self.put(at, row.iter()));
+        rows.enumerate().for_each(|(at, row)| {
+            self.put(at, row.ids().iter().copied(), row.counts().iter().copied().enumerate());
+        });
     }
 
     pub(crate) fn len(&self) -> usize {
