@@ -44,7 +44,7 @@ def message(number):
 class Tamis:
     def __init__(self, program, folder):
         self.name, self.model = "tamis", folder / "model.tamis"
-        self.program, self.learn = program, [program, "learn", "spam", "-m", str(self.model), "--log-limit", "30000"]
+        self.program, self.learn = program, [program, "learn", "spam", "-m", str(self.model), "--log-limit", "4000"]
 
     def segments(self):
         """How many there are, and what file they are in."""
