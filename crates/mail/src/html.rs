@@ -1,22 +1,12 @@
 //! HTML to text.
-mod reader;
+pub(crate) mod reader;
 pub mod standard;
 
-use memchr::{memchr, memmem};
-use reader::Reader;
+pub use reader::HtmlText;
+
+use memchr::memchr;
+use reader::{MOST_LINKS, Reader, close_comments};
 use std::borrow::Cow;
-
-/// Links kept of one document.
-const MOST_LINKS: usize = 200;
-
-/// What [`read_html`] finds in a document.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct HtmlText {
-    /// The text: see [`html_to_text`].
-    pub text: String,
-    /// The links: see [`html_links`].
-    pub links: Vec<String>,
-}
 
 /// The text of an HTML document as its reader sees it, hidden text included.
 ///
@@ -60,19 +50,6 @@ fn read(html: &str, most_links: usize) -> HtmlText {
         html = Cow::Owned(html.replace("\r\n", "\n").replace('\r', "\n"));
     }
     Reader::read(&html, most_links)
-}
-
-/// The document with comments that never end made to end with their tag, as mail readers let them: the
-/// standard has the rest of the document vanish in them, and a spammer's text from the filter.
-fn close_comments(html: &str) -> Cow<'_, str> {
-    if memmem::find(html.as_bytes(), b"<!--").is_none() {
-        return Cow::Borrowed(html);
-    }
-    let (closed, open) = html.split_at(memmem::rfind(html.as_bytes(), b"-->").map_or(0, |at| at + 3));
-    if !open.contains("<!--") {
-        return Cow::Borrowed(html);
-    }
-    Cow::Owned([closed, &open.replace("<!--", "<?")].concat()) // a processing instruction: ends at `>`
 }
 
 /// Whether a text says early on that it is HTML.

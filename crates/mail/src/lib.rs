@@ -27,26 +27,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod charset;
-mod detect;
-mod encoded_word;
-mod fields;
 mod html;
-pub mod ignored;
-mod limits;
-pub mod maildir;
-pub mod mbox;
+mod mailbox;
 mod message;
-mod mime;
-mod parameters;
 pub mod passthrough;
 mod terms;
-mod transfer;
 
-pub use charset::decode_text;
-pub use detect::looks_like_mail;
+#[doc(hidden)]
 pub use html::standard as reference;
 pub use html::{HtmlText, html_links, html_to_text, read_html};
-pub use limits::{Limits, LimitsHit};
-pub use message::{Header, Message, Part};
+pub use mailbox::{maildir, mbox};
+pub use message::charset::decode_text;
+pub use message::detect::looks_like_mail;
+pub use message::ignored;
+pub use message::limits::{Limits, LimitsHit};
+pub use message::parsed::{Header, Message};
+pub use message::part::Part;
 pub use terms::{Piece, Scope};

@@ -1,6 +1,6 @@
 //! Verdicts written into messages.
-use crate::fields::{Fields, line_end, verdicts_in};
-use crate::ignored::is_verdict;
+use crate::message::fields::{Fields, line_end, verdicts_in};
+use crate::message::ignored::is_verdict;
 use std::ops::Range;
 
 /// A verdict to write into a message.

@@ -70,6 +70,18 @@ pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<It
     })
 }
 
+/// The first byte outside ASCII at or after `from`, else the end.
+pub(crate) fn next_non_ascii(bytes: &[u8], from: usize) -> usize {
+    // Blocks are tested whole, which the compiler turns into vector code.
+    for (number, block) in bytes[from..].chunks(BLOCK).enumerate() {
+        if !block.is_ascii() {
+            let ascii = block.iter().take_while(|byte| byte.is_ascii()).count();
+            return from + number * BLOCK + ascii;
+        }
+    }
+    bytes.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +102,14 @@ mod tests {
                 let set = bits(&block, |byte| byte >= threshold);
                 prop_assert!((0..BLOCK).all(|i| (set >> i & 1 == 1) == (block[i] >= threshold)));
             }
+        }
+
+        #[test]
+        fn the_next_non_ascii_byte(ascii in 0..200_usize, more in 0..3_usize, from in 0..200_usize) {
+            let mut bytes = vec![b' '; ascii];
+            bytes.resize(ascii + more, 0x80);
+            let from = from.min(ascii);
+            prop_assert_eq!(next_non_ascii(&bytes, from), ascii);
         }
     }
 }

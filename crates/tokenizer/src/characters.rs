@@ -1,6 +1,8 @@
 //! What words ask about a character, in one look-up.
 
 pub(crate) mod entry;
+pub(crate) mod fold;
+pub(crate) mod normalize;
 pub(crate) mod rules;
 
 use entry::Entry;
@@ -87,6 +89,6 @@ mod tests {
             assert_eq!(of(c).class(), class, "{c:?}");
         }
         assert!(of('а').is(Entry::LOOK_ALIKE) && !of('ж').is(Entry::LOOK_ALIKE));
-        assert!(of('…').is(Entry::SEPARATES) && of('。').is(Entry::FOREIGN) && of('…').is(Entry::VARIANT));
+        assert!(of('…').is(Entry::SEPARATES) && of('。').is(Entry::NON_ASCII) && of('…').is(Entry::VARIANT));
     }
 }

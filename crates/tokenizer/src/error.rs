@@ -3,36 +3,20 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::language::Language;
-use crate::vocabulary::MAX_TERMS;
-
 /// A name that stands for nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum ParseNameError {
-    /// Not a [`WordRule`](crate::WordRule).
-    UnknownWordRule {
-        /// The name given.
-        got: String,
-    },
-    /// Not a [`Language`] with a stemmer.
-    UnknownLanguage {
-        /// The name given.
-        got: String,
-    },
+pub struct ParseNameError {
+    /// What is wrong with it.
+    pub(crate) fault: &'static str,
+    /// The names there are.
+    pub(crate) expected: String,
+    pub(crate) got: String,
 }
 
 impl fmt::Display for ParseNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ParseNameError::UnknownWordRule { got } => {
-                write!(f, "unknown word rule: expected unicode or mail, got {got:?}")
-            }
-            ParseNameError::UnknownLanguage { got } => {
-                let names = Language::ALL.map(Language::name).join(", ");
-                write!(f, "no stemmer for this language: expected one of {names}, got {got:?}")
-            }
-        }
+        let ParseNameError { fault, expected, got } = self;
+        write!(f, "{fault}: expected {expected}, got {got:?}")
     }
 }
 
@@ -94,7 +78,7 @@ pub struct VocabularyFull;
 
 impl fmt::Display for VocabularyFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "vocabulary is full: expected at most {MAX_TERMS} terms, got one more")
+        write!(f, "vocabulary is full: expected at most {} terms, got one more", u32::MAX)
     }
 }
 

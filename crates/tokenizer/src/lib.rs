@@ -34,49 +34,29 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-mod batch;
+#[doc(hidden)]
 pub mod bits;
 mod characters;
 mod counts;
 mod error;
-mod exact;
-mod fingerprint;
-mod fold;
-mod language;
-mod letters;
-mod mail;
-mod matrix;
-mod ngrams;
-mod normalize;
-mod options;
+#[doc(hidden)]
 pub mod reference;
-mod runs;
-mod scan;
-mod shapes;
-mod stems;
-mod stretches;
-mod table;
-mod tally;
 mod terms;
 #[cfg(test)]
 mod testing;
-mod tokenizer;
-mod unicode;
-mod unspaced;
-mod vocabulary;
-mod walk;
 mod words;
 
-pub use batch::Batch;
-pub use counts::{CountRow, CountVector};
+pub use characters::normalize::normalize;
+pub use counts::fingerprint::fingerprint;
+pub use counts::matrix::CountMatrix;
+pub use counts::table::TermId;
+pub use counts::tally::TermCount;
+pub use counts::vector::{CountRow, CountVector};
+pub use counts::vocabulary::{Occurrence, Vocabulary};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
-pub use fingerprint::fingerprint;
-pub use language::Language;
-pub use matrix::CountMatrix;
-pub use normalize::normalize;
-pub use options::{Terms, TokenizerOptions};
-pub use stretches::stretches;
-pub use tally::TermCount;
-pub use tokenizer::{Scratch, Tokenizer};
-pub use vocabulary::{Occurrence, TermId, Vocabulary};
-pub use words::WordRule;
+pub use terms::language::Language;
+pub use terms::options::{Terms, TokenizerOptions};
+pub use terms::tokenizer::{Scratch, Tokenizer};
+pub use words::batch::Batch;
+pub use words::rule::WordRule;
+pub use words::stretches::stretches;

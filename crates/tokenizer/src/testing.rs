@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::words::WordRule;
+use crate::words::rule::WordRule;
 
 /// The words of `text` that a rule finds.
 pub(crate) fn words(text: &str, rule: WordRule) -> Vec<String> {

@@ -1,120 +1,14 @@
-//! Where words begin and end.
+//! Where words are in a text.
+//!
+//! [`WordRule`](rule::WordRule) says what a word is. ASCII is scanned by bits, 64 bytes at a time ([`scan`]), for what the
+//! rule calls a word ([`shapes`]); where other characters are, it finds the runs that hold the words ([`runs`]).
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-use unicode_segmentation::UnicodeSegmentation;
-
-use crate::error::ParseNameError;
-use crate::runs::{Run, for_each_run};
-use crate::shapes::{Ascii, Mixed, Runs};
-use crate::{mail, unicode};
-
-/// What counts as a word.
-///
-/// Written and parsed as `unicode` and `mail`.
-///
-/// ```
-/// use tamis_tokenizer::WordRule;
-///
-/// let words = |rule: WordRule| {
-///     let mut words = Vec::new();
-///     rule.for_each_word("Don't pay $1,000 - really!", |word| words.push(word.to_owned()));
-///     words
-/// };
-/// assert_eq!(words(WordRule::Unicode), ["Don't", "pay", "1,000", "really"]);
-/// assert_eq!(words(WordRule::Mail), ["Don't", "pay", "$1", "000", "really!"]);
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WordRule {
-    /// The words of Unicode's text segmentation (UAX #29): segments with a letter or a number in them.
-    Unicode,
-    /// What tells spam from ham: maximal runs of ASCII letters, digits and `$ ' ! % -` and of every
-    /// character outside ASCII, without leading and trailing `'` and `-`. A run that is all ASCII is one
-    /// word; another gives its [`WordRule::Unicode`] words.
-    Mail,
-}
-
-impl WordRule {
-    /// Calls `emit` with every word of `text`, in order, as it stands in the text.
-    pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
-        self.for_each_run(text, |run| match run {
-            Run::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
-            Run::Foreign(run) => match self {
-                WordRule::Unicode => {
-                    text[unicode::range(text, run)].unicode_words().for_each(&mut emit);
-                }
-                WordRule::Mail => text[run.start..run.end].unicode_words().for_each(&mut emit),
-            },
-        });
-    }
-
-    /// Calls `emit` with runs that hold all words of `text`.
-    #[inline(always)]
-    pub(crate) fn for_each_run(self, text: &str, emit: impl FnMut(Run<'_>)) {
-        match self {
-            WordRule::Unicode if text.is_ascii() => for_each_run::<Ascii>(text, emit),
-            WordRule::Unicode => for_each_run::<Mixed>(text, emit),
-            WordRule::Mail => for_each_run::<Runs>(text, emit),
-        }
-    }
-
-    /// Calls `emit` with every word and where it is, found a character after the other.
-    pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, mut emit: impl FnMut(Span<'t>)) {
-        match self {
-            WordRule::Unicode => {
-                text.unicode_word_indices().for_each(|(start, text)| emit(Span { start, text }));
-            }
-            WordRule::Mail => mail::for_each_word_plainly(text, emit),
-        }
-    }
-
-    /// The rule's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            WordRule::Unicode => "unicode",
-            WordRule::Mail => "mail",
-        }
-    }
-}
-
-/// A word in its text.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span<'t> {
-    /// The byte it begins at.
-    pub(crate) start: usize,
-    pub(crate) text: &'t str,
-}
-
-impl fmt::Display for WordRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for WordRule {
-    type Err = ParseNameError;
-
-    fn from_str(name: &str) -> Result<Self, ParseNameError> {
-        [WordRule::Unicode, WordRule::Mail]
-            .into_iter()
-            .find(|rule| rule.name() == name)
-            .ok_or_else(|| ParseNameError::UnknownWordRule { got: name.to_owned() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_round_trip() {
-        for rule in [WordRule::Unicode, WordRule::Mail] {
-            assert_eq!(rule.to_string().parse(), Ok(rule));
-        }
-        let error = "Mail".parse::<WordRule>().unwrap_err();
-        assert_eq!(error.to_string(), "unknown word rule: expected unicode or mail, got \"Mail\"");
-    }
-}
+pub(crate) mod batch;
+pub(crate) mod plain;
+pub(crate) mod rule;
+pub(crate) mod runs;
+pub(crate) mod scan;
+pub(crate) mod shapes;
+pub(crate) mod stretches;
+pub(crate) mod unicode;
+pub(crate) mod unspaced;

@@ -1,7 +1,18 @@
 //! One pass over a document, by the rules of the HTML standard's tokenizer (section 13.2.5 of it).
-use super::HtmlText;
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memmem};
 use std::borrow::Cow;
+
+/// Links kept of one document.
+pub(super) const MOST_LINKS: usize = 200;
+
+/// What [`read_html`](crate::read_html) finds in a document.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HtmlText {
+    /// The text: see [`html_to_text`](crate::html_to_text).
+    pub text: String,
+    /// The links: see [`html_links`](crate::html_links).
+    pub links: Vec<String>,
+}
 
 /// What has been found of a document, whose line ends are `\n` and whose comments end.
 pub(super) struct Reader<'h> {
@@ -290,4 +301,17 @@ pub(super) fn is_separator(name: &[u8]) -> bool {
             | b"template" | b"textarea" | b"tfoot" | b"th" | b"thead" | b"title" | b"tr" | b"ul" | b"video"
             | b"xmp"
     )
+}
+
+/// The document with comments that never end made to end with their tag, as mail readers let them: the
+/// standard has the rest of the document vanish in them, and a spammer's text from the filter.
+pub(super) fn close_comments(html: &str) -> Cow<'_, str> {
+    if memmem::find(html.as_bytes(), b"<!--").is_none() {
+        return Cow::Borrowed(html);
+    }
+    let (closed, open) = html.split_at(memmem::rfind(html.as_bytes(), b"-->").map_or(0, |at| at + 3));
+    if !open.contains("<!--") {
+        return Cow::Borrowed(html);
+    }
+    Cow::Owned([closed, &open.replace("<!--", "<?")].concat()) // a processing instruction: ends at `>`
 }

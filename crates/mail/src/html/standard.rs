@@ -1,6 +1,5 @@
 //! HTML read by html5gum's tokenizer, one event after the other: what the fast code is tested against.
-use super::reader::{is_separator, leads_elsewhere};
-use super::{HtmlText, MOST_LINKS, close_comments};
+use crate::html::reader::{HtmlText, MOST_LINKS, close_comments, is_separator, leads_elsewhere};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
 

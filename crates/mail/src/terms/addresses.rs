@@ -1,7 +1,7 @@
 //! Who wrote to whom.
-use super::Terms;
+use super::emitter::Emitter;
 use super::scan::{addresses, cut, suffixes, words};
-use crate::message::Message;
+use crate::message::parsed::Message;
 use tamis_tokenizer::normalize;
 
 const FIELDS: [&str; 6] = ["from", "reply-to", "to", "cc", "sender", "return-path"];
@@ -16,7 +16,7 @@ const LONGEST_WORD: usize = 24;
 const MANY: usize = 8;
 
 /// The words, addresses and domains of the fields that hold addresses, and the number of recipients.
-pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
+pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     let (mut left, mut recipients, mut buffer) = (MOST_IN_ALL, 0, String::new());
     for name in FIELDS {
         for value in message.values(name) {
@@ -36,7 +36,7 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
 }
 
 /// A word in the case it has; of a long one, its length.
-fn word(name: &str, word: &str, out: &mut Terms<'_>) {
+fn word(name: &str, word: &str, out: &mut Emitter<'_>) {
     if cut(word, LONGEST_WORD).len() == word.len() {
         return out.term(&[name, ":", word]);
     }
@@ -46,7 +46,7 @@ fn word(name: &str, word: &str, out: &mut Terms<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{message, terms};
+    use crate::terms::emitter::testing::{message, terms};
 
     fn check(header: &str, expected: &[&str]) {
         assert_eq!(terms(|out| super::terms(&message(header), out)), expected, "{header:.80}");

@@ -1,12 +1,12 @@
 //! What the text of a body looks like: amounts, numbers, punctuation, capitals, length.
-use super::Terms;
+use super::emitter::Emitter;
 use super::scan::padded;
 use memchr::memchr2;
 use tamis_tokenizer::WordRule;
 use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter, positions};
 
 /// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
-pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
+pub(super) fn figures(text: &str, out: &mut Emitter<'_>) {
     let (bytes, mut end) = (text.as_bytes(), 0);
     for start in positions(bytes, |byte| byte.is_ascii_digit()) {
         if start >= end {
@@ -19,7 +19,7 @@ pub(super) fn figures(text: &str, out: &mut Terms<'_>) {
 }
 
 /// Runs of two or more `!` and `?`, told by the first three.
-fn punctuation(text: &str, out: &mut Terms<'_>) {
+fn punctuation(text: &str, out: &mut Emitter<'_>) {
     let mut rest = text;
     while let Some(at) = memchr2(b'!', b'?', rest.as_bytes()) {
         let from = &rest[at..];
@@ -39,7 +39,7 @@ struct Number<'t> {
 }
 
 impl Number<'_> {
-    fn terms(&self, out: &mut Terms<'_>) {
+    fn terms(&self, out: &mut Emitter<'_>) {
         if let Some(sign) = self.currency_sign() {
             self.amount(sign, out);
         }
@@ -64,7 +64,7 @@ impl Number<'_> {
     }
 
     /// The shape of an amount of money, with the word that may multiply it.
-    fn amount(&self, sign: &str, out: &mut Terms<'_>) {
+    fn amount(&self, sign: &str, out: &mut Emitter<'_>) {
         let more = self.after.find(|c: char| !matches!(c, '0'..='9' | ',' | '.')).unwrap_or(self.after.len());
         let (more, rest) = self.after.split_at(more);
         let word = rest.strip_prefix(' ').unwrap_or(rest);
@@ -112,10 +112,10 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn count(&mut self, text: &str) {
         let (bytes, mut done) = (text.as_bytes(), 0);
-        while let Some(foreign) = next_foreign(bytes, done) {
+        while let Some(non_ascii) = next_non_ascii(bytes, done) {
             // what is not ASCII is cut out at white space, behind which no word goes on, with more of it that is near
-            let before = bytes[done..foreign].iter().rposition(|byte| is_space(*byte));
-            let (start, mut end) = (done + before.unwrap_or(0), foreign);
+            let before = bytes[done..non_ascii].iter().rposition(|byte| is_space(*byte));
+            let (start, mut end) = (done + before.unwrap_or(0), non_ascii);
             loop {
                 end += bytes[end..].iter().position(|byte| is_space(*byte)).unwrap_or(bytes.len() - end);
                 let near = &bytes[end..bytes.len().min(end + BLOCK)];
@@ -165,7 +165,7 @@ impl Words {
 
     /// The share of words in capitals, in steps of 5 % up to a half, and how many words there are, in powers
     /// of two.
-    pub(super) fn terms(&self, out: &mut Terms<'_>) {
+    pub(super) fn terms(&self, out: &mut Emitter<'_>) {
         if self.all == 0 {
             return out.term(&["len:none"]);
         }
@@ -176,7 +176,7 @@ impl Words {
 
 /// Where the first byte outside ASCII is, from `from` on. Few texts have many: blocks are tested whole, which the compiler
 /// turns into vector code.
-fn next_foreign(bytes: &[u8], from: usize) -> Option<usize> {
+fn next_non_ascii(bytes: &[u8], from: usize) -> Option<usize> {
     let block = from + BLOCK * bytes[from..].chunks(BLOCK).position(|block| !block.is_ascii())?;
     Some(block + bytes[block..].iter().position(|byte| !byte.is_ascii())?)
 }
@@ -227,8 +227,8 @@ fn is_capitals(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::terms;
     use super::*;
+    use crate::terms::emitter::testing::terms;
     use proptest::prelude::*;
 
     fn check(text: &str, expected: &[&str]) {

@@ -1,8 +1,8 @@
 //! The date, as evidence and as a time.
-use super::Terms;
+use super::emitter::Emitter;
 
 /// The first time zone and the shape of a Date field.
-pub(super) fn terms(value: Option<&str>, out: &mut Terms<'_>) {
+pub(super) fn terms(value: Option<&str>, out: &mut Emitter<'_>) {
     let value = value.unwrap_or("none");
     out.term(&["date:tz:", zone(value).unwrap_or("none")]);
     out.shape("date:shape:", value);
@@ -102,8 +102,8 @@ fn days_since_1970(day: i64, month: i64, year: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing;
     use super::*;
+    use crate::terms::emitter::testing;
     use proptest::prelude::*;
 
     #[test]

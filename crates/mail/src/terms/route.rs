@@ -1,8 +1,8 @@
 //! The way a message took: its Received fields, and the Message-ID that its first host gave it.
-use super::Terms;
+use super::emitter::Emitter;
 use super::hosts::Map;
 use super::scan::{cut, networks, suffixes};
-use crate::message::Message;
+use crate::message::parsed::Message;
 
 /// Received fields looked at, and hosts and addresses of one.
 const MOST_HOPS: usize = 64;
@@ -11,7 +11,7 @@ const MOST_IPS: usize = 4;
 /// From so many hops on, more make no difference.
 const MANY_HOPS: usize = 12;
 
-pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
+pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     let hops = message.values("received").count();
     out.number("rcvd:n:", hops.min(MANY_HOPS));
     let mut map = Map::default();
@@ -20,7 +20,7 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
 }
 
 /// The hosts of one Received field, the networks, the protocol, and the shape of the greeting.
-fn received(value: &str, map: &mut Map, out: &mut Terms<'_>) {
+fn received(value: &str, map: &mut Map, out: &mut Emitter<'_>) {
     map.read(value);
     map.hosts(value, MOST_HOSTS, |host| {
         suffixes(host, 2, 4, |suffix| out.lower(&["rcvd:", suffix]));
@@ -42,7 +42,7 @@ fn word_behind(mut keywords: impl Iterator<Item = usize>, gap: fn(char) -> bool,
 }
 
 /// The shapes of both halves of a Message-ID, the host, and whether it is well-formed.
-fn message_id(value: &str, out: &mut Terms<'_>) {
+fn message_id(value: &str, out: &mut Emitter<'_>) {
     let id = value.trim_matches(['<', '>']);
     let (left, host) = id.split_once('@').unwrap_or((id, ""));
     out.shape("mid:s:", left);
@@ -54,8 +54,8 @@ fn message_id(value: &str, out: &mut Terms<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{message, terms};
     use super::*;
+    use crate::terms::emitter::testing::{message, terms};
 
     #[test]
     fn received_fields() {

@@ -1,8 +1,9 @@
 //! How a message was made: its parts, and which header fields it has in which order.
-use super::Terms;
+use super::emitter::Emitter;
 use super::scan::cut;
-use crate::message::{Message, Part};
-use crate::parameters::Parameters;
+use crate::message::parameters::Parameters;
+use crate::message::parsed::Message;
+use crate::message::part::Part;
 use memchr::memchr2_iter;
 use std::{iter, mem};
 
@@ -11,7 +12,7 @@ const MANY_PARTS: usize = 8;
 /// Header fields whose names are looked at.
 const MOST_NAMES: usize = 500;
 
-pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
+pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     message.parts().iter().for_each(|part| self::part(part, out));
     out.number("parts:", message.parts().len().min(MANY_PARTS));
     if let Some(value) = message.header("content-type") {
@@ -22,7 +23,7 @@ pub(super) fn terms(message: &Message, out: &mut Terms<'_>) {
 }
 
 /// Type, charset, transfer encoding and the kind of file.
-fn part(part: &Part, out: &mut Terms<'_>) {
+fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
     // of containers, what they do not say is no news
@@ -40,7 +41,7 @@ fn part(part: &Part, out: &mut Terms<'_>) {
 }
 
 /// The shapes of the boundary, and of the type as it is written.
-fn content_type(value: &str, out: &mut Terms<'_>) {
+fn content_type(value: &str, out: &mut Emitter<'_>) {
     if mentions_boundary(value)
         && let Some(boundary) = Parameters::read(value).get("boundary")
     {
@@ -58,7 +59,7 @@ fn mentions_boundary(value: &str) -> bool {
 }
 
 /// The names of the header fields, which one follows which, and how odd ones are written.
-fn header_names<'m>(names: impl Iterator<Item = &'m str>, out: &mut Terms<'_>) {
+fn header_names<'m>(names: impl Iterator<Item = &'m str>, out: &mut Emitter<'_>) {
     let (mut text, mut spans) = (String::with_capacity(500), Vec::with_capacity(50));
     for name in names {
         spans.push([text.len(), text.len() + name.len()]);
@@ -115,8 +116,8 @@ fn is_capitalised(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{message, terms};
     use super::*;
+    use crate::terms::emitter::testing::{message, terms};
 
     #[test]
     fn parts() {

@@ -1,8 +1,8 @@
 //! The shape of a subject; its words are text.
-use super::Terms;
+use super::emitter::Emitter;
 
 /// Capitals only; something after a gap at the end, which makes each copy differ; exclamation; a reply.
-pub(super) fn terms(subject: &str, out: &mut Terms<'_>) {
+pub(super) fn terms(subject: &str, out: &mut Emitter<'_>) {
     if subject.is_empty() {
         return;
     }
@@ -28,7 +28,7 @@ fn has_trail(subject: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::terms;
+    use crate::terms::emitter::testing::terms;
 
     #[test]
     fn shapes() {

@@ -1,7 +1,7 @@
 //! Where a text leads.
-use super::Terms;
+use super::emitter::Emitter;
 use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, trim, words};
-use crate::parameters::percent_decode;
+use crate::message::parameters::percent_decode;
 use memchr::memchr;
 use std::borrow::Cow;
 use tamis_tokenizer::bits::positions;
@@ -15,7 +15,7 @@ const MOST_KEYS: usize = 10;
 const LONGEST_WORD: usize = 24;
 
 /// The links of a text, be it plain or the source of HTML, in attributes or not.
-pub(super) fn terms(text: &str, out: &mut Terms<'_>) {
+pub(super) fn terms(text: &str, out: &mut Emitter<'_>) {
     let mut buffer = String::new();
     for (is_mail, mut link) in links(text).take(MOST) {
         let unescaped = unescape(link);
@@ -74,7 +74,7 @@ fn end_of_link(text: &str) -> usize {
     prefix(text, &OF_LINK)
 }
 
-fn mail(link: &str, out: &mut Terms<'_>) {
+fn mail(link: &str, out: &mut Emitter<'_>) {
     let address = link.split('?').next().unwrap_or_default();
     out.lower(&["mailto:", address]);
     if let Some((_, host)) = address.rsplit_once('@') {
@@ -87,7 +87,7 @@ fn split(text: &str, is_such: impl Fn(u8) -> bool) -> (&str, &str) {
     text.split_at(text.bytes().position(is_such).unwrap_or(text.len()))
 }
 
-fn url(link: &str, out: &mut Terms<'_>) {
+fn url(link: &str, out: &mut Emitter<'_>) {
     let (authority, rest) = split(link, |byte| matches!(byte, b'/' | b'\\' | b'?' | b'#'));
     let (path, query) = split(rest, |byte| matches!(byte, b'?' | b'#'));
     let (query, _) = split(query, |byte| byte == b'#');
@@ -102,7 +102,7 @@ fn url(link: &str, out: &mut Terms<'_>) {
 }
 
 /// The host, and what is odd about it. Some browsers find an `@` behind percent-encoding too.
-fn authority(authority: &str, out: &mut Terms<'_>) {
+fn authority(authority: &str, out: &mut Emitter<'_>) {
     let authority = decoded(authority);
     let behind_user = authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1);
     let (host, port) = split(&authority[behind_user..], |byte| byte == b':');
@@ -189,8 +189,8 @@ fn reference(name: &str) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::terms;
     use super::*;
+    use crate::terms::emitter::testing::terms;
     use proptest::prelude::*;
 
     fn check(text: &str, expected: &[&str]) {

@@ -103,7 +103,7 @@ impl Entry {
     /// Of a sign: normalized, it is ASCII that ends runs of mail.
     pub(crate) const SEPARATES: u32 = 2;
     /// Of a sign: normalized, none of it is ASCII.
-    pub(crate) const FOREIGN: u32 = 4;
+    pub(crate) const NON_ASCII: u32 = 4;
 
     /// What only the exact code knows.
     pub(crate) const UNUSUAL: Entry = Entry::new(Class::Unusual, 0);

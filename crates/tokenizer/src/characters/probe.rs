@@ -47,7 +47,7 @@ fn entry(c: char) -> Entry {
     }
     // Most characters there could be are none, and these join nothing.
     if !is_public_assigned(c) && !c.is_alphanumeric() {
-        return Entry::new(Class::Neutral, Entry::FOREIGN);
+        return Entry::new(Class::Neutral, Entry::NON_ASCII);
     }
     if [c].into_iter().nfkc().ne([c]) {
         return of_variant(&[c].into_iter().nfkc().collect::<Vec<_>>());
@@ -77,7 +77,7 @@ fn sign_flags(normal: &[char]) -> u32 {
     if normal.iter().all(separates) {
         Entry::SEPARATES
     } else if normal.iter().all(|c| !c.is_ascii()) {
-        Entry::FOREIGN
+        Entry::NON_ASCII
     } else {
         0
     }

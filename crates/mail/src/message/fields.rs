@@ -1,0 +1,296 @@
+//! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
+use crate::message::charset::decode_header;
+use crate::message::ignored::is_verdict;
+use memchr::{memchr, memchr_iter, memchr2};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::str::Utf8Error;
+
+/// Bytes of a header block that are checked at once to be UTF-8: most are shorter.
+const PLAIN: usize = 4_096;
+
+/// One field as it stands in the message, folded and undecoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Field<'a> {
+    /// The name as written.
+    pub(crate) name: &'a str,
+    /// What follows the colon, line ends included.
+    value: &'a [u8],
+    /// The same as text, where that is known to be UTF-8 and without NUL.
+    text: Option<&'a str>,
+    /// Whether that is known to be one line, whatever takes a carriage return for the end of one.
+    is_one_line: bool,
+}
+
+impl<'a> Field<'a> {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
+    pub(crate) fn unfolded(&self) -> Cow<'a, str> {
+        if let Some(text) = self.text {
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+            return if self.is_one_line {
+                Cow::Borrowed(trim_end(trim_start(text)))
+            } else {
+                on_one_line(text)
+            };
+        }
+        match decode_header(self.value) {
+            Cow::Borrowed(text) => on_one_line(text),
+            Cow::Owned(text) => Cow::Owned(on_one_line(&text).into_owned()),
+        }
+    }
+}
+
+/// The text without line ends, and without white space around it; and without forged verdicts behind a lone carriage
+/// return (see [`verdicts_in`]).
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    let whole = text;
+    let text = trim_start(whole);
+    let begins_a_line = whole[..whole.len() - text.len()].ends_with('\r');
+    let text = trim_end(text);
+    let is_forged =
+        |rest: &str| field_name(rest.as_bytes()).is_some_and(|(name, _)| is_verdict(&rest[..name]));
+    let mut forged = begins_a_line && is_forged(text);
+    let first = memchr2(b'\r', b'\n', text.as_bytes());
+    let Some(first) = first else { return Cow::Borrowed(if forged { "" } else { text }) };
+    let (mut line, mut rest) = (String::with_capacity(text.len()), text);
+    let mut end = Some(first);
+    while let Some(at) = end {
+        line.push_str(if forged { "" } else { &rest[..at] });
+        let is_return = rest.as_bytes()[at] == b'\r';
+        rest = &rest[at + 1..];
+        if is_return && !rest.starts_with(['\n', ' ', '\t']) {
+            forged = is_forged(rest);
+        }
+        end = memchr2(b'\r', b'\n', rest.as_bytes());
+    }
+    line.push_str(if forged { "" } else { rest });
+    line.truncate(trim_end(&line).len());
+    Cow::Owned(line)
+}
+
+/// As `trim_start`, quicker where the first character that is none is of ASCII.
+fn trim_start(text: &str) -> &str {
+    match text.bytes().position(|byte| !is_ascii_space(byte)) {
+        Some(at) if text.as_bytes()[at].is_ascii() => &text[at..],
+        _ => text.trim_start(),
+    }
+}
+
+/// As `trim_end`, quicker where the last character that is none is of ASCII.
+fn trim_end(text: &str) -> &str {
+    match text.bytes().rposition(|byte| !is_ascii_space(byte)) {
+        Some(at) if text.as_bytes()[at].is_ascii() => &text[..=at],
+        _ => text.trim_end(),
+    }
+}
+
+/// What of ASCII is white space to Unicode.
+fn is_ascii_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
+}
+
+/// The fields of a header block, which ends at the first line that belongs to no field.
+///
+/// That is an empty line in a well-formed message; in a broken one it is the first line of text. Lines
+/// that begin with `From ` or `>From ` are left behind by mailboxes: they are passed over.
+pub(crate) struct Fields<'a> {
+    raw: &'a [u8],
+    /// As much of its beginning as is known to be UTF-8 and without NUL: that costs less at once than field by field.
+    plain: &'a str,
+    has_returns: bool,
+    /// How far the block has been read; once the iterator has ended, the end of the block.
+    pub(crate) position: usize,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(raw: &'a [u8]) -> Self {
+        let start = &raw[..raw.len().min(PLAIN)];
+        let start = &start[..memchr(0, start).unwrap_or(start.len())];
+        let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
+        let plain = str::from_utf8(start).unwrap_or_else(valid);
+        Fields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
+    }
+
+    /// What follows the block, read to its end: without the empty line if there is one.
+    pub(crate) fn into_body(mut self) -> &'a [u8] {
+        self.by_ref().for_each(drop);
+        let rest = &self.raw[self.position..];
+        rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n")).unwrap_or(rest)
+    }
+
+    /// Whether the iterator, having ended, stands at an empty line or at the end of the bytes.
+    pub(crate) fn ended_well(&self) -> bool {
+        let rest = &self.raw[self.position..];
+        rest.is_empty() || is_empty_line(rest)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        loop {
+            let start = self.position;
+            let mut end = line_end(self.raw, start);
+            let name = field_name(&self.raw[start..end]);
+            if name.is_none() && !is_mailbox_line(&self.raw[start..]) {
+                return None;
+            }
+            let mut is_one_line = !self.has_returns;
+            while matches!(self.raw.get(end), Some(b' ' | b'\t')) {
+                end = line_end(self.raw, end);
+                is_one_line = false;
+            }
+            self.position = end;
+            if let Some((name, value)) = name {
+                let name = start..start + name;
+                let value = start + value..end;
+                let text = self.plain.get(value.clone());
+                // all ASCII
+                let name = self.plain.get(name.clone()).or_else(|| str::from_utf8(&self.raw[name]).ok())?;
+                return Some(Field { name, value: &self.raw[value], text, is_one_line });
+            }
+        }
+    }
+}
+
+/// Where the line that begins at `start` ends, its line feed included.
+pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
+    memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1)
+}
+
+/// Where verdicts stand from a line start on, as the most lenient reader finds them: up to the first empty line, behind
+/// lines that are no fields, where [`Fields`] ends, and behind a lone carriage return, which some programs take for the
+/// end of a line.
+pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = from;
+    while start < raw.len() && !is_empty_line(&raw[start..]) {
+        let mut end = line_end(raw, start);
+        while matches!(raw.get(end), Some(b' ' | b'\t')) {
+            end = line_end(raw, end);
+        }
+        let wanted = |at: usize| {
+            let name = field_name(&raw[at..end]).map(|(length, _)| &raw[at..at + length]);
+            name.and_then(|name| str::from_utf8(name).ok()).is_some_and(&is_wanted)
+        };
+        if wanted(start) {
+            found.push(start..end);
+        } else {
+            let line = &raw[start..end];
+            let text = line.strip_suffix(b"\n").map_or(line, |text| text.strip_suffix(b"\r").unwrap_or(text));
+            let is_lone = |at: &usize| !matches!(raw.get(at + 1), Some(b'\n' | b' ' | b'\t'));
+            let mut returns = memchr_iter(b'\r', text).map(|at| start + at).filter(is_lone).peekable();
+            while let Some(at) = returns.next() {
+                // one that begins a line is an empty line to those who take it for an end: they have left the block
+                if at > start && wanted(at + 1) {
+                    found.push(at..returns.peek().copied().unwrap_or(start + text.len()));
+                }
+            }
+        }
+        start = end;
+    }
+    found
+}
+
+fn is_empty_line(rest: &[u8]) -> bool {
+    rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
+}
+
+/// How long the name is that begins a line, of visible ASCII, and where the value begins in it.
+fn field_name(line: &[u8]) -> Option<(usize, usize)> {
+    let length = line.iter().position(|byte| ENDS_NAME[usize::from(*byte)])?;
+    // RFC 5322, section 4.5: there used to be white space before the colon
+    let space = line[length..].iter().position(|c| !matches!(c, b' ' | b'\t'))?;
+    (length > 0 && line[length + space] == b':').then_some((length, length + space + 1))
+}
+
+/// The bytes that no name has: all but visible ASCII, and the colon.
+static ENDS_NAME: [bool; 256] = {
+    let mut ends = [true; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        ends[byte] = !(byte as u8).is_ascii_graphic() || byte as u8 == b':';
+        byte += 1;
+    }
+    ends
+};
+
+fn is_mailbox_line(line: &[u8]) -> bool {
+    line.starts_with(b"From ") || line.starts_with(b">From ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
+        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded().into_owned())).collect();
+        (fields, Fields::new(raw).into_body())
+    }
+
+    fn check(raw: &str, expected: &[(&str, &str)], body: &str) {
+        let (fields, rest) = read(raw.as_bytes());
+        let fields: Vec<_> = fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!((fields.as_slice(), rest), (expected, body.as_bytes()), "{raw:?}");
+    }
+
+    #[test]
+    fn blocks() {
+        check("", &[], "");
+        check("\nbody", &[], "body");
+        check("body at once\n", &[], "body at once\n");
+        check(" indented: text\n", &[], " indented: text\n");
+        check("A: 1", &[("A", "1")], "");
+        check("A: 1\n", &[("A", "1")], "");
+        check("A: 1\r\nb:2 \r\n\r\nbody\r\n", &[("A", "1"), ("b", "2")], "body\r\n");
+        check("A: 1\n 2\n\t3\nB:\n 4\n\n\nx", &[("A", "1 2\t3"), ("B", "4")], "\nx");
+        check("A : 1\n\n", &[("A", "1")], "");
+        check("A: 1\nno field\nB: 2\n", &[("A", "1")], "no field\nB: 2\n");
+        check(": no name\n", &[], ": no name\n");
+        check("From a@b Fri Aug 23\nA: 1\n>From c\n d\nB: 2\n\nbody", &[("A", "1"), ("B", "2")], "body");
+    }
+
+    #[test]
+    fn eight_bit_and_nul_values() {
+        let (fields, _) = read(b"A: caf\xe9\nB: caf\xc3\xa9\nC: a\0b\rc\n");
+        let values: Vec<_> = fields.iter().map(|f| f.1.as_str()).collect();
+        assert_eq!(values, ["café", "café", "abc"]);
+        // no byte order mark makes UTF-16 of a header, which would take in its line end
+        for (raw, expected) in
+            [(&b"A:\xfe\xff ab"[..], "þÿ ab"), (b"A:\xfe\xff abc\n", "þÿ abc"), (b"A:\xef\xbb\xbfa", "a")]
+        {
+            assert_eq!(read(raw).0[0].1, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn text_checked_at_once_is_that_checked_field_by_field(
+            raw in "([A-Za-z-]{1,9}: ?|[a-z\u{e9}]{0,9}|[ \t]|\u{feff}|\u{a0}|\0|\r|\r?\n|\n|:){0,40}",
+            foreign in 0..200_usize,
+        ) {
+            let mut raw = raw.into_bytes();
+            if let Some(byte) = raw.get_mut(foreign) {
+                *byte = 0xe9;
+            }
+            let fields = |fields: Fields<'_>| {
+                let field = |field: Field<'_>| (field.name.to_owned(), field.unfolded().into_owned());
+                fields.map(field).collect::<Vec<_>>()
+            };
+            let one_by_one = Fields { raw: &raw, plain: "", has_returns: true, position: 0 };
+            prop_assert_eq!(fields(Fields::new(&raw)), fields(one_by_one));
+        }
+
+        #[test]
+        fn white_space_is_that_of_unicode(text in "[ \t\r\n\x0b\x0c\x1c\x1fa\u{85}\u{a0}\u{3000}\u{e9}]{0,9}") {
+            prop_assert_eq!(trim_start(&text), text.trim_start());
+            prop_assert_eq!(trim_end(&text), text.trim_end());
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Values with parameters: Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
+use crate::message::charset::decode_text;
+use crate::message::encoded_word::decode_words;
+use crate::message::transfer::hex;
+
+/// Parameters looked at of one value. Real ones have a handful; continued ones are looked for one by one.
+const MOST_PARAMETERS: usize = 100;
+
+/// A value such as `text/plain; charset=utf-8`, cut up.
+pub(crate) struct Parameters<'a> {
+    /// What stands before the first semicolon, lower case, without comments.
+    pub(crate) value: String,
+    /// Names as written, values without quotes.
+    parameters: Vec<(&'a str, String)>,
+}
+
+impl<'a> Parameters<'a> {
+    pub(crate) fn read(text: &'a str) -> Self {
+        let (value, mut rest) = text.split_once(';').unwrap_or((text, ""));
+        let value = value.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty());
+        let mut parameters = Vec::new();
+        while !rest.is_empty() && parameters.len() < MOST_PARAMETERS {
+            let (parameter, tail) = read_parameter(rest);
+            parameters.extend(parameter);
+            rest = tail;
+        }
+        Parameters { value: value.unwrap_or_default().to_ascii_lowercase(), parameters }
+    }
+
+    /// A parameter's text: given plainly, or percent-encoded, or continued in pieces.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        if let Some(plain) = self.raw(name) {
+            return Some(decode_words(plain).into_owned());
+        }
+        if !self.parameters.iter().any(|(name, _)| name.contains('*')) {
+            return None;
+        }
+        if let Some(extended) = self.raw(&format!("{name}*")) {
+            let (charset, text) = split_charset(extended);
+            return Some(decode_text(&percent_decode(text), charset).into_owned());
+        }
+        self.continued(name)
+    }
+
+    fn raw(&self, name: &str) -> Option<&str> {
+        self.parameters.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The pieces `name*0`, `name*1*`, ... put together (RFC 2231, section 3).
+    fn continued(&self, name: &str) -> Option<String> {
+        let (mut charset, mut bytes) = (None, Vec::new());
+        for number in 0..MOST_PARAMETERS {
+            if let Some(piece) = self.raw(&format!("{name}*{number}")) {
+                bytes.extend_from_slice(piece.as_bytes());
+            } else if let Some(mut piece) = self.raw(&format!("{name}*{number}*")) {
+                if number == 0 {
+                    (charset, piece) = split_charset(piece);
+                }
+                bytes.extend(percent_decode(piece));
+            } else {
+                break;
+            }
+        }
+        (!bytes.is_empty()).then(|| decode_text(&bytes, charset).into_owned())
+    }
+}
+
+/// One `name=value` and what follows its semicolon.
+fn read_parameter(text: &str) -> (Option<(&str, String)>, &str) {
+    let Some(at) = text.find(['=', ';']) else { return (None, "") };
+    let (name, rest) = (text[..at].trim(), &text[at + 1..]);
+    if text.as_bytes()[at] == b';' {
+        return (None, rest);
+    }
+    let (value, rest) = match rest.trim_start().strip_prefix('"') {
+        Some(quoted) => read_quoted(quoted),
+        None => {
+            let (value, rest) = rest.split_once(';').unwrap_or((rest, ""));
+            (value.trim().to_owned(), rest)
+        }
+    };
+    (Some((name, value)), rest)
+}
+
+/// A quoted string after its opening quote, and what follows the next semicolon.
+fn read_quoted(text: &str) -> (String, &str) {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return (value, text[at + 1..].split_once(';').map_or("", |(_, rest)| rest)),
+            '\\' => value.extend(chars.next().map(|(_, escaped)| escaped)),
+            c => value.push(c),
+        }
+    }
+    (value, "")
+}
+
+/// `charset'language'text` taken apart (RFC 2231, section 4).
+fn split_charset(value: &str) -> (Option<&str>, &str) {
+    let mut pieces = value.splitn(3, '\'');
+    match (pieces.next(), pieces.next(), pieces.next()) {
+        (Some(charset), Some(_), Some(text)) => (Some(charset), text),
+        _ => (None, value),
+    }
+}
+
+/// The bytes behind percent-encoding; what is none stays.
+pub(crate) fn percent_decode(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escaped = match tail {
+            [high, low, ..] if *first == b'%' => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        out.push(escaped.map_or(*first, |(high, low)| high << 4 | low));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values() {
+        for (text, expected) in [
+            ("text/plain", "text/plain"),
+            (" Text/HTML ; charset=x", "text/html"),
+            ("text/plain (a comment)", "text/plain"),
+            ("", ""),
+            (";charset=x", ""),
+        ] {
+            assert_eq!(Parameters::read(text).value, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn parameters() {
+        for (text, expected) in [
+            ("a/b; name=x", Some("x")),
+            ("a/b; NAME = \"x y\" ; z=1", Some("x y")),
+            ("a/b; name=my file.doc; z=1", Some("my file.doc")),
+            ("a/b; name=\"a;b\\\"c\"", Some("a;b\"c")),
+            ("a/b; name=\"open", Some("open")),
+            ("a/b; name=\"=?utf-8?q?=C3=A9?=\"", Some("é")),
+            ("a/b; name*=utf-8'en'%c3%a9", Some("é")),
+            ("a/b; name*=no%20charset", Some("no charset")),
+            ("a/b; name*1=b; name*0=a", Some("ab")),
+            ("a/b; name*0*=iso-8859-1''%e9; name*1=%; name*2*=%41%", Some("é%A%")),
+            ("a/b; x; ; =; name", None),
+            ("a/b; y=name", None),
+            ("a/b", None),
+        ] {
+            assert_eq!(Parameters::read(text).get("name").as_deref(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_values_are_linear() {
+        for unit in ["f*0=;", "a=\"", ";", "=", "\\\"", "name*0*='';", "'", "%"] {
+            Parameters::read(&unit.repeat(100_000)).get("name");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "([;=\"\\\\'%*0-9]|name|.){0,60}") {
+            Parameters::read(&text).get("name");
+        }
+    }
+}

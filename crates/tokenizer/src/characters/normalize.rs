@@ -1,0 +1,244 @@
+//! Different spellings of the same letters made one: what hides words from a filter, but not from a reader.
+
+use crate::bits::next_non_ascii;
+use crate::characters::rules::{is_invisible, look_alike};
+use std::iter;
+use std::ops::Range;
+use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+
+/// The text without disguise, made in `buffer` unless the text is that already.
+///
+/// * Invisible characters are removed: of no width, soft hyphens, marks of direction, variation selectors.
+/// * Variants of a character become that character (Unicode's normalization form NFKC): wide, raised and
+///   mathematical letters, ligatures, letters with separate accents.
+/// * Letters of other scripts that look like ASCII letters become these, word by word, and only in words that
+///   become all ASCII: a Russian word stays itself, `paypal` in Cyrillic letters becomes `paypal`. Short words
+///   of nothing but look-alikes change too, always in the same way.
+///
+/// ASCII text is its own normal form, and normalizing again changes nothing. The result is at most eleven
+/// times as long as the text.
+///
+/// ```
+/// use tamis_tokenizer::normalize;
+///
+/// let mut buffer = String::new();
+/// assert_eq!(normalize("v\u{456}agra, f\u{200b}re\u{ad}e \u{ff36}\u{ff29}\u{ff30}", &mut buffer), "viagra, free VIP");
+/// assert_eq!(normalize("не спам", &mut buffer), "не спам");
+/// ```
+pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    if non_ascii_pieces(text).all(|piece| is_normal(&text[piece])) {
+        return text;
+    }
+    buffer.clear();
+    let (mut word, mut done) = (Word::at(0), 0);
+    for piece in non_ascii_pieces(text) {
+        word.take_ascii(&text[done..piece.start], buffer);
+        done = piece.end;
+        for c in text[piece].chars().filter(|&c| !is_invisible(c)).nfkc() {
+            if !word.take(c) {
+                word.end(buffer);
+                word = Word::at(buffer.len() + c.len_utf8());
+            }
+            buffer.push(c);
+        }
+    }
+    word.take_ascii(&text[done..], buffer);
+    word.end(buffer);
+    buffer
+}
+
+/// The runs of characters outside ASCII, each with the character before it, which may combine with them; with
+/// one after them, ASCII does not.
+fn non_ascii_pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let (bytes, mut done) = (text.as_bytes(), 0);
+    iter::from_fn(move || {
+        let non_ascii = next_non_ascii(bytes, done);
+        let start = non_ascii.saturating_sub(1).max(done);
+        done = non_ascii + bytes[non_ascii..].iter().take_while(|byte| !byte.is_ascii()).count();
+        (non_ascii < done).then_some(start..done)
+    })
+}
+
+/// Whether there is nothing to do. False now and then when there is not.
+fn is_normal(piece: &str) -> bool {
+    let changes = |c: char| is_invisible(c) || look_alike(c).is_some();
+    !piece.chars().any(changes) && is_nfkc_quick(piece.chars()) == IsNormalized::Yes
+}
+
+/// The word that the text made so far ends with.
+struct Word {
+    start: usize,
+    has_look_alikes: bool,
+    /// Whether all of it is ASCII or looks like it.
+    looks_ascii: bool,
+}
+
+impl Word {
+    fn at(start: usize) -> Word {
+        Word { start, has_look_alikes: false, looks_ascii: true }
+    }
+
+    /// Makes `c` part of the word, if it can be. Marks are: they make a letter one that is not in ASCII.
+    fn take(&mut self, c: char) -> bool {
+        if c.is_ascii() {
+            return c.is_ascii_alphanumeric();
+        }
+        if !c.is_alphanumeric() && !is_combining_mark(c) {
+            return false;
+        }
+        let look_alike = look_alike(c).is_some();
+        self.has_look_alikes |= look_alike;
+        self.looks_ascii &= look_alike;
+        true
+    }
+
+    /// Appends ASCII to `text`, and makes of it what can be part of the word.
+    fn take_ascii(&mut self, ascii: &str, text: &mut String) {
+        let ends = |byte: &u8| !byte.is_ascii_alphanumeric();
+        let end = ascii.bytes().position(|byte| ends(&byte)).unwrap_or(ascii.len());
+        let (more, rest) = ascii.split_at(end);
+        text.push_str(more);
+        if !rest.is_empty() {
+            self.end(text);
+            text.push_str(rest);
+            *self =
+                Word::at(text.len() - rest.bytes().rev().position(|byte| ends(&byte)).unwrap_or_default());
+        }
+    }
+
+    /// Folds the word, which `text` ends with.
+    fn end(&self, text: &mut String) {
+        if self.looks_ascii && self.has_look_alikes {
+            let word = text.split_off(self.start);
+            text.extend(word.chars().map(|c| look_alike(c).unwrap_or(c)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::characters::rules::LOOK_ALIKES;
+    use crate::testing::text;
+    use proptest::prelude::*;
+
+    fn normal(text: &str) -> String {
+        normalize(text, &mut "left over".to_owned()).to_owned()
+    }
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(normal(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_leads_from_other_scripts_to_ascii_letters() {
+        assert!(LOOK_ALIKES.is_sorted_by(|a, b| a.0 < b.0));
+        for &(letter, ascii) in LOOK_ALIKES {
+            assert!(
+                !letter.is_ascii() && letter.is_alphanumeric() && ascii.is_ascii_alphabetic(),
+                "{letter}"
+            );
+            assert_eq!(letter.nfkc().collect::<String>(), letter.to_string());
+            check(&letter.to_string(), &ascii.to_string());
+        }
+    }
+
+    #[test]
+    fn look_alikes() {
+        check("раураl РАУРАL", "paypal PAYPAL");
+        check("ⅤіɑɡRа, 𝗩𝗶𝗮𝗴𝗿𝗮!", "ViagRa, Viagra!");
+        check("οnline сasino_Ꮯasino", "online casino_Casino");
+        check("սոеһօ", "uneho");
+        check("x1е2 е", "x1e2 e");
+        // whatever ends the word
+        check(
+            "раураl— раураl» раураl\u{1f600} раураl… раураl。",
+            "paypal— paypal» paypal\u{1f600} paypal... paypal。",
+        );
+        // not all of it looks like ASCII: no letter of it changes
+        check("раураля pаypаlж е\u{301}", "раураля pаypаlж е\u{301}");
+    }
+
+    #[test]
+    fn invisible_characters() {
+        check("f\u{200b}r\u{ad}e\u{2060}e\u{fe0f}", "free");
+        check("\u{feff}\u{202e}\u{e0041}\u{3164}\u{ffa0}", "");
+        check("e\u{200d}\u{301}", "é"); // accents meet their letters once nothing stands between
+        check("р\u{200b}ау", "pay");
+    }
+
+    #[test]
+    fn variants_of_characters() {
+        check("ＦＲＥＥ　１００％ ﬁne ① x² e\u{301}", "FREE 100% fine 1 x2 é");
+        check("ｶﾞ", "ガ");
+    }
+
+    #[test]
+    fn sentences_stay() {
+        for text in [
+            "",
+            "plain ASCII: m rn 1 l I 0 O\0\r\n",
+            "Быстрая коричневая лиса, ещё раз",
+            "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία",
+            "快速的棕色狐狸跳过懒狗。",
+            "すばしっこい茶色の狐",
+            "Voilà l’été déjà — « où ça ? »",
+            "Grüße aus Österreich: 10 €",
+            "Բարեւ Ձեզ",
+        ] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn every_character() {
+        for c in '\0'..=char::MAX {
+            let once = normal(&c.to_string());
+            assert_eq!(normal(&once), once, "{c:?}");
+            assert!(once.len() <= 11 * c.len_utf8(), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_linear() {
+        for unit in
+            ["\u{301}", "a\u{301}", "\u{316}\u{301}", "\u{fdfa}", "\u{200b}", "е", "еa", "\u{1100}\u{1161}"]
+        {
+            normal(&unit.repeat(1_000_000 / unit.len()));
+        }
+    }
+
+    /// The whole text at once, a character after the other.
+    fn plainly(text: &str) -> String {
+        let (mut out, mut word) = (String::new(), Word::at(0));
+        for c in text.chars().filter(|&c| !is_invisible(c)).nfkc() {
+            if !word.take(c) {
+                word.end(&mut out);
+                word = Word::at(out.len() + c.len_utf8());
+            }
+            out.push(c);
+        }
+        word.end(&mut out);
+        out
+    }
+
+    proptest! {
+        #[test]
+        fn equals_a_plain_pass(
+            text in prop_oneof![text(), "[ -~é\u{301}]*", "([аеоpaxА-Яα-ω\u{301}\u{327}\u{200b}\u{a0}]|[ -~]{0,9}){0,20}"]
+        ) {
+            prop_assert_eq!(normal(&text), plainly(&text));
+        }
+
+        #[test]
+        fn again_changes_nothing(text in prop_oneof![text(), ".*", "[аеоpaxА-Яα-ω\u{301}\u{327}\u{200b}\u{ad} ]{0,20}"]) {
+            prop_assert_eq!(normal(&normal(&text)), normal(&text));
+        }
+
+        #[test]
+        fn ascii_is_untouched(text in "[ -~\0\r\n\t]*") {
+            prop_assert_eq!(normal(&text), text);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Counts of the terms of many documents.
+
+use crate::counts::table::TermId;
+use crate::counts::vector::CountRow;
+use crate::error::CountError;
+
+/// The term counts of many documents: rows, compressed (CSR).
+///
+/// Invariant: every row holds that of [`CountRow`].
+///
+/// ```
+/// use tamis_tokenizer::{CountMatrix, CountVector};
+///
+/// let mut matrix = CountMatrix::new();
+/// matrix.push(CountVector::from_pairs([(0, 2), (3, 1)])?.row());
+/// matrix.push(CountVector::default().row());
+/// assert_eq!((matrix.n_rows(), matrix.n_nonzero()), (2, 2));
+/// assert_eq!(matrix.row(0).map(|row| row.total()), Some(3));
+/// # Ok::<(), tamis_tokenizer::CountError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CountMatrix {
+    /// Row i is `indptr[i]..indptr[i + 1]` of the others; the first is 0.
+    indptr: Vec<usize>,
+    ids: Vec<TermId>,
+    counts: Vec<u32>,
+}
+
+/// [`CountMatrix::new`].
+impl Default for CountMatrix {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CountMatrix {
+    /// A matrix without rows.
+    pub fn new() -> Self {
+        CountMatrix { indptr: vec![0], ids: Vec::new(), counts: Vec::new() }
+    }
+
+    /// The matrix whose row i has the ids and counts from `indptr[i]` to `indptr[i + 1]`.
+    ///
+    /// # Errors
+    /// Row boundaries that do not begin with 0, or fall, or do not end with the number of ids; ids that are
+    /// not strictly increasing in a row; a count of zero; not one count for each id.
+    pub fn from_parts(indptr: Vec<usize>, ids: Vec<TermId>, counts: Vec<u32>) -> Result<Self, CountError> {
+        if ids.len() != counts.len() {
+            return Err(CountError::Lengths { ids: ids.len(), counts: counts.len() });
+        }
+        if indptr.first() != Some(&0) {
+            return Err(CountError::RowBounds { index: 0 });
+        }
+        for (index, bounds) in indptr.windows(2).enumerate() {
+            let row = bounds[0]..bounds[1];
+            let (Some(ids), Some(counts)) = (ids.get(row.clone()), counts.get(row)) else {
+                return Err(CountError::RowBounds { index: index + 1 });
+            };
+            CountRow::new(ids, counts)?;
+        }
+        if indptr.last() != Some(&ids.len()) {
+            return Err(CountError::RowBounds { index: indptr.len() });
+        }
+        Ok(CountMatrix { indptr, ids, counts })
+    }
+
+    /// Adds a row at the end.
+    pub fn push(&mut self, row: CountRow<'_>) {
+        self.ids.extend_from_slice(row.ids());
+        self.counts.extend_from_slice(row.counts());
+        self.indptr.push(self.ids.len());
+    }
+
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.indptr.len() - 1
+    }
+
+    /// The number of counts in all rows.
+    pub fn n_nonzero(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Row `i`, from 0.
+    pub fn row(&self, i: usize) -> Option<CountRow<'_>> {
+        let bounds = self.indptr.get(i..)?.get(..2)?;
+        Some(self.between(bounds))
+    }
+
+    /// The rows, in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = CountRow<'_>> {
+        self.indptr.windows(2).map(|bounds| self.between(bounds))
+    }
+
+    fn between(&self, bounds: &[usize]) -> CountRow<'_> {
+        let row = bounds[0]..bounds[1];
+        CountRow::trusted(&self.ids[row.clone()], &self.counts[row])
+    }
+
+    /// The same terms in each row, each counted once.
+    pub fn presence(&self) -> CountMatrix {
+        let counts = vec![1; self.counts.len()];
+        CountMatrix { indptr: self.indptr.clone(), ids: self.ids.clone(), counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::vector::CountVector;
+    use proptest::prelude::*;
+
+    fn from_parts(indptr: &[usize], ids: &[u32], counts: &[u32]) -> Result<CountMatrix, CountError> {
+        CountMatrix::from_parts(indptr.to_vec(), ids.to_vec(), counts.to_vec())
+    }
+
+    #[test]
+    fn parts_are_checked() {
+        assert_eq!(from_parts(&[0], &[], &[]), Ok(CountMatrix::new()));
+        assert_eq!(from_parts(&[0, 2, 2, 3], &[1, 4, 0], &[1, 1, 1]).unwrap().n_rows(), 3);
+        for (indptr, index) in [(&[][..], 0), (&[1, 2], 0), (&[0, 3], 1), (&[0, 2, 1, 2], 2), (&[0, 1], 2)] {
+            let error = from_parts(indptr, &[1, 4], &[1, 1]);
+            assert_eq!(error, Err(CountError::RowBounds { index }), "{indptr:?}");
+        }
+        assert_eq!(from_parts(&[0, 1], &[1], &[]), Err(CountError::Lengths { ids: 1, counts: 0 }));
+        assert_eq!(from_parts(&[0, 1], &[1], &[0]), Err(CountError::Zero { id: 1 }));
+        let order = Err(CountError::Order { previous: 2, got: 1 });
+        assert_eq!(from_parts(&[0, 2], &[2, 1], &[1, 1]), order);
+    }
+
+    #[test]
+    fn rows_out_of_range() {
+        assert_eq!(CountMatrix::new().row(0), None);
+        assert_eq!(CountMatrix::new().row(usize::MAX), None);
+        assert_eq!(CountMatrix::default().rows().len(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_back(rows in prop::collection::vec(prop::collection::vec((0..9_u32, 0..4_u32), 0..9), 0..9)) {
+            let rows: Vec<_> = rows.into_iter().map(|row| CountVector::from_pairs(row).unwrap()).collect();
+            let mut matrix = CountMatrix::new();
+            rows.iter().for_each(|row| matrix.push(row.row()));
+            prop_assert_eq!(matrix.rows().len(), rows.len());
+            prop_assert!(matrix.rows().eq(rows.iter().map(CountVector::row)));
+            prop_assert!((0..rows.len()).all(|i| matrix.row(i) == Some(rows[i].row())));
+            prop_assert_eq!(matrix.row(rows.len()), None);
+            let once: Vec<_> = rows.iter().map(CountVector::presence).collect();
+            prop_assert!(matrix.presence().rows().eq(once.iter().map(CountVector::row)));
+            let CountMatrix { indptr, ids, counts } = matrix.clone();
+            prop_assert_eq!(CountMatrix::from_parts(indptr, ids, counts), Ok(matrix));
+        }
+    }
+}

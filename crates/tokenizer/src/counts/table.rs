@@ -1,0 +1,209 @@
+//! The table behind vocabularies.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// The number of a term in a vocabulary: 0 for the first that arrived.
+pub type TermId = u32;
+
+/// Numbers by fingerprint: a hash table in which a look-up nearly always touches one place, as those that came first,
+/// the frequent ones, stand where they are looked for first.
+///
+/// Fingerprints are hashes already, but ones that anybody can compute. So a place is found by multiplying with an odd
+/// number that nobody knows: words chosen to collide do not.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// A power of two of them, of which at least half are empty. What finds its place taken is in the next free one.
+    slots: Vec<Slot>,
+    /// What brings a product down to a place.
+    shift: u32,
+    multiplier: u64,
+    len: usize,
+    /// How many there were when places were last given out anew: no matter in which order those came.
+    unordered: usize,
+}
+
+/// What the table holds of a fingerprint; never in two cache lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+pub(crate) struct Slot {
+    pub(crate) fingerprint: u64,
+    /// [`Slot::EMPTY`] if there is none.
+    pub(crate) number: u32,
+    /// For whoever counts: where this was last seen.
+    pub(crate) seen: u32,
+}
+
+impl Slot {
+    pub(crate) const EMPTY: u32 = u32::MAX;
+    const NONE: Slot = Slot { fingerprint: 0, number: Slot::EMPTY, seen: 0 };
+}
+
+/// Enough for most documents, and 16 kB.
+const LEAST_SLOTS: usize = 1024;
+
+impl Default for Table {
+    fn default() -> Self {
+        let multiplier = RandomState::new().hash_one(0) | 1;
+        let mut table = Table { slots: Vec::new(), shift: 0, multiplier, len: 0, unordered: 0 };
+        table.allocate(LEAST_SLOTS);
+        table
+    }
+}
+
+impl Table {
+    fn allocate(&mut self, n_slots: usize) -> Vec<Slot> {
+        self.shift = u64::BITS - n_slots.trailing_zeros();
+        std::mem::replace(&mut self.slots, vec![Slot::NONE; n_slots])
+    }
+
+    /// The number of a fingerprint.
+    pub(crate) fn get(&self, fingerprint: u64) -> Option<u32> {
+        let number = self.slots[self.place(fingerprint)].number;
+        (number != Slot::EMPTY).then_some(number)
+    }
+
+    /// The slots, to find many.
+    #[inline(always)]
+    pub(crate) fn slots(&mut self) -> Slots<'_> {
+        Slots { multiplier: self.multiplier, shift: self.shift, slots: &mut self.slots }
+    }
+
+    /// Where a fingerprint is, else the empty slot where it belongs.
+    fn place(&self, fingerprint: u64) -> usize {
+        place(&self.slots, home(fingerprint, self.multiplier, self.shift), fingerprint)
+    }
+
+    /// Puts in a slot whose fingerprint is not here.
+    pub(crate) fn insert(&mut self, slot: Slot) {
+        if 2 * (self.len + 1) > self.slots.len() {
+            self.put_anew(2 * self.slots.len(), Slot::EMPTY);
+        }
+        self.len += 1;
+        self.put(slot);
+    }
+
+    /// Gives the slots with numbers below `end` new places among so many.
+    fn put_anew(&mut self, n_slots: usize, end: u32) {
+        let known = self.allocate(n_slots);
+        known.into_iter().filter(|slot| slot.number < end).for_each(|slot| self.put(slot));
+        self.unordered = self.len;
+    }
+
+    /// Takes out the slots that came last, where they were numbered as they came, so that `len` are left. The fingerprints of the
+    /// others are given, the last first.
+    pub(crate) fn remove_last(&mut self, len: u32, fingerprints: impl Iterator<Item = u64>) {
+        self.len = len as usize;
+        if self.len < self.unordered {
+            return self.put_anew(self.slots.len(), len);
+        }
+        // what came before each found its place when it was not here, and is found there without it
+        for fingerprint in fingerprints {
+            let place = self.place(fingerprint);
+            self.slots[place] = Slot::NONE;
+        }
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let place = self.place(slot.fingerprint);
+        self.slots[place] = slot;
+    }
+
+    /// Nothing was seen yet.
+    pub(crate) fn forget_seen(&mut self) {
+        self.slots.iter_mut().for_each(|slot| slot.seen = 0);
+    }
+}
+
+/// The slots of a table, and what is needed to find one.
+pub(crate) struct Slots<'a> {
+    slots: &'a mut [Slot],
+    multiplier: u64,
+    shift: u32,
+}
+
+impl Slots<'_> {
+    /// Where a fingerprint is looked for first.
+    #[inline(always)]
+    pub(crate) fn home(&self, fingerprint: u64) -> usize {
+        home(fingerprint, self.multiplier, self.shift)
+    }
+
+    /// Where to begin to look for a fingerprint: its first place or the next. To be asked for many before any is
+    /// looked up: the processor then waits for their cache lines side by side.
+    #[inline(always)]
+    pub(crate) fn start(&self, fingerprint: u64, home: usize) -> usize {
+        let is_there = self.slots.get(home).is_some_and(|slot| slot.fingerprint == fingerprint);
+        home + usize::from(!is_there)
+    }
+
+    /// The slot of a fingerprint, looked for from its home or [`start`](Self::start).
+    #[inline(always)]
+    pub(crate) fn find(&mut self, fingerprint: u64, start: usize) -> Option<&mut Slot> {
+        let place = place(self.slots, start, fingerprint);
+        Some(&mut self.slots[place]).filter(|slot| slot.number != Slot::EMPTY)
+    }
+}
+
+/// The place where a fingerprint is looked for first.
+#[inline(always)]
+fn home(fingerprint: u64, multiplier: u64, shift: u32) -> usize {
+    (fingerprint.wrapping_mul(multiplier) >> shift) as usize
+}
+
+/// Where a fingerprint is, else the empty slot where it belongs.
+#[inline(always)]
+fn place(slots: &[Slot], home: usize, fingerprint: u64) -> usize {
+    let last = slots.len() - 1;
+    let mut place = home & last;
+    loop {
+        let slot = &slots[place];
+        // An empty slot looks like that of the fingerprint 0: either ends the search.
+        if slot.fingerprint == fingerprint || slot.number == Slot::EMPTY {
+            return place;
+        }
+        place = (place + 1) & last;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        #[test]
+        fn numbers_are_those_given(fingerprints in prop::collection::vec(0..3000_u64, 0..2500)) {
+            let (mut table, mut numbers) = (Table::default(), HashMap::new());
+            for (next, fingerprint) in (0..).zip(fingerprints) {
+                let number = *numbers.entry(fingerprint).or_insert(next);
+                prop_assert_eq!(table.get(fingerprint).is_none(), number == next);
+                if number == next {
+                    table.insert(Slot { fingerprint, number, seen: 7 });
+                }
+                let slots = table.slots();
+                let start = slots.start(fingerprint, slots.home(fingerprint));
+                prop_assert_eq!(table.slots().find(fingerprint, start).map(|slot| slot.number), Some(number));
+            }
+            table.forget_seen();
+            for fingerprint in 0..3000 {
+                prop_assert_eq!(table.get(fingerprint), numbers.get(&fingerprint).copied());
+            }
+        }
+    }
+
+    #[test]
+    fn fingerprints_that_share_their_bits_do_not_share_places() {
+        for shift in [0, 20, 40] {
+            let mut table = Table::default();
+            (0..100_000).for_each(|i| {
+                table.insert(Slot { fingerprint: u64::from(i) << shift, number: i, seen: 0 });
+            });
+            let is_far = |(place, slot): &(usize, &Slot)| {
+                slot.number != Slot::EMPTY
+                    && place.abs_diff(home(slot.fingerprint, table.multiplier, table.shift)) > 1_000
+            };
+            assert!(table.slots.iter().enumerate().filter(is_far).count() < 1_000);
+        }
+    }
+}

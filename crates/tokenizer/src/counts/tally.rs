@@ -1,0 +1,144 @@
+use std::hint::select_unpredictable;
+
+use crate::counts::table::Slot;
+use crate::counts::table::TermId;
+
+/// A term of a document and how often it occurs there.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TermCount {
+    /// The term's identity.
+    pub fingerprint: u64,
+    /// Its number in the vocabulary that counted it.
+    pub id: TermId,
+    /// Its occurrences: at least one, at most `u32::MAX`.
+    pub count: u32,
+}
+
+/// The terms of the document at hand. Which they are is marked in the slots of the vocabulary's table, so that an
+/// occurrence touches one place there and one here.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// What marks the first term of this document; the others follow. All marks of earlier ones are below.
+    first: u32,
+    len: usize,
+    /// Beyond `len` there is what was there before.
+    terms: Vec<TermCount>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Tally { first: 1, len: 0, terms: Vec::new() }
+    }
+}
+
+impl Tally {
+    /// The mark of what was never seen.
+    pub(crate) const NEVER: u32 = 0;
+
+    /// Begins another document. `false` if marks start anew, so that those there are must be forgotten.
+    pub(crate) fn begin(&mut self) -> bool {
+        // no document has 2^31 different terms: it would have more bytes than that
+        let next = self.first.checked_add(self.len as u32).filter(|next| *next < 1 << 31);
+        self.first = next.unwrap_or(1);
+        self.len = 0;
+        next.is_some()
+    }
+
+    /// To count so many occurrences.
+    #[inline(always)]
+    pub(crate) fn tallying(&mut self, occurrences: usize) -> Tallying<'_> {
+        // one more than there can be: where the next would be is written before it is known to be new
+        if self.terms.len() - self.len <= occurrences {
+            self.grow(occurrences);
+        }
+        Tallying { first: self.first, len: self.len, terms: &mut self.terms, all: &mut self.len }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        self.terms.resize(2 * self.len + more + 1, TermCount::default());
+    }
+
+    pub(crate) fn terms(&self) -> &[TermCount] {
+        &self.terms[..self.len]
+    }
+}
+
+/// A [`Tally`] on its way through some occurrences: by value, so that its numbers stay in registers.
+pub(crate) struct Tallying<'a> {
+    first: u32,
+    len: usize,
+    terms: &'a mut [TermCount],
+    all: &'a mut usize,
+}
+
+impl Tallying<'_> {
+    /// Counts an occurrence of the term of a slot and returns its place.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, slot: &mut Slot) -> usize {
+        let seen = slot.seen.wrapping_sub(self.first) as usize;
+        // no branch: whether a word was seen before, no processor foresees
+        let is_new = seen >= self.len;
+        let place = select_unpredictable(is_new, self.len, seen);
+        slot.seen = self.first.wrapping_add(place as u32);
+        if let Some(next) = self.terms.get_mut(self.len) {
+            *next = TermCount { fingerprint: slot.fingerprint, id: slot.number, count: 0 };
+        }
+        if let Some(term) = self.terms.get_mut(place) {
+            term.count = term.count.saturating_add(1);
+        }
+        self.len += usize::from(is_new);
+        place
+    }
+}
+
+impl Drop for Tallying<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        *self.all = self.len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::vocabulary::Vocabulary;
+    use proptest::prelude::*;
+
+    #[test]
+    fn marks_start_anew() {
+        let mut tally = Tally { first: (1 << 31) - 2, ..Tally::default() };
+        let mut slot = Slot { fingerprint: 1, number: 2, seen: Tally::NEVER };
+        let mut count = |tally: &mut Tally| tally.tallying(1).count(&mut slot);
+        assert_eq!((count(&mut tally), count(&mut tally)), (0, 0));
+        assert!(tally.begin());
+        assert_eq!(tally.terms(), []);
+        assert_eq!(count(&mut tally), 0);
+        assert!(!tally.begin());
+        slot.seen = Tally::NEVER;
+        tally.tallying(1).count(&mut slot);
+        assert_eq!(tally.terms(), [TermCount { fingerprint: 1, id: 2, count: 1 }]);
+    }
+
+    proptest! {
+        #[test]
+        fn counts_what_is_there(documents in prop::collection::vec(prop::collection::vec("[a-d]{0,5}", 0..80), 1..9)) {
+            let (mut vocabulary, mut bare) = (Vocabulary::new(), Vocabulary::without_texts());
+            for words in documents {
+                vocabulary.begin_document();
+                bare.begin_document();
+                let places: Vec<_> = words.iter().map(|word| vocabulary.count(word).unwrap()).collect();
+                for (word, place) in words.iter().zip(places) {
+                    prop_assert_eq!(bare.count(word), Ok(place));
+                    let term = vocabulary.document()[place];
+                    prop_assert_eq!(vocabulary.term(term.id), Some(word.as_str()));
+                    prop_assert_eq!(vocabulary.fingerprint(term.id), Some(term.fingerprint));
+                    prop_assert_eq!(term.count as usize, words.iter().filter(|it| *it == word).count());
+                }
+                prop_assert_eq!(bare.document(), vocabulary.document());
+            }
+            prop_assert_eq!(bare.term(0), None);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Counts of the terms of one document.
+
+use crate::counts::table::TermId;
+use crate::error::CountError;
+
+/// The term counts of one document, borrowed.
+///
+/// Invariant: ids strictly increasing, one count for each, every count at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CountRow<'a> {
+    ids: &'a [TermId],
+    counts: &'a [u32],
+}
+
+impl<'a> CountRow<'a> {
+    /// A row over these slices.
+    ///
+    /// # Errors
+    /// Slices of different lengths, ids that are not strictly increasing, or a count of zero.
+    pub fn new(ids: &'a [TermId], counts: &'a [u32]) -> Result<Self, CountError> {
+        if ids.len() != counts.len() {
+            return Err(CountError::Lengths { ids: ids.len(), counts: counts.len() });
+        }
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] >= pair[1]) {
+            return Err(CountError::Order { previous: pair[0], got: pair[1] });
+        }
+        match ids.iter().zip(counts).find(|(_, count)| **count == 0) {
+            Some((id, _)) => Err(CountError::Zero { id: *id }),
+            None => Ok(CountRow { ids, counts }),
+        }
+    }
+
+    /// A row that is known to hold the invariant.
+    pub(crate) fn trusted(ids: &'a [TermId], counts: &'a [u32]) -> Self {
+        CountRow { ids, counts }
+    }
+
+    /// The ids of the terms, strictly increasing.
+    pub fn ids(&self) -> &'a [TermId] {
+        self.ids
+    }
+
+    /// The counts, in the order of the ids.
+    pub fn counts(&self) -> &'a [u32] {
+        self.counts
+    }
+
+    /// The number of different terms.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no terms.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The terms with their counts.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (TermId, u32)> + use<'a> {
+        self.ids.iter().copied().zip(self.counts.iter().copied())
+    }
+
+    /// The number of occurrences of all terms.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().map(|&count| u64::from(count)).sum()
+    }
+}
+
+/// The term counts of one document, owned.
+///
+/// Invariant: that of [`CountRow`].
+///
+/// ```
+/// use tamis_tokenizer::CountVector;
+///
+/// let counts = CountVector::from_pairs([(7, 1), (3, 2), (7, 1)])?;
+/// assert_eq!(counts.row().ids(), [3, 7]);
+/// assert_eq!(counts.row().counts(), [2, 2]);
+/// assert_eq!(counts, CountVector::new(vec![3, 7], vec![2, 2])?);
+/// # Ok::<(), tamis_tokenizer::CountError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CountVector {
+    ids: Vec<TermId>,
+    counts: Vec<u32>,
+}
+
+impl CountVector {
+    /// A vector of these counts.
+    ///
+    /// # Errors
+    /// Vectors of different lengths, ids that are not strictly increasing, or a count of zero.
+    pub fn new(ids: Vec<TermId>, counts: Vec<u32>) -> Result<Self, CountError> {
+        CountRow::new(&ids, &counts)?;
+        Ok(CountVector { ids, counts })
+    }
+
+    /// A vector of these counts in any order: those of equal ids are added, zeros left out.
+    ///
+    /// # Errors
+    /// A sum above `u32::MAX`.
+    pub fn from_pairs(pairs: impl IntoIterator<Item = (TermId, u32)>) -> Result<Self, CountError> {
+        let mut pairs: Vec<_> = pairs.into_iter().filter(|&(_, count)| count > 0).collect();
+        pairs.sort_unstable_by_key(|&(id, _)| id);
+        let mut vector = CountVector::default();
+        for (id, count) in pairs {
+            match vector.counts.last_mut() {
+                Some(last) if vector.ids.last() == Some(&id) => {
+                    *last = last.checked_add(count).ok_or(CountError::Overflow { id })?;
+                }
+                _ => vector.push(id, count),
+            }
+        }
+        Ok(vector)
+    }
+
+    /// Counts these occurrences, one entry each, in place of what was counted before; sorts them.
+    ///
+    /// Keeps the memory it has. A count never exceeds `u32::MAX`.
+    ///
+    /// ```
+    /// use tamis_tokenizer::CountVector;
+    ///
+    /// let mut counts = CountVector::default();
+    /// counts.assign_ids(&mut [4, 2, 4]);
+    /// assert_eq!(counts.row().iter().collect::<Vec<_>>(), [(2, 1), (4, 2)]);
+    /// ```
+    pub fn assign_ids(&mut self, ids: &mut [TermId]) {
+        ids.sort_unstable();
+        self.ids.clear();
+        self.counts.clear();
+        for equal in ids.chunk_by(|a, b| a == b) {
+            self.push(equal[0], u32::try_from(equal.len()).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Takes these counts in any order in place of what was there before; sorts them. Counts of equal ids are added,
+    /// up to `u32::MAX`, and zeros left out.
+    ///
+    /// Keeps the memory it has.
+    ///
+    /// ```
+    /// use tamis_tokenizer::CountVector;
+    ///
+    /// let mut counts = CountVector::default();
+    /// counts.assign_pairs(&mut [(4, 1), (2, 1), (4, 2)]);
+    /// assert_eq!(counts.row().iter().collect::<Vec<_>>(), [(2, 1), (4, 3)]);
+    /// ```
+    pub fn assign_pairs(&mut self, pairs: &mut [(TermId, u32)]) {
+        pairs.sort_unstable_by_key(|&(id, _)| id);
+        self.ids.clear();
+        self.counts.clear();
+        for &(id, count) in pairs.iter().filter(|(_, count)| *count > 0) {
+            match self.counts.last_mut() {
+                Some(last) if self.ids.last() == Some(&id) => *last = last.saturating_add(count),
+                _ => self.push(id, count),
+            }
+        }
+    }
+
+    /// Adds a term above all others.
+    fn push(&mut self, id: TermId, count: u32) {
+        self.ids.push(id);
+        self.counts.push(count);
+    }
+
+    /// The counts, borrowed.
+    pub fn row(&self) -> CountRow<'_> {
+        CountRow::trusted(&self.ids, &self.counts)
+    }
+
+    /// The number of different terms.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are no terms.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The same terms, each counted once.
+    pub fn presence(&self) -> CountVector {
+        CountVector { ids: self.ids.clone(), counts: vec![1; self.counts.len()] }
+    }
+
+    /// The same counts with `map[id]` for each id; those of ids that become equal are added.
+    ///
+    /// None if `map` lacks an id, or if a sum exceeds `u32::MAX`.
+    pub fn remap(&self, map: &[TermId]) -> Option<CountVector> {
+        let mapped: Option<Vec<_>> =
+            self.row().iter().map(|(id, count)| Some((*map.get(id as usize)?, count))).collect();
+        CountVector::from_pairs(mapped?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn vector(ids: &[u32], counts: &[u32]) -> Result<CountVector, CountError> {
+        CountVector::new(ids.to_vec(), counts.to_vec())
+    }
+
+    #[test]
+    fn the_invariant_is_checked() {
+        assert!(vector(&[], &[]).unwrap().is_empty());
+        assert_eq!(vector(&[1, 5], &[1, 9]).unwrap().row().total(), 10);
+        assert_eq!(vector(&[1], &[]), Err(CountError::Lengths { ids: 1, counts: 0 }));
+        assert_eq!(vector(&[1, 1], &[1, 1]), Err(CountError::Order { previous: 1, got: 1 }));
+        assert_eq!(vector(&[3, 2], &[1, 1]), Err(CountError::Order { previous: 3, got: 2 }));
+        assert_eq!(vector(&[3, 4], &[1, 0]), Err(CountError::Zero { id: 4 }));
+    }
+
+    #[test]
+    fn pairs_add_up() {
+        let pairs = [(9, 1), (2, 0), (9, u32::MAX - 1), (1, 3)];
+        assert_eq!(CountVector::from_pairs(pairs), vector(&[1, 9], &[3, u32::MAX]));
+        let more = pairs.into_iter().chain([(9, 1)]);
+        assert_eq!(CountVector::from_pairs(more), Err(CountError::Overflow { id: 9 }));
+    }
+
+    #[test]
+    fn remap_and_presence() {
+        let counts = vector(&[0, 2], &[5, 1]).unwrap();
+        assert_eq!(counts.remap(&[7, 8, 3]), vector(&[3, 7], &[1, 5]).ok());
+        assert_eq!(counts.remap(&[7, 8, 7]), vector(&[7], &[6]).ok());
+        assert_eq!(counts.remap(&[7, 8]), None);
+        assert_eq!(counts.presence(), vector(&[0, 2], &[1, 1]).unwrap());
+    }
+
+    proptest! {
+        #[test]
+        fn occurrences_are_counted(mut ids in prop::collection::vec(0..20_u32, 0..100), before in 0..5_u32) {
+            let mut expected = BTreeMap::new();
+            for id in &ids {
+                *expected.entry(*id).or_insert(0_u32) += 1;
+            }
+            let pairs = CountVector::from_pairs(ids.iter().map(|&id| (id, 1))).unwrap();
+            let mut counts = CountVector::from_pairs([(before, 3)]).unwrap();
+            counts.assign_ids(&mut ids);
+            prop_assert!(counts.row().iter().eq(expected));
+            prop_assert_eq!(counts.row().total(), ids.len() as u64);
+            prop_assert_eq!(&counts, &pairs);
+            let mut more: Vec<_> = ids.iter().map(|&id| (id, 1)).chain([(before, 0)]).collect();
+            let mut by_pairs = CountVector::from_pairs([(before, 3)]).unwrap();
+            by_pairs.assign_pairs(&mut more);
+            prop_assert_eq!(&by_pairs, &pairs);
+            let CountVector { ids, counts } = counts;
+            prop_assert!(CountVector::new(ids, counts).is_ok());
+        }
+    }
+}

@@ -1,0 +1,469 @@
+//! Terms and their ids.
+
+use std::ops::Range;
+
+use crate::counts::fingerprint::{fingerprint, of_batch};
+use crate::counts::table::{Slot, Table, TermId};
+use crate::counts::tally::{Tally, TermCount};
+use crate::error::VocabularyFull;
+use crate::words::batch::{Batch, term};
+
+/// The most terms a vocabulary holds, so that their number is a `TermId` as well.
+pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
+
+/// Unique terms, numbered in the order of their arrival and found by fingerprint; and how often each occurs in the
+/// document at hand.
+///
+/// Invariant: no two terms have the same fingerprint. Terms whose texts collide are one term. [`intern`](Self::intern)
+/// and [`merge`](Self::merge) keep the lexicographically smaller of their texts, so that the order of learning does not
+/// matter; [`count`](Self::count), which should read no text, the first.
+///
+/// ```
+/// use tamis_tokenizer::{Vocabulary, fingerprint};
+///
+/// let mut vocabulary = Vocabulary::new();
+/// assert_eq!(vocabulary.intern("tea"), Ok(0));
+/// assert_eq!(vocabulary.intern("milk"), Ok(1));
+/// assert_eq!(vocabulary.intern("tea"), Ok(0));
+/// assert_eq!(vocabulary.term(1), Some("milk"));
+/// assert_eq!(vocabulary.id_of_fingerprint(fingerprint("milk")), Some(1));
+/// assert_eq!(vocabulary.id("sugar"), None);
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct Vocabulary {
+    /// All texts, one after another: text i ends at `ends[i]`. Nothing if they are not kept.
+    texts: String,
+    ends: Vec<usize>,
+    without_texts: bool,
+    fingerprints: Vec<u64>,
+    ids: Table,
+    document: Tally,
+    batch: Batched,
+}
+
+/// The terms of a batch, on their way into the document.
+#[derive(Clone, Debug)]
+struct Batched([Occurrence; Batch::MOST]);
+
+impl Default for Batched {
+    fn default() -> Self {
+        Batched([Occurrence::default(); Batch::MOST])
+    }
+}
+
+/// A term where it occurs in a document.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Occurrence {
+    /// The term's identity.
+    pub fingerprint: u64,
+    /// Its place among the different terms of the document; while it is looked for, that in the table to begin at.
+    pub place: usize,
+}
+
+impl Vocabulary {
+    /// An empty vocabulary.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of terms.
+    pub fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    /// Whether there are no terms.
+    pub fn is_empty(&self) -> bool {
+        self.fingerprints.is_empty()
+    }
+
+    /// The id of `term`, which enters the vocabulary if it is new.
+    ///
+    /// # Errors
+    /// The term is new and the vocabulary holds 2^32 - 1 terms.
+    pub fn intern(&mut self, term: &str) -> Result<TermId, VocabularyFull> {
+        self.intern_as(fingerprint(term), term)
+    }
+
+    fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
+        let Some(id) = self.ids.get(fingerprint) else {
+            let number = self.push(fingerprint, term)?;
+            self.ids.insert(Slot { fingerprint, number, seen: Tally::NEVER });
+            return Ok(number);
+        };
+        // Comparing for equality first keeps the way of nearly every call short.
+        let known = &self.texts[self.span(id)];
+        if term != known && term < known {
+            self.replace(id, term);
+        }
+        Ok(id)
+    }
+
+    /// Takes in a term whose fingerprint is not here; its slot is left to insert.
+    fn push(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
+        let id = next_id(self.len())?;
+        if !self.without_texts {
+            self.texts.push_str(term);
+        }
+        self.ends.push(self.texts.len());
+        self.fingerprints.push(fingerprint);
+        Ok(id)
+    }
+
+    /// Begins another document.
+    pub fn begin_document(&mut self) {
+        if !self.document.begin() {
+            self.ids.forget_seen();
+        }
+    }
+
+    /// Counts an occurrence of a term in the document; a new one enters the vocabulary. Returns its place in
+    /// [`document`](Self::document).
+    ///
+    /// ```
+    /// use tamis_tokenizer::{TermCount, Vocabulary, fingerprint};
+    ///
+    /// let mut vocabulary = Vocabulary::new();
+    /// let mut count = |terms: [&str; 3]| {
+    ///     vocabulary.begin_document();
+    ///     terms.iter().for_each(|term| assert!(vocabulary.count(term).is_ok()));
+    ///     vocabulary.document().iter().map(|term| (term.id, term.count)).collect::<Vec<_>>()
+    /// };
+    /// assert_eq!(count(["more", "tea", "more"]), [(0, 2), (1, 1)]);
+    /// assert_eq!(count(["no", "tea", "today"]), [(2, 1), (1, 1), (3, 1)]);
+    /// ```
+    ///
+    /// # Errors
+    /// The term is new and the vocabulary holds 2^32 - 1 terms.
+    #[inline]
+    pub fn count(&mut self, term: &str) -> Result<usize, VocabularyFull> {
+        self.count_fingerprinted(fingerprint(term), term)
+    }
+
+    /// As [`count`](Self::count), for a term whose fingerprint is known.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    #[inline]
+    pub fn count_fingerprinted(&mut self, fingerprint: u64, term: &str) -> Result<usize, VocabularyFull> {
+        let mut slots = self.ids.slots();
+        match slots.find(fingerprint, slots.home(fingerprint)) {
+            Some(slot) => Ok(self.document.tallying(1).count(slot)),
+            None => self.push_and_count(fingerprint, term),
+        }
+    }
+
+    /// Counts the terms of a batch; `each` is given them in their order.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count); those before it are counted.
+    #[inline]
+    pub fn count_batch(
+        &mut self,
+        batch: Batch<'_>,
+        each: impl FnOnce(&[Occurrence]),
+    ) -> Result<(), VocabularyFull> {
+        if let [span] = *batch.spans {
+            let term = term(batch.bytes, span);
+            let fingerprint = fingerprint(term);
+            each(&[Occurrence { fingerprint, place: self.count_fingerprinted(fingerprint, term)? }]);
+            return Ok(());
+        }
+        let n = batch.spans.len();
+        self.find_starts(batch);
+        let mut done = 0;
+        loop {
+            done = self.count_known(done..n);
+            let Some(span) = batch.spans.get(done) else { break };
+            // new, or here only since an earlier term of this batch came
+            let fingerprint = self.batch.0[done].fingerprint;
+            let term = if self.without_texts { "" } else { term(batch.bytes, *span) };
+            self.batch.0[done].place = self.count_fingerprinted(fingerprint, term)?;
+            done += 1;
+        }
+        each(&self.batch.0[..n]);
+        Ok(())
+    }
+
+    /// Finds the fingerprints of a batch, and where in the table each is looked for first.
+    #[inline(never)]
+    fn find_starts(&mut self, batch: Batch<'_>) {
+        let slots = self.ids.slots();
+        let occurrences = &mut self.batch.0[..batch.spans.len().min(Batch::MOST)];
+        for (occurrence, fingerprint) in occurrences.iter_mut().zip(of_batch(batch)) {
+            *occurrence = Occurrence { fingerprint, place: slots.home(fingerprint) };
+        }
+        // by itself: the shorter this loop, the more cache lines the processor waits for at once
+        for Occurrence { fingerprint, place } in occurrences {
+            *place = slots.start(*fingerprint, *place);
+        }
+    }
+
+    /// Counts terms of the batch up to one that is not found from its start; returns which one.
+    #[inline(never)]
+    fn count_known(&mut self, terms: Range<usize>) -> usize {
+        let mut slots = self.ids.slots();
+        let mut tallying = self.document.tallying(terms.len());
+        let mut n = terms.start;
+        for occurrence in &mut self.batch.0[terms] {
+            let Some(slot) = slots.find(occurrence.fingerprint, occurrence.place) else { break };
+            occurrence.place = tallying.count(slot);
+            n += 1;
+        }
+        n
+    }
+
+    /// Takes in a term whose fingerprint is not here, and counts it.
+    #[cold]
+    #[inline(never)]
+    fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<usize, VocabularyFull> {
+        let number = self.push(fingerprint, term)?;
+        let mut slot = Slot { fingerprint, number, seen: Tally::NEVER };
+        let place = self.document.tallying(1).count(&mut slot);
+        self.ids.insert(slot);
+        Ok(place)
+    }
+
+    /// The different terms of the document, as they first came.
+    pub fn document(&self) -> &[TermCount] {
+        self.document.terms()
+    }
+
+    /// An empty vocabulary that keeps no texts: enough to count terms that others look up.
+    pub fn without_texts() -> Self {
+        Vocabulary { without_texts: true, ..Self::default() }
+    }
+
+    /// Forgets the terms that came last, so that at most `len` are left, and begins another document.
+    ///
+    /// ```
+    /// use tamis_tokenizer::Vocabulary;
+    ///
+    /// let mut vocabulary = Vocabulary::new();
+    /// assert_eq!(["tea", "milk", "sugar"].map(|term| vocabulary.intern(term)), [Ok(0), Ok(1), Ok(2)]);
+    /// vocabulary.truncate(1);
+    /// assert_eq!(["tea", "milk", "sugar"].map(|term| vocabulary.id(term)), [Some(0), None, None]);
+    /// assert_eq!(vocabulary.intern("sugar"), Ok(1));
+    /// ```
+    pub fn truncate(&mut self, len: usize) {
+        self.begin_document();
+        if len < self.len() {
+            self.ids.remove_last(len as TermId, self.fingerprints.drain(len..).rev());
+            self.ends.truncate(len);
+            self.texts.truncate(self.ends.last().copied().unwrap_or(0));
+        }
+    }
+
+    /// Puts another text in the place of one with the same fingerprint; moves all that follow it, which two
+    /// colliding terms in billions can afford.
+    fn replace(&mut self, id: TermId, term: &str) {
+        let span = self.span(id);
+        self.texts.replace_range(span.clone(), term);
+        for end in &mut self.ends[id as usize..] {
+            *end = *end - span.len() + term.len();
+        }
+    }
+
+    /// Where the text of a known id is.
+    fn span(&self, id: TermId) -> Range<usize> {
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] };
+        start..self.ends[id]
+    }
+
+    /// The id of `term`, if it is known.
+    pub fn id(&self, term: &str) -> Option<TermId> {
+        self.id_of_fingerprint(fingerprint(term))
+    }
+
+    /// The id of the term with this fingerprint, if there is one.
+    pub fn id_of_fingerprint(&self, fingerprint: u64) -> Option<TermId> {
+        self.ids.get(fingerprint)
+    }
+
+    /// The text of a term, if it is known and texts are kept.
+    pub fn term(&self, id: TermId) -> Option<&str> {
+        ((id as usize) < self.len() && !self.without_texts).then(|| &self.texts[self.span(id)])
+    }
+
+    /// All ids with their fingerprints, in the order of ids.
+    pub fn fingerprints(&self) -> impl Iterator<Item = (TermId, u64)> {
+        self.all_ids().zip(self.fingerprints.iter().copied())
+    }
+
+    /// The fingerprint of a term.
+    pub fn fingerprint(&self, id: TermId) -> Option<u64> {
+        self.fingerprints.get(id as usize).copied()
+    }
+
+    /// Takes in the terms of `other`: for each id there, the id here.
+    ///
+    /// # Errors
+    /// Together they hold more than 2^32 - 1 terms; nothing has changed then.
+    pub fn merge(&mut self, other: &Vocabulary) -> Result<Vec<TermId>, VocabularyFull> {
+        // Only where the sum is too large do the terms in common have to be counted.
+        if self.len() + other.len() > MAX_TERMS {
+            let new = other.fingerprints.iter().filter(|&&it| self.id_of_fingerprint(it).is_none()).count();
+            if self.len() + new > MAX_TERMS {
+                return Err(VocabularyFull);
+            }
+        }
+        other.iter().map(|(id, term)| self.intern_as(other.fingerprints[id as usize], term)).collect()
+    }
+
+    /// The ids sorted by fingerprint: the place of an id in the result is its canonical id, which does not
+    /// depend on the order of arrival.
+    pub fn canonical_order(&self) -> Vec<TermId> {
+        let mut order: Vec<_> = self.fingerprints.iter().copied().zip(self.all_ids()).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// The terms with their ids, in the order of ids.
+    pub fn iter(&self) -> impl Iterator<Item = (TermId, &str)> {
+        self.all_ids().map(|id| (id, &self.texts[self.span(id)]))
+    }
+
+    fn all_ids(&self) -> impl Iterator<Item = TermId> + use<> {
+        // Never truncates: `next_id` lets no more terms in than a `TermId` can count.
+        0..self.len() as TermId
+    }
+}
+
+/// The id for one more term.
+fn next_id(terms: usize) -> Result<TermId, VocabularyFull> {
+    if terms < MAX_TERMS { Ok(terms as TermId) } else { Err(VocabularyFull) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    /// More than an empty vocabulary has room for.
+    const WORDS: u16 = 3000;
+
+    fn vocabulary(terms: &[String]) -> Vocabulary {
+        let mut vocabulary = Vocabulary::new();
+        for term in terms {
+            vocabulary.intern(term).unwrap();
+        }
+        vocabulary
+    }
+
+    fn canonical(vocabulary: &Vocabulary) -> Vec<&str> {
+        vocabulary.canonical_order().into_iter().map(|id| vocabulary.term(id).unwrap()).collect()
+    }
+
+    #[test]
+    fn ids_in_order_of_arrival() {
+        let words = ["b", "a", "", "b", "é"].map(String::from);
+        let vocabulary = vocabulary(&words);
+        assert_eq!(vocabulary.iter().collect::<Vec<_>>(), [(0, "b"), (1, "a"), (2, ""), (3, "é")]);
+        assert_eq!(vocabulary.term(4), None);
+        assert_eq!(vocabulary.fingerprint(1), Some(fingerprint("a")));
+        assert_eq!(vocabulary.fingerprint(4), None);
+        assert!(Vocabulary::new().is_empty() && Vocabulary::new().canonical_order().is_empty());
+    }
+
+    #[test]
+    fn colliding_terms_keep_the_smaller_text() {
+        let mut one = Vocabulary::new();
+        for (fingerprint, term) in [(7, "first"), (8, "mm"), (9, "last"), (8, "zzz"), (8, "a"), (8, "bbbb")] {
+            one.intern_as(fingerprint, term).unwrap();
+        }
+        assert_eq!(one.iter().collect::<Vec<_>>(), [(0, "first"), (1, "a"), (2, "last")]);
+        let mut other = Vocabulary::new();
+        other.intern_as(8, "Aaaaa").unwrap();
+        assert_eq!(one.merge(&other), Ok(vec![1]));
+        assert_eq!(one.term(1), Some("Aaaaa"));
+        assert_eq!(one.term(2), Some("last"));
+    }
+
+    #[test]
+    fn ids_end_where_their_type_does() {
+        assert_eq!(next_id(MAX_TERMS - 1), Ok(u32::MAX - 1));
+        assert_eq!(next_id(MAX_TERMS), Err(VocabularyFull));
+        assert_eq!(
+            VocabularyFull.to_string(),
+            "vocabulary is full: expected at most 4294967295 terms, got one more"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_batch_counts_as_its_terms_do(words in prop::collection::vec("[a-c]{1,7}", 0..2000)) {
+            let (text, mut spans) = (words.concat(), Vec::new());
+            for word in &words {
+                let start = spans.last().map_or(0, |[_, end]: &[usize; 2]| *end);
+                spans.push([start, start + word.len()]);
+            }
+            let (mut one, mut other) = (Vocabulary::new(), Vocabulary::new());
+            for spans in spans.chunks(Batch::MOST) {
+                let batch = Batch { bytes: text.as_bytes(), spans };
+                let expected: Vec<_> = batch.iter().map(|term| one.count(term).unwrap()).collect();
+                let each = |occurrences: &[Occurrence]| {
+                    assert!(occurrences.iter().map(|o| o.place).eq(expected));
+                    assert!(occurrences.iter().map(|o| o.fingerprint).eq(batch.iter().map(fingerprint)));
+                };
+                prop_assert_eq!(other.count_batch(batch, each), Ok(()));
+            }
+            prop_assert_eq!(one.document(), other.document());
+        }
+
+        #[test]
+        fn of_a_truncated_vocabulary_the_first_terms_are_left(
+            rounds in prop::collection::vec((prop::collection::vec(0..WORDS, 0..1500), any::<prop::sample::Index>()), 1..6),
+        ) {
+            let (mut vocabulary, mut ids) = (Vocabulary::without_texts(), HashMap::new());
+            for (words, left) in rounds {
+                for word in words {
+                    let next = ids.len() as TermId;
+                    let place = vocabulary.count(&word.to_string()).unwrap();
+                    prop_assert_eq!(vocabulary.document()[place].id, *ids.entry(word).or_insert(next));
+                }
+                let left = left.index(ids.len() + 1);
+                ids.retain(|_, id| (*id as usize) < left);
+                vocabulary.truncate(left);
+                prop_assert_eq!((vocabulary.len(), vocabulary.document()), (left, &[][..]));
+                for word in 0..WORDS {
+                    prop_assert_eq!(vocabulary.id(&word.to_string()), ids.get(&word).copied());
+                }
+            }
+        }
+
+        #[test]
+        fn merged_terms_are_found(
+            a in prop::collection::vec("[a-c]{0,3}", 0..30),
+            b in prop::collection::vec("[a-c]{0,3}", 0..30),
+        ) {
+            let (one, other) = (vocabulary(&a), vocabulary(&b));
+            let mut merged = one.clone();
+            let map = merged.merge(&other).unwrap();
+            prop_assert_eq!(map.len(), other.len());
+            for (id, term) in other.iter() {
+                prop_assert_eq!(merged.id(term), Some(map[id as usize]));
+                prop_assert_eq!(merged.term(map[id as usize]), Some(term));
+            }
+            for (id, term) in one.iter() {
+                prop_assert_eq!(merged.id(term), Some(id));
+            }
+            let mut reverse = other.clone();
+            reverse.merge(&one).unwrap();
+            prop_assert_eq!(canonical(&merged), canonical(&reverse));
+        }
+
+        #[test]
+        fn canonical_order_does_not_depend_on_arrival(
+            terms in prop::collection::vec(".{0,4}", 0..50),
+            seed in any::<u64>(),
+        ) {
+            let mut shuffled = terms.clone();
+            shuffled.sort_by_key(|term| xxhash_rust::xxh3::xxh3_64_with_seed(term.as_bytes(), seed));
+            let (one, other) = (vocabulary(&terms), vocabulary(&shuffled));
+            prop_assert_eq!(canonical(&one), canonical(&other));
+            prop_assert!(one.canonical_order().is_sorted_by_key(|&id| one.fingerprint(id)));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! How text becomes terms.
+
+use std::ops::Deref;
+
+use hashbrown::HashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::characters::fold::fold_into;
+use crate::characters::normalize::normalize;
+use crate::error::OptionsError;
+use crate::terms::language::Language;
+use crate::words::rule::WordRule;
+
+/// The largest n of an n-gram.
+pub(crate) const MAX_NGRAM: usize = 8;
+/// The largest `max_chars`.
+const MAX_CHARS: u16 = 256;
+
+/// What a term is made of: the range of n for n-grams, 1 <= min <= max <= 8.
+///
+/// By default, single words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Terms {
+    /// Consecutive words, joined by a space.
+    Words {
+        /// Words in the shortest term.
+        min: u8,
+        /// Words in the longest term.
+        max: u8,
+    },
+    /// Consecutive characters of the whole text, in which every run of white space and control characters
+    /// counts as one space, and none at either end. Words, and the options about them, play no part.
+    Characters {
+        /// Characters in the shortest term.
+        min: u8,
+        /// Characters in the longest term.
+        max: u8,
+    },
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms::Words { min: 1, max: 1 }
+    }
+}
+
+impl Terms {
+    fn check(self) -> Result<(), OptionsError> {
+        let (Terms::Words { min, max } | Terms::Characters { min, max }) = self;
+        if 1 <= min && min <= max && usize::from(max) <= MAX_NGRAM {
+            Ok(())
+        } else {
+            Err(OptionsError::NgramRange { min, max })
+        }
+    }
+}
+
+/// How text becomes terms; [`Tokenizer::new`](crate::Tokenizer::new) checks it.
+///
+/// | Name | `text()` | `mail()` | Purpose | Range |
+/// | --- | --- | --- | --- | --- |
+/// | `word_rule` | `Unicode` | `Mail` | what a word is | |
+/// | `normalize` | true | true | undo invisible and look-alike characters | |
+/// | `fold_case` | true | true | upper and lower case are one | |
+/// | `stop_words` | none | none | words to leave out | |
+/// | `stemmer` | none | none | reduce words to their stems | |
+/// | `terms` | 1-grams of words | the same | what a term is made of | n from 1 to 8 |
+/// | `min_chars` | 1 | 1 | shorter words are left out | 1 to `max_chars` |
+/// | `max_chars` | 64 | 24 | longer words are told by their length | 1 to 256 |
+/// | `unspaced_bigrams` | true | true | pairs of characters where words have no space between | |
+///
+/// ```
+/// use tamis_tokenizer::{Language, Terms, TokenizerOptions};
+///
+/// let options = TokenizerOptions {
+///     stemmer: Some(Language::English),
+///     terms: Terms::Words { min: 1, max: 2 },
+///     ..TokenizerOptions::text()
+/// };
+/// assert_eq!(options.max_chars, 64);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TokenizerOptions {
+    /// What counts as a word. By default, [`WordRule::Unicode`].
+    pub word_rule: WordRule,
+    /// Whether words are cut from the text that [`normalize`](crate::normalize()) makes. By default, true.
+    pub normalize: bool,
+    /// Whether upper and lower case are one: characters are lower-cased one by one. By default, true.
+    pub fold_case: bool,
+    /// Words to leave out, compared after normalization and case folding and before
+    /// stemming. By default, none.
+    pub stop_words: Vec<String>,
+    /// The language whose stems stand for words. By default, none.
+    pub stemmer: Option<Language>,
+    /// What a term is made of. By default, single words.
+    pub terms: Terms,
+    /// Shorter words are left out, in characters. By default, 1.
+    pub min_chars: u16,
+    /// Longer words become `~longN`, N being a tenth of their length, at most 20; in characters. By default,
+    /// 64, and 24 for mail.
+    pub max_chars: u16,
+    /// Whether unbroken runs of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar characters become their
+    /// overlapping pairs of characters, a lone character itself; digits of these scripts still make numbers.
+    /// Pairs pass the stop words, but are neither measured nor stemmed. By default, true.
+    pub unspaced_bigrams: bool,
+}
+
+impl TokenizerOptions {
+    /// The options for text of any kind.
+    pub fn text() -> Self {
+        TokenizerOptions {
+            word_rule: WordRule::Unicode,
+            normalize: true,
+            fold_case: true,
+            stop_words: Vec::new(),
+            stemmer: None,
+            terms: Terms::default(),
+            min_chars: 1,
+            max_chars: 64,
+            unspaced_bigrams: true,
+        }
+    }
+
+    /// The options for mail.
+    pub fn mail() -> Self {
+        TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, ..Self::text() }
+    }
+
+    /// The same options with stop words normalized and folded (if text is), sorted and unique, when all are in range.
+    fn checked(mut self) -> Result<Self, OptionsError> {
+        self.terms.check()?;
+        let (min_chars, max_chars) = (self.min_chars, self.max_chars);
+        if !(1..=MAX_CHARS).contains(&max_chars) {
+            return Err(OptionsError::MaxChars { got: max_chars });
+        }
+        if !(1..=max_chars).contains(&min_chars) {
+            return Err(OptionsError::MinChars { got: min_chars, max_chars });
+        }
+        if self.normalize {
+            let mut buffer = String::new();
+            for word in &mut self.stop_words {
+                *word = normalize(word, &mut buffer).to_owned();
+            }
+        }
+        if self.fold_case {
+            for word in &mut self.stop_words {
+                let spelt = std::mem::take(word);
+                fold_into(&spelt, word);
+            }
+        }
+        self.stop_words.sort_unstable();
+        self.stop_words.dedup();
+        Ok(self)
+    }
+}
+
+/// Options in range, and what words are looked up in.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckedOptions {
+    options: TokenizerOptions,
+    stop_words: HashSet<String>,
+}
+
+impl CheckedOptions {
+    pub(crate) fn new(options: TokenizerOptions) -> Result<Self, OptionsError> {
+        let options = options.checked()?;
+        let stop_words = options.stop_words.iter().cloned().collect();
+        Ok(CheckedOptions { options, stop_words })
+    }
+
+    #[inline]
+    pub(crate) fn is_stop_word(&self, word: &str) -> bool {
+        // An empty set is not asked: that would hash every word.
+        !self.stop_words.is_empty() && self.stop_words.contains(word)
+    }
+}
+
+impl Deref for CheckedOptions {
+    type Target = TokenizerOptions;
+
+    fn deref(&self) -> &TokenizerOptions {
+        &self.options
+    }
+}
+
+/// [`TokenizerOptions::text`].
+impl Default for TokenizerOptions {
+    fn default() -> Self {
+        Self::text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked() {
+        let check = |change: fn(&mut TokenizerOptions)| {
+            let mut options = TokenizerOptions::text();
+            change(&mut options);
+            options.checked().map(|_| ())
+        };
+        assert_eq!(check(|o| o.terms = Terms::Characters { min: 3, max: 8 }), Ok(()));
+        for (min, max) in [(0, 1), (2, 1), (1, 9), (9, 9)] {
+            let terms = Terms::Words { min, max };
+            assert_eq!(terms.check(), Err(OptionsError::NgramRange { min, max }));
+        }
+        assert_eq!(check(|o| o.max_chars = 0), Err(OptionsError::MaxChars { got: 0 }));
+        assert_eq!(check(|o| o.max_chars = 257), Err(OptionsError::MaxChars { got: 257 }));
+        assert_eq!(check(|o| o.min_chars = 0), Err(OptionsError::MinChars { got: 0, max_chars: 64 }));
+        assert_eq!(check(|o| o.min_chars = 65), Err(OptionsError::MinChars { got: 65, max_chars: 64 }));
+        assert_eq!(
+            check(|o| o.min_chars = 65).unwrap_err().to_string(),
+            "shortest word (min_chars): expected 1 to 64 characters (max_chars), got 65"
+        );
+    }
+
+    #[test]
+    fn equal_settings_are_equal() {
+        let with = |words: &[&str]| TokenizerOptions {
+            stop_words: words.iter().map(|&word| word.to_owned()).collect(),
+            ..TokenizerOptions::text()
+        };
+        let a = with(&["The", "a", "THE"]).checked().unwrap();
+        assert_eq!(a, with(&["a", "the"]).checked().unwrap());
+        assert_eq!(a.clone().checked(), Ok(a));
+        let cased = TokenizerOptions { fold_case: false, ..with(&["The", "a"]) };
+        assert_eq!(cased.checked().unwrap().stop_words, ["The", "a"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! From text to terms.
+
+use std::mem;
+
+use crate::characters::normalize::normalize;
+use crate::counts::table::TermId;
+use crate::counts::vector::CountVector;
+use crate::counts::vocabulary::Vocabulary;
+use crate::error::{OptionsError, VocabularyFull};
+use crate::terms::ngrams::{WordWindow, collapse_into, for_each_char_ngram};
+use crate::terms::options::{CheckedOptions, Terms, TokenizerOptions};
+use crate::terms::word_terms;
+use crate::words::batch::Batch;
+
+/// Turns text into terms, by checked options.
+///
+/// ```
+/// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
+///
+/// let tokenizer = Tokenizer::new(TokenizerOptions::text())?;
+/// let mut scratch = Scratch::default();
+/// let mut terms = Vec::new();
+/// tokenizer.for_each_term("iPhone发布会2024年", &mut scratch, |term| terms.push(term.to_owned()));
+/// assert_eq!(terms, ["iphone", "发布", "布会", "2024", "年"]);
+/// # Ok::<(), tamis_tokenizer::OptionsError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tokenizer {
+    options: CheckedOptions,
+}
+
+/// Buffers a [`Tokenizer`] works in, and the stems it has computed: make one per thread and reuse it.
+///
+/// Takes as much memory as the longest text given so far, and at most some 5 MB for stems.
+#[derive(Clone, Default, Debug)]
+pub struct Scratch {
+    normal: String,
+    text: String,
+    ids: Vec<TermId>,
+    window: WordWindow,
+    words: word_terms::Buffers,
+}
+
+impl Tokenizer {
+    /// A tokenizer with these options, its stop words sorted and unique, normalized and folded if text is.
+    ///
+    /// # Errors
+    /// An option out of the range that [`TokenizerOptions`] states.
+    pub fn new(options: TokenizerOptions) -> Result<Tokenizer, OptionsError> {
+        CheckedOptions::new(options).map(|options| Tokenizer { options })
+    }
+
+    /// The options, in the form in which equal settings are equal.
+    pub fn options(&self) -> &TokenizerOptions {
+        &self.options
+    }
+
+    /// Calls `emit` with every term of `text`, in order and as often as it occurs.
+    ///
+    /// Words are cut from the normalized text. A word passes, in this order: its length in characters, case folding, stop words, stemming, n-grams.
+    pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
+        self.for_each_batch(text, scratch, |batch| batch.iter().for_each(&mut emit));
+    }
+
+    /// [`for_each_term`](Self::for_each_term) with several terms at a time, so that what is done with them can be done
+    /// for all of them step by step.
+    pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
+        let Scratch { normal, text: plain, window, words, .. } = scratch;
+        match self.options.terms {
+            Terms::Characters { min, max } => {
+                let text = if self.options.normalize { normalize(text, normal) } else { text };
+                collapse_into(text, self.options.fold_case, plain);
+                let emit = |term: &str| Batch::of_one(term, &mut emit);
+                for_each_char_ngram(plain, min.into(), max.into(), emit);
+            }
+            Terms::Words { min, max } if max > 1 => {
+                window.clear();
+                word_terms::for_each_batch(&self.options, text, words, |batch| {
+                    window.push(batch, min.into(), max.into(), &mut emit);
+                });
+            }
+            Terms::Words { .. } => word_terms::for_each_batch(&self.options, text, words, emit),
+        }
+    }
+
+    /// The counts of the terms of `text`; new terms enter the vocabulary.
+    ///
+    /// ```
+    /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions, Vocabulary};
+    ///
+    /// let tokenizer = Tokenizer::new(TokenizerOptions::text()).unwrap();
+    /// let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
+    /// let counts = tokenizer.count("Tea, more tea", &mut vocabulary, &mut scratch).unwrap();
+    /// assert_eq!(vocabulary.term(0), Some("tea"));
+    /// assert_eq!(counts.row().counts(), [2, 1]);
+    /// ```
+    ///
+    /// # Errors
+    /// The vocabulary is full; it keeps the terms learned so far.
+    pub fn count(
+        &self,
+        text: &str,
+        vocabulary: &mut Vocabulary,
+        scratch: &mut Scratch,
+    ) -> Result<CountVector, VocabularyFull> {
+        let mut outcome = Ok(());
+        let counts = self.count_ids(text, scratch, |term| match vocabulary.intern(term) {
+            Ok(id) => Some(id),
+            Err(full) => {
+                outcome = Err(full);
+                None
+            }
+        });
+        outcome.map(|()| counts)
+    }
+
+    /// The counts of those terms of `text` that the vocabulary knows.
+    pub fn count_known(&self, text: &str, vocabulary: &Vocabulary, scratch: &mut Scratch) -> CountVector {
+        self.count_ids(text, scratch, |term| vocabulary.id(term))
+    }
+
+    fn count_ids(
+        &self,
+        text: &str,
+        scratch: &mut Scratch,
+        mut id: impl FnMut(&str) -> Option<TermId>,
+    ) -> CountVector {
+        let mut ids = mem::take(&mut scratch.ids);
+        ids.clear();
+        self.for_each_term(text, scratch, |term| ids.extend(id(term)));
+        let mut counts = CountVector::default();
+        counts.assign_ids(&mut ids);
+        scratch.ids = ids;
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests;

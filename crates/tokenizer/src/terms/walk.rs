@@ -1,0 +1,476 @@
+//! The words of a run that is not all ASCII, found and folded where they stand, at one look-up a character.
+//!
+//! What the table says of the characters is enough for nearly all text. Where it is not, the walk stops, and the exact
+//! code is given the text between two *cuts*: places where what is before and what follows do not depend on each other.
+//! A cut is before a sign or space that is in no word, joins nothing and makes nothing of what stands beside it, where
+//! a letter, digit or ideograph follows that normalization leaves alone and that is made one with nothing before it.
+
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
+
+use crate::characters::entry::{Class, Entry};
+use crate::characters::rules::look_alike;
+use crate::characters::{look, of};
+use crate::terms::letters::{Letters, of_two_bytes};
+use crate::terms::options::TokenizerOptions;
+use crate::words::rule::WordRule;
+use crate::words::unicode::start;
+
+/// A stretch that only the exact code can find the words of, and what to know after it.
+pub(crate) struct Unusual {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// Whether the run of mail that goes on after it is known to be not all ASCII.
+    non_ascii: bool,
+    /// The last cut.
+    cut: usize,
+}
+
+/// The walk has to stop.
+struct Stop;
+
+/// A walk along a run.
+pub(crate) struct Walk<'a> {
+    options: &'a TokenizerOptions,
+    text: &'a str,
+    bytes: &'a [u8],
+    /// The text with its ASCII folded, in which words are folded: no fold here changes their length.
+    folded: &'a mut [u8],
+    spans: &'a mut Vec<[usize; 2]>,
+    at: usize,
+    end: usize,
+    /// The last cut, and how many spans there were.
+    cut: usize,
+    kept: usize,
+    mail: MailRun,
+}
+
+/// What is known of the run of mail at hand: only one that is not all ASCII has the words of UAX #29.
+struct MailRun {
+    start: usize,
+    /// How many spans there were before it.
+    spans: usize,
+    non_ascii: bool,
+    /// Whether look-alikes in it became ASCII.
+    changed: bool,
+}
+
+/// What a word looks like so far: more exactly, the letters, digits and marks that it ends with, which normalization
+/// takes for one word.
+#[derive(Clone, Copy)]
+struct Looks {
+    start: usize,
+    /// The flags that all characters have, and those that any has.
+    all: u32,
+    any: u32,
+}
+
+impl Looks {
+    fn at(start: usize, touches: bool) -> Self {
+        Looks { start, all: if touches { 0 } else { u32::MAX }, any: 0 }
+    }
+
+    fn ascii(self) -> bool {
+        self.all & Entry::LOOKS_ASCII != 0
+    }
+
+    fn has_look_alikes(self) -> bool {
+        self.any & Entry::LOOK_ALIKE != 0
+    }
+}
+
+impl Letters {
+    /// Whether they are a word that needs no more than folding.
+    #[inline(always)]
+    fn are_a_word(self) -> bool {
+        // one that looks like ASCII needs more
+        self.all & (Entry::PLAIN | Entry::LOOKS_ASCII) == Entry::PLAIN && self.first.class().begins()
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Finds the words of `text[start..end]`, where runs before end at `cut`. Those found are appended to the spans.
+    #[inline(always)]
+    pub(crate) fn run(
+        options: &'a TokenizerOptions,
+        text: &'a str,
+        [cut, start, end]: [usize; 3],
+        folded: &'a mut [u8],
+        spans: &'a mut Vec<[usize; 2]>,
+    ) -> Result<(), Unusual> {
+        let bytes = text.as_bytes();
+        if let Some(letters) = of_two_bytes(bytes, start, end)
+            && letters.are_a_word()
+            // a Hebrew letter may go before it
+            && bytes.get(end) != Some(&b'\'')
+        {
+            if letters.any & Entry::FLIPS != 0 && options.fold_case {
+                fold(&mut folded[start..end]);
+            }
+            spans.push([start, end]);
+            return Ok(());
+        }
+        let kept = spans.len();
+        let mail = MailRun { start, spans: kept, non_ascii: false, changed: false };
+        Walk { options, text, bytes, folded, spans, at: start, end, cut, kept, mail }.walk()
+    }
+
+    /// Goes on after a stretch that the exact code was given.
+    #[cold]
+    pub(crate) fn resume(
+        options: &'a TokenizerOptions,
+        text: &'a str,
+        after: &Unusual,
+        end: usize,
+        folded: &'a mut [u8],
+        spans: &'a mut Vec<[usize; 2]>,
+    ) -> Result<(), Unusual> {
+        let (at, kept) = (after.end, spans.len());
+        let mail = MailRun { start: at, spans: kept, non_ascii: after.non_ascii, changed: false };
+        let bytes = text.as_bytes();
+        Walk { options, text, bytes, folded, spans, at, end, cut: after.cut, kept, mail }.walk()
+    }
+
+    #[inline(always)]
+    fn walk(&mut self) -> Result<(), Unusual> {
+        self.words().and_then(|()| self.end_mail_run()).map_err(|Stop| self.unusual())
+    }
+
+    #[inline(always)]
+    fn words(&mut self) -> Result<(), Stop> {
+        // whether the character before is a letter, of a script of the other kind
+        let mut touches = false;
+        while self.at < self.end {
+            let (entry, length) = self.look();
+            let class = entry.class();
+            if class.is_unspaced() {
+                self.unspaced(class)?;
+                touches = true;
+            } else if class.begins() || class == Class::Underscore {
+                self.word(touches)?;
+                touches = true;
+            } else if class == Class::Neutral || class.is_mid() {
+                self.sign(entry, length)?;
+                touches = false;
+            } else {
+                return Err(Stop);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn look(&self) -> (Entry, usize) {
+        look(self.bytes, self.at)
+    }
+
+    fn is_mail(&self) -> bool {
+        self.options.word_rule == WordRule::Mail
+    }
+
+    /// A sign or space that stands in no word.
+    fn sign(&mut self, entry: Entry, length: usize) -> Result<(), Stop> {
+        let sign = self.at;
+        if entry.is(Entry::VARIANT) && !self.options.normalize {
+            return Err(Stop);
+        }
+        if self.is_mail() {
+            if entry.is(Entry::SEPARATES) {
+                self.end_mail_run()?;
+            } else if entry.is(Entry::NON_ASCII) {
+                self.mail.non_ascii = true;
+            } else if entry.is(Entry::VARIANT) {
+                return Err(Stop);
+            }
+        }
+        self.at += length;
+        if self.is_mail() && entry.is(Entry::SEPARATES) {
+            self.mail = MailRun { start: self.at, spans: self.spans.len(), non_ascii: false, changed: false };
+        }
+        if self.is_cut(entry) && self.look().0.class().begins() {
+            (self.cut, self.kept) = (sign, self.spans.len());
+        }
+        Ok(())
+    }
+
+    /// Whether there is a cut at the sign if what follows begins words.
+    fn is_cut(&self, entry: Entry) -> bool {
+        // In mail the sign has to end the run, or to tell that it is not all ASCII.
+        let known = !entry.is(Entry::VARIANT) || self.options.normalize;
+        let tells = !self.is_mail() || entry.is(Entry::SEPARATES | Entry::NON_ASCII);
+        entry.class() == Class::Neutral && known && tells
+    }
+
+    /// Ends a run of mail. Of one that is all ASCII, all of it is the word, but for signs at its edges.
+    fn end_mail_run(&mut self) -> Result<(), Stop> {
+        if !self.is_mail() || self.mail.non_ascii {
+            return Ok(());
+        }
+        let MailRun { start, spans, changed, .. } = self.mail;
+        if changed {
+            // it is shorter than it was: fine if there is nothing else
+            let whole = matches!(self.spans[spans..], [[word, _]] if word == start);
+            let last = self.text[start..self.at].chars().next_back();
+            return if whole && last.is_some_and(char::is_alphanumeric) { Ok(()) } else { Err(Stop) };
+        }
+        self.spans.truncate(spans);
+        let run = &self.bytes[start..self.at];
+        let is_edge = |byte: &&u8| matches!(byte, b'\'' | b'-');
+        let start = start + run.iter().take_while(is_edge).count();
+        let end = self.at - run.iter().rev().take_while(is_edge).count();
+        if start < end {
+            self.spans.push([start, end]);
+        }
+        Ok(())
+    }
+
+    /// A word of a script with spaces, which begins here.
+    #[inline(always)]
+    fn word(&mut self, touches: bool) -> Result<(), Stop> {
+        let start = self.at;
+        let mut looks = Looks::at(start, touches);
+        // bytes that are no letters, digits or marks
+        let mut signs = 0;
+        loop {
+            let (entry, length) = self.plain(&mut looks);
+            match entry.class() {
+                Class::Neutral => break,
+                // ends runs of mail
+                Class::Underscore if self.is_mail() => break,
+                Class::Mark => self.check_order()?,
+                Class::Composing => self.check_apart()?,
+                class if class == Class::Underscore || class.is_mid() => {
+                    if class != Class::Underscore && !self.joins(start, entry, length)? {
+                        break;
+                    }
+                    self.check_sign(looks, class)?;
+                    looks = Looks::at(self.at + length, false);
+                    signs += length;
+                    self.at += length;
+                    continue;
+                }
+                class if class.is_unspaced() && !self.changes(looks) => break,
+                _ => return Err(Stop),
+            }
+            // a mark: no word with it is ASCII
+            looks.all = 0;
+            self.at += length;
+        }
+        let mut end = self.at;
+        if self.changes(looks) {
+            if looks.start != start {
+                return Err(Stop);
+            }
+            end = self.change_look(start);
+            self.mail.changed = true;
+        } else if signs == end - start {
+            return Ok(()); // nothing but `_`
+        }
+        self.mail.non_ascii |= self.stays_non_ascii(looks);
+        self.spans.push([start, end]);
+        Ok(())
+    }
+
+    /// Takes letters, digits and marks that need no more than folding, and returns what follows them.
+    #[inline(always)]
+    fn plain(&mut self, looks: &mut Looks) -> (Entry, usize) {
+        loop {
+            let (entry, length) = self.look();
+            if !entry.is(Entry::PLAIN) {
+                return (entry, length);
+            }
+            if entry.flips() != 0 && self.options.fold_case {
+                let bytes = self.folded[self.at..].iter_mut().take(length);
+                let flips = entry.flips().to_le_bytes();
+                // from the text: ASCII in the copy is folded already
+                bytes
+                    .zip(&self.bytes[self.at..])
+                    .zip(flips)
+                    .for_each(|((byte, was), flip)| *byte = was ^ flip);
+            }
+            looks.all &= entry.0;
+            looks.any |= entry.0;
+            self.at += length;
+        }
+    }
+
+    /// Whether normalization makes ASCII of it.
+    fn changes(&self, looks: Looks) -> bool {
+        looks.ascii() && looks.has_look_alikes() && self.options.normalize
+    }
+
+    fn stays_non_ascii(&self, looks: Looks) -> bool {
+        !looks.ascii() || looks.has_look_alikes() && !self.options.normalize
+    }
+
+    /// A sign that goes on with a word, after which what it looks like is told anew.
+    #[inline(never)]
+    fn check_sign(&mut self, looks: Looks, class: Class) -> Result<(), Stop> {
+        let (next, _) = look(self.bytes, self.at + 1);
+        let goes_on = class.is_mid() || {
+            let next = next.class();
+            matches!(next, Class::Underscore | Class::Neutral) || next.begins() && !next.is_unspaced()
+        };
+        self.mail.non_ascii |= self.stays_non_ascii(looks) || self.bytes[self.at] >= 0x80;
+        if self.changes(looks) || !goes_on { Err(Stop) } else { Ok(()) }
+    }
+
+    /// Letters of a word that looks like ASCII become ASCII. Returns its end.
+    #[cold]
+    fn change_look(&mut self, start: usize) -> usize {
+        let mut end = start;
+        for c in self.text[start..self.at].chars() {
+            let ascii = look_alike(c).unwrap_or(c) as u8;
+            self.folded[end] = if self.options.fold_case { ascii.to_ascii_lowercase() } else { ascii };
+            end += 1;
+        }
+        // what is left of the bytes of longer letters is no text
+        self.folded[end..self.at].fill(b' ');
+        end
+    }
+
+    fn before(&self) -> Option<char> {
+        self.text[..self.at].chars().next_back()
+    }
+
+    /// The mark here changes place with none before it.
+    #[inline(always)]
+    fn check_order(&self) -> Result<(), Stop> {
+        let Some(before) = self.before() else { return Err(Stop) };
+        match of(before).class() {
+            Class::Mark | Class::Composing | Class::UnspacedMark => self.check_classes(before),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn check_classes(&self, before: char) -> Result<(), Stop> {
+        let here = self.text[self.at..].chars().next().map_or(0, canonical_combining_class);
+        if canonical_combining_class(before) <= here { Ok(()) } else { Err(Stop) }
+    }
+
+    /// The mark here, which some letters are made one with, follows a letter that it is not made one with.
+    #[cold]
+    fn check_apart(&self) -> Result<(), Stop> {
+        let (Some(before), Some(mark)) = (self.before(), self.text[self.at..].chars().next()) else {
+            return Err(Stop);
+        };
+        let mut parts = 0;
+        decompose_canonical(before, |_| parts += 1);
+        let is_letter = of(before).class() == Class::Letter;
+        if is_letter && parts == 1 && compose(before, mark).is_none() { Ok(()) } else { Err(Stop) }
+    }
+
+    /// Whether the sign here joins the word that begins at `start` to what follows.
+    #[inline(never)]
+    fn joins(&self, start: usize, entry: Entry, length: usize) -> Result<bool, Stop> {
+        if self.at >= self.end && self.is_mail() || entry.is(Entry::SEPARATES) && self.is_mail() {
+            return Ok(false);
+        }
+        let is_mark = |class| matches!(class, Class::Mark | Class::Composing | Class::PlainMark);
+        let mut classes = self.text[start..self.at].chars().rev().map(|c| of(c).class());
+        let before = classes.find(|class| !is_mark(*class)).unwrap_or(Class::Neutral);
+        let after = look(self.bytes, self.at + length).0.class();
+        let unknown = [Class::Unusual, Class::UnspacedLetter, Class::UnspacedMark, Class::UnspacedPlainMark];
+        if is_mark(after) || unknown.contains(&after) {
+            return Err(Stop);
+        }
+        let letters = before.is_letter() && after.is_letter();
+        let digits = before == Class::Digit && after == Class::Digit;
+        let joins = match entry.class() {
+            Class::MidLetter => letters,
+            Class::MidNum => digits,
+            // after a Hebrew letter it is part of the word, whatever follows
+            Class::SingleQuote if before == Class::Hebrew && !letters => return Err(Stop),
+            Class::MidNumLet | Class::SingleQuote => letters || digits,
+            Class::DoubleQuote => before == Class::Hebrew && after == Class::Hebrew,
+            _ => false,
+        };
+        // a variant of a sign is not the sign
+        if joins && entry.is(Entry::VARIANT) { Err(Stop) } else { Ok(joins) }
+    }
+
+    /// A run of scripts without spaces, which begins here: pairs of its characters.
+    #[inline(always)]
+    fn unspaced(&mut self, mut last: Class) -> Result<(), Stop> {
+        if !self.options.unspaced_bigrams {
+            return Err(Stop);
+        }
+        self.mail.non_ascii = true;
+        let first = self.at;
+        let mut before = self.at;
+        let mut before_class = last;
+        self.at += self.look().1;
+        loop {
+            let (entry, length) = self.look();
+            let class = entry.class();
+            match class {
+                Class::Unspaced => {
+                    if before_class == Class::Unspaced {
+                        // text can be cut before these two as well: the exact code finds the pair they are
+                        (self.cut, self.kept) = (before, self.spans.len());
+                    }
+                    last = class;
+                }
+                Class::UnspacedLetter => last = class,
+                Class::UnspacedPlainMark => {}
+                Class::UnspacedMark => self.check_order()?,
+                Class::Neutral | Class::Letter | Class::Hebrew | Class::Digit => break,
+                // ends runs of mail
+                Class::Underscore if self.is_mail() => break,
+                class if class.is_mid() && last == Class::Unspaced => break,
+                _ => return Err(Stop),
+            }
+            self.spans.push([before, self.at + length]);
+            (before, before_class) = (self.at, class);
+            self.at += length;
+        }
+        if before == first {
+            self.spans.push([first, self.at]);
+        }
+        Ok(())
+    }
+
+    /// The stretch around the place where the walk stopped; what was found of it is dropped.
+    #[cold]
+    fn unusual(&mut self) -> Unusual {
+        self.spans.truncate(self.kept);
+        while self.at < self.end {
+            let (entry, length) = self.look();
+            let sign = self.at;
+            self.at += length;
+            if self.is_cut(entry) && self.look().0.class().begins() {
+                let non_ascii = entry.is(Entry::NON_ASCII);
+                return Unusual {
+                    start: start(self.text, self.cut, self.at, self.options.normalize),
+                    end: self.at,
+                    non_ascii,
+                    cut: sign,
+                };
+            }
+        }
+        // what ends a run attaches to nothing in it, but for one sign after a Hebrew letter
+        let attached = !self.is_mail() && self.bytes.get(self.end) == Some(&b'\'');
+        let end = self.end + usize::from(attached);
+        Unusual {
+            start: start(self.text, self.cut, end, self.options.normalize),
+            end,
+            non_ascii: false,
+            cut: end,
+        }
+    }
+}
+
+/// Folds plain characters.
+#[inline(never)]
+fn fold(bytes: &mut [u8]) {
+    let mut at = 0;
+    while at < bytes.len() {
+        let (entry, length) = look(bytes, at);
+        flip(&mut bytes[at..at + length], entry);
+        at += length;
+    }
+}
+
+fn flip(bytes: &mut [u8], entry: Entry) {
+    bytes.iter_mut().zip(entry.flips().to_le_bytes()).for_each(|(byte, flip)| *byte ^= flip);
+}

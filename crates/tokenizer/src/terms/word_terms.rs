@@ -1,0 +1,251 @@
+//! From words to terms: length, stop words, stems. Terms leave in batches.
+
+use std::mem;
+use std::ops::Range;
+
+use crate::characters::fold::fold_into;
+use crate::characters::look;
+use crate::terms::exact::{self, for_each_piece};
+use crate::terms::options::CheckedOptions;
+use crate::terms::stems::StemCache;
+use crate::terms::walk::Walk;
+use crate::words::batch::{Batch, term};
+use crate::words::rule::WordRule;
+use crate::words::runs::{NonAscii, Run};
+use crate::words::scan::{SHORT, Spans};
+use crate::words::unspaced::Piece;
+
+/// What is reused from text to text.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Buffers {
+    /// The text, in which words are folded; then terms that are not in it as they are.
+    bytes: Vec<u8>,
+    /// Where terms on their way, and then words, begin and end.
+    spans: Vec<[usize; 2]>,
+    exact: exact::Buffers,
+    folded: String,
+    stems: StemCache,
+}
+
+/// Calls `emit` with the terms of a text, a word each.
+pub(crate) fn for_each_batch(
+    options: &CheckedOptions,
+    text: &str,
+    buffers: &mut Buffers,
+    emit: impl FnMut(Batch<'_>),
+) {
+    buffers.bytes.clear();
+    buffers.bytes.extend_from_slice(text.as_bytes());
+    if options.fold_case {
+        // all ASCII at once, which is faster than word by word
+        buffers.bytes.make_ascii_lowercase();
+    }
+    let plain = options.stemmer.is_none() && options.stop_words.is_empty();
+    let mut words = Words { options, text, buffers, n_terms: 0, plain, emit };
+    if options.word_rule == WordRule::Mail && options.normalize && moves_runs_of_mail(text) {
+        words.exactly(0..text.len());
+    } else {
+        options.word_rule.for_each_run(text, |run| match run {
+            Run::Ascii(found) => words.ascii(found),
+            Run::NonAscii(run) => words.non_ascii(run),
+        });
+    }
+    words.flush();
+}
+
+/// Whether there may be ASCII that does not part runs of mail, because it is made one with a mark behind it: `=` and
+/// [`SOLIDUS`].
+fn moves_runs_of_mail(text: &str) -> bool {
+    // nearly no text has the first byte of that mark, which is looked for in many bytes at once
+    let has = |block: &[u8]| block.iter().fold(0, |has, byte| has | u8::from(*byte == 0xcc)) != 0;
+    text.as_bytes().chunks(256).any(has) && text.contains(SOLIDUS)
+}
+
+const SOLIDUS: char = '\u{338}';
+
+/// The words of a text on their way to be terms.
+struct Words<'a, F> {
+    options: &'a CheckedOptions,
+    text: &'a str,
+    buffers: &'a mut Buffers,
+    /// So many of the spans are terms, the others words.
+    n_terms: usize,
+    /// Whether words are terms unless they are too short or too long.
+    plain: bool,
+    emit: F,
+}
+
+impl<F: FnMut(Batch<'_>)> Words<'_, F> {
+    /// Words of the text that are all ASCII.
+    #[inline(always)]
+    fn ascii(&mut self, Spans { spans, are_short }: Spans<'_>) {
+        let options = self.options;
+        let fit = || are_short && options.min_chars == 1 && usize::from(options.max_chars) >= SHORT;
+        if self.plain && fit() && self.buffers.spans.is_empty() {
+            // most often
+            return (self.emit)(Batch { bytes: &self.buffers.bytes, spans });
+        }
+        self.buffers.spans.extend_from_slice(spans);
+        if self.buffers.spans.len() >= Batch::MOST {
+            self.flush();
+        }
+    }
+
+    /// A run that is not all ASCII.
+    #[inline(always)]
+    fn non_ascii(&mut self, run: NonAscii) {
+        let Buffers { bytes, spans, .. } = &mut *self.buffers;
+        let places = [run.after, run.start, run.end];
+        let mut walked = Walk::run(self.options, self.text, places, bytes, spans);
+        while let Err(unusual) = walked {
+            self.exactly(unusual.start..unusual.end);
+            let Buffers { bytes, spans, .. } = &mut *self.buffers;
+            walked = Walk::resume(self.options, self.text, &unusual, run.end, bytes, spans);
+        }
+        if self.buffers.spans.len() >= Batch::MOST {
+            self.flush();
+        }
+    }
+
+    /// Gives the terms away.
+    #[inline(never)]
+    fn flush(&mut self) {
+        self.make_terms();
+        let Buffers { bytes, spans, .. } = &mut *self.buffers;
+        Batch::of_bytes(bytes, spans).for_each(&mut self.emit);
+        spans.clear();
+        bytes.truncate(self.text.len());
+        self.n_terms = 0;
+    }
+
+    /// Makes terms of the words that are none yet.
+    fn make_terms(&mut self) {
+        let options = self.options;
+        // a word has no more characters than bytes
+        let most = if self.plain && options.min_chars == 1 { usize::from(options.max_chars) } else { 0 };
+        let is_term = |[start, end]: [usize; 2]| end - start <= most;
+        let all = self.buffers.spans.len();
+        let words = mem::replace(&mut self.n_terms, all)..all;
+        if self.buffers.spans[words.clone()].iter().fold(true, |are, span| are & is_term(*span)) {
+            return;
+        }
+        self.n_terms = words.start;
+        for i in words {
+            let span = self.buffers.spans[i];
+            if let Some(span) = if is_term(span) { Some(span) } else { self.term(span) } {
+                self.buffers.spans[self.n_terms] = span;
+                self.n_terms += 1;
+            }
+        }
+        self.buffers.spans.truncate(self.n_terms);
+    }
+
+    /// The term that a word becomes, if any.
+    #[inline(never)]
+    fn term(&mut self, span: [usize; 2]) -> Option<[usize; 2]> {
+        let Buffers { bytes, stems, .. } = &mut *self.buffers;
+        let is_pair = look(bytes, span[0]).0.class().is_unspaced();
+        let word = term(bytes, span);
+        if is_pair {
+            return (!self.options.is_stop_word(word)).then_some(span);
+        }
+        match Outcome::of(word, word.chars().count(), self.options, stems) {
+            Outcome::Nothing => None,
+            Outcome::Itself => Some(span),
+            Outcome::Other(other) => {
+                bytes.extend_from_slice(other.as_bytes());
+                Some([bytes.len() - other.len(), bytes.len()])
+            }
+        }
+    }
+
+    /// A part of the text with characters that are rare.
+    #[cold]
+    fn exactly(&mut self, part: Range<usize>) {
+        self.make_terms();
+        let mut buffers = mem::take(&mut self.buffers.exact);
+        for_each_piece(self.options, &self.text[part], &mut buffers, |piece| self.piece(piece));
+        self.buffers.exact = buffers;
+    }
+
+    fn piece(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Pair(pair) if self.options.is_stop_word(pair) => {}
+            Piece::Pair(pair) => self.push(pair),
+            Piece::Word(word) => {
+                let mut folded = mem::take(&mut self.buffers.folded);
+                let chars = word.chars().count();
+                let word = if self.options.fold_case {
+                    fold_into(word, &mut folded);
+                    &folded
+                } else {
+                    word
+                };
+                let mut stems = mem::take(&mut self.buffers.stems);
+                match Outcome::of(word, chars, self.options, &mut stems) {
+                    Outcome::Nothing => {}
+                    Outcome::Itself => self.push(word),
+                    Outcome::Other(other) => self.push(other),
+                }
+                (self.buffers.stems, self.buffers.folded) = (stems, folded);
+            }
+        }
+    }
+
+    /// A term that is not in the text as it is.
+    fn push(&mut self, term: &str) {
+        let Buffers { bytes, spans, .. } = &mut *self.buffers;
+        bytes.extend_from_slice(term.as_bytes());
+        spans.push([bytes.len() - term.len(), bytes.len()]);
+        self.n_terms = spans.len();
+        if self.n_terms >= Batch::MOST {
+            self.flush();
+        }
+    }
+}
+
+/// What becomes of a folded word.
+enum Outcome<'a> {
+    Nothing,
+    Itself,
+    Other(&'a str),
+}
+
+impl<'a> Outcome<'a> {
+    /// Of a word of so many characters. Of one that is too long, what is left is its length.
+    fn of(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> Outcome<'a> {
+        if chars > usize::from(options.max_chars) {
+            return Outcome::Other(LONG[(chars / 10).min(LONG.len() - 1)]);
+        }
+        if chars < usize::from(options.min_chars) || options.is_stop_word(word) {
+            return Outcome::Nothing;
+        }
+        options.stemmer.map_or(Outcome::Itself, |language| Outcome::Other(stems.stem(language, word)))
+    }
+}
+
+/// What stands for words that are too long, by tens of characters.
+static LONG: [&str; 21] = [
+    "~long0", "~long1", "~long2", "~long3", "~long4", "~long5", "~long6", "~long7", "~long8", "~long9",
+    "~long10", "~long11", "~long12", "~long13", "~long14", "~long15", "~long16", "~long17", "~long18",
+    "~long19", "~long20",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unicode_normalization::char::compose;
+
+    /// All that [`moves_runs_of_mail`] has to look for.
+    #[test]
+    fn signs_that_part_runs_of_mail_are_made_one_with_one_mark() {
+        let parts = |c: &char| !c.is_ascii_alphanumeric() && !"$'!%-".contains(*c);
+        for sign in ('\0'..'\u{80}').filter(parts) {
+            for mark in ('\u{80}'..=char::MAX).filter(|mark| compose(sign, *mark).is_some()) {
+                assert_eq!(mark, SOLIDUS, "{sign}");
+            }
+        }
+        assert!(moves_runs_of_mail(&format!("é{}=\u{338}", "x".repeat(300))));
+        assert!(!moves_runs_of_mail("= a\u{301}"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Where words begin and end.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::error::ParseNameError;
+use crate::words::plain::{self, Span};
+use crate::words::runs::{Run, for_each_run};
+use crate::words::shapes::{Ascii, Mixed, Runs};
+use crate::words::unicode;
+
+/// What counts as a word.
+///
+/// Written and parsed as `unicode` and `mail`.
+///
+/// ```
+/// use tamis_tokenizer::WordRule;
+///
+/// let words = |rule: WordRule| {
+///     let mut words = Vec::new();
+///     rule.for_each_word("Don't pay $1,000 - really!", |word| words.push(word.to_owned()));
+///     words
+/// };
+/// assert_eq!(words(WordRule::Unicode), ["Don't", "pay", "1,000", "really"]);
+/// assert_eq!(words(WordRule::Mail), ["Don't", "pay", "$1", "000", "really!"]);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WordRule {
+    /// The words of Unicode's text segmentation (UAX #29): segments with a letter or a number in them.
+    Unicode,
+    /// What tells spam from ham: maximal runs of ASCII letters, digits and `$ ' ! % -` and of every
+    /// character outside ASCII, without leading and trailing `'` and `-`. A run that is all ASCII is one
+    /// word; another gives its [`WordRule::Unicode`] words.
+    Mail,
+}
+
+impl WordRule {
+    /// Calls `emit` with every word of `text`, in order, as it stands in the text.
+    pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
+        self.for_each_run(text, |run| match run {
+            Run::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
+            Run::NonAscii(run) => match self {
+                WordRule::Unicode => {
+                    text[unicode::range(text, run)].unicode_words().for_each(&mut emit);
+                }
+                WordRule::Mail => text[run.start..run.end].unicode_words().for_each(&mut emit),
+            },
+        });
+    }
+
+    /// Calls `emit` with runs that hold all words of `text`.
+    #[inline(always)]
+    pub(crate) fn for_each_run(self, text: &str, emit: impl FnMut(Run<'_>)) {
+        match self {
+            WordRule::Unicode if text.is_ascii() => for_each_run::<Ascii>(text, emit),
+            WordRule::Unicode => for_each_run::<Mixed>(text, emit),
+            WordRule::Mail => for_each_run::<Runs>(text, emit),
+        }
+    }
+
+    /// Calls `emit` with every word and where it is, found a character after the other.
+    pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+        match self {
+            WordRule::Unicode => {
+                text.unicode_word_indices().for_each(|(start, text)| emit(Span { start, text }));
+            }
+            WordRule::Mail => plain::for_each_word_of_mail(text, emit),
+        }
+    }
+
+    /// The rule's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            WordRule::Unicode => "unicode",
+            WordRule::Mail => "mail",
+        }
+    }
+}
+
+impl fmt::Display for WordRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for WordRule {
+    type Err = ParseNameError;
+
+    fn from_str(name: &str) -> Result<Self, ParseNameError> {
+        [WordRule::Unicode, WordRule::Mail].into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
+            ParseNameError {
+                fault: "unknown word rule",
+                expected: "unicode or mail".to_owned(),
+                got: name.to_owned(),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for rule in [WordRule::Unicode, WordRule::Mail] {
+            assert_eq!(rule.to_string().parse(), Ok(rule));
+        }
+        let error = "Mail".parse::<WordRule>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown word rule: expected unicode or mail, got \"Mail\"");
+    }
+}

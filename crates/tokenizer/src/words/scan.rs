@@ -1,0 +1,325 @@
+//! Words of bytes, found 64 bytes at a time.
+
+use crate::bits::BLOCK;
+use crate::words::batch::Batch;
+
+/// What is known of 64 bytes, a bit each: what words are made of, and what joins it. 0 is in no word.
+pub(crate) trait Shape: Copy + Default {
+    /// To be made of comparisons, without branches: the compiler then tests many bytes in one instruction.
+    fn of(block: &[u8; BLOCK]) -> Self;
+
+    /// Bytes that never have the edge of a word between them.
+    fn core(self) -> u64;
+
+    /// Core bytes that alone, or several of them, are no word.
+    fn filler(self) -> u64 {
+        0
+    }
+
+    /// What a byte has to be to be filler.
+    fn is_filler(_byte: u8) -> bool {
+        false
+    }
+
+    /// Signs that make one word of the core bytes on both sides.
+    fn joins(self, before: Self, after: Self) -> u64;
+
+    /// Signs after a core byte with another sign after them: together they may join.
+    fn rows(self, _before: Self, _after: Self) -> u64 {
+        0
+    }
+
+    /// How many signs from `at` on, where there are several, join what is around them.
+    fn row(_bytes: &[u8], _at: usize) -> usize {
+        0
+    }
+}
+
+/// Of bits a block: what has such a byte before it.
+#[inline(always)]
+pub(crate) fn preceded(by: u64, in_block_before: u64) -> u64 {
+    by << 1 | in_block_before >> (BLOCK - 1)
+}
+
+/// Of bits a block: what has such a byte after it.
+#[inline(always)]
+pub(crate) fn followed(by: u64, in_block_after: u64) -> u64 {
+    by >> 1 | in_block_after << (BLOCK - 1)
+}
+
+/// Words that were found, where they begin and end, at most [`Batch::MOST`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spans<'a> {
+    pub(crate) spans: &'a [[usize; 2]],
+    /// Whether none of them has more than [`SHORT`] bytes.
+    pub(crate) are_short: bool,
+}
+
+/// Bytes of a word that need not be measured.
+pub(crate) const SHORT: usize = 16;
+
+/// Calls `emit` with where the words of `bytes[from..]` begin and end.
+///
+/// One bit a byte says whether it is in a word, and a word is told from two edges in those bits. That costs the
+/// same whatever the lengths of words, where a loop over bytes pays for the end of each word, which no
+/// processor foresees.
+#[inline]
+pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
+    let (blocks, rest) = bytes[from..].as_chunks::<BLOCK>();
+    // The rest is shorter than a block, so at least one bit is left to end the last word.
+    let mut last = [0; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    let mut members = Members::<S>::default();
+    let mut edges = Edges::default();
+    members.next = S::of(blocks.first().unwrap_or(&last));
+    for number in 0..=blocks.len() {
+        let offset = from + number * BLOCK;
+        // after the last block there is nothing
+        let next =
+            if number < blocks.len() { S::of(blocks.get(number + 1).unwrap_or(&last)) } else { S::default() };
+        edges.block(offset, members.of_block(bytes, offset, next));
+        // one place where words are emitted: what is done with them is long, and should be here only once
+        if edges.n >= Edges::ENOUGH || number == blocks.len() {
+            let are_short = !edges.has_long;
+            edges.take(|spans| {
+                let spans = if members.has_filler { without::<S>(bytes, spans) } else { spans };
+                emit(Spans { spans, are_short });
+            });
+            // a word that has not ended may have some, or be long
+            members.has_filler &= edges.n > 0;
+            edges.has_long &= edges.n > 0;
+        }
+    }
+}
+
+/// What is in a word.
+#[derive(Default)]
+struct Members<S> {
+    before: S,
+    next: S,
+    /// Where signs in a row end that joined words.
+    joined: usize,
+    has_filler: bool,
+}
+
+impl<S: Shape> Members<S> {
+    /// One bit for each byte of a block that is in a word, told when the block after it is known.
+    #[inline(always)]
+    fn of_block(&mut self, bytes: &[u8], offset: usize, after: S) -> u64 {
+        let (before, here) = (self.before, self.next);
+        (self.before, self.next) = (here, after);
+        self.has_filler |= here.filler() != 0;
+        let mut members = here.core() | here.joins(before, after) | ones(self.joined.saturating_sub(offset));
+        // hardly ever
+        let mut rows = here.rows(before, after);
+        while rows != 0 {
+            let at = rows.trailing_zeros();
+            let length = S::row(bytes, offset + at as usize);
+            members |= ones(length) << at;
+            self.joined = offset + at as usize + length;
+            rows &= rows - 1;
+        }
+        members
+    }
+}
+
+/// So many bits from the lowest on.
+#[inline]
+fn ones(n: usize) -> u64 {
+    if n < BLOCK { !(u64::MAX << n) } else { u64::MAX }
+}
+
+/// Where words begin and end, by turns.
+struct Edges {
+    /// The last bit of the block before.
+    carry: u64,
+    /// Bytes of the word that the block before ends with.
+    open: u32,
+    /// Whether a word has more than [`SHORT`] bytes.
+    has_long: bool,
+    found: [usize; 2 * Batch::MOST],
+    n: usize,
+}
+
+/// Edges that are told from the bits without asking whether there are so many: how many a block has, no processor
+/// foresees. A block is a multiple of it, so there is room for them wherever there is for a block's.
+const AT_ONCE: usize = 8;
+
+impl Default for Edges {
+    fn default() -> Self {
+        Edges { carry: 0, open: 0, has_long: false, found: [0; 2 * Batch::MOST], n: 0 }
+    }
+}
+
+impl Edges {
+    /// With this many, another block may have more than there is room for.
+    const ENOUGH: usize = 2 * Batch::MOST - BLOCK;
+
+    #[inline(always)]
+    fn block(&mut self, offset: usize, members: u64) {
+        self.measure(members);
+        let mut edges = members ^ (members << 1 | self.carry);
+        self.carry = members >> (BLOCK - 1);
+        let (mut n, all) = (self.n, self.n + edges.count_ones() as usize);
+        while n < all {
+            let Some(places) = self.found.get_mut(n..).and_then(<[usize]>::first_chunk_mut::<AT_ONCE>) else {
+                break;
+            };
+            for place in places {
+                *place = offset + edges.trailing_zeros() as usize;
+                edges &= edges.wrapping_sub(1);
+            }
+            n += AT_ONCE;
+        }
+        self.n = all;
+    }
+
+    /// Notes whether there is a long word.
+    #[inline(always)]
+    fn measure(&mut self, members: u64) {
+        let twice = members & members >> 1;
+        let four = twice & twice >> 2;
+        let eight = four & four >> 4;
+        let long = eight & eight >> 8 & members >> SHORT;
+        self.has_long |= long != 0 || self.open + members.trailing_ones() > SHORT as u32;
+        self.open = if members == u64::MAX { SHORT as u32 } else { members.leading_ones() };
+    }
+
+    /// Emits the words that have ended; the start of one that has not stays.
+    #[inline(always)]
+    fn take(&mut self, emit: impl FnOnce(&mut [[usize; 2]])) {
+        let (spans, rest) = self.found[..self.n].as_chunks_mut::<2>();
+        let left = rest.first().copied();
+        emit(spans);
+        self.n = left.map_or(0, |start| {
+            self.found[0] = start;
+            1
+        });
+    }
+}
+
+/// The words that are more than filler, moved to the front.
+#[inline(never)]
+fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
+    let mut n = 0;
+    for i in 0..spans.len() {
+        let [start, end] = spans[i];
+        if !bytes[start..end].iter().all(|byte| S::is_filler(*byte)) {
+            spans[n] = [start, end];
+            n += 1;
+        }
+    }
+    &spans[..n]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::bits;
+    use proptest::prelude::*;
+
+    /// Runs of `x`, which any number of `-` joins; `_` is core as well.
+    #[derive(Clone, Copy, Default)]
+    struct Runs {
+        core: u64,
+        filler: u64,
+        joiners: u64,
+    }
+
+    impl Shape for Runs {
+        fn of(block: &[u8; BLOCK]) -> Self {
+            let (core, filler) =
+                (bits(block, |byte| byte == b'x' || byte == b'_'), bits(block, Self::is_filler));
+            Runs { core, filler, joiners: bits(block, |byte| byte == b'-') }
+        }
+
+        fn core(self) -> u64 {
+            self.core
+        }
+
+        fn filler(self) -> u64 {
+            self.filler
+        }
+
+        fn is_filler(byte: u8) -> bool {
+            byte == b'_'
+        }
+
+        fn joins(self, before: Self, after: Self) -> u64 {
+            self.joiners & preceded(self.core, before.core) & followed(self.core, after.core)
+        }
+
+        fn rows(self, before: Self, after: Self) -> u64 {
+            self.joiners & preceded(self.core, before.core) & followed(self.joiners, after.joiners)
+        }
+
+        fn row(bytes: &[u8], at: usize) -> usize {
+            let length = bytes[at..].iter().take_while(|byte| **byte == b'-').count();
+            if bytes.get(at + length).is_some_and(|byte| b"x_".contains(byte)) { length } else { 0 }
+        }
+    }
+
+    fn words(bytes: &[u8]) -> Vec<[usize; 2]> {
+        let mut words = Vec::new();
+        for_each_batch::<Runs>(bytes, 0, |Spans { spans, are_short }| {
+            assert!(spans.len() <= Batch::MOST);
+            assert!(!are_short || spans.iter().all(|[start, end]| end - start <= SHORT));
+            words.extend(spans);
+        });
+        words
+    }
+
+    /// The same a byte after the other.
+    fn plainly(bytes: &[u8]) -> Vec<[usize; 2]> {
+        let mut words = Vec::new();
+        let mut at = 0;
+        for run in bytes.split(|byte| !b"x_-".contains(byte)) {
+            let start = run.iter().take_while(|byte| **byte == b'-').count();
+            let end = run.len() - run.iter().rev().take_while(|byte| **byte == b'-').count();
+            if start < end && run[start..end].iter().any(|byte| *byte != b'_') {
+                words.push([at + start, at + end]);
+            }
+            at += run.len() + 1;
+        }
+        words
+    }
+
+    #[test]
+    fn words_at_the_edges_of_blocks() {
+        assert!(words(b"").is_empty());
+        assert_eq!(words(b"x"), [[0, 1]]);
+        assert_eq!(words(&b"x ".repeat(1000)).len(), 1000);
+        for length in [1, 63, 64, 65, 127, 128, 129, 200] {
+            assert_eq!(words(&vec![b'x'; length]), [[0, length]]);
+            assert!(words(&vec![b'-'; length]).is_empty() && words(&vec![b'_'; length]).is_empty());
+        }
+    }
+
+    #[test]
+    fn short_words_are_known_to_be_short() {
+        for (length, start) in
+            [(SHORT, 0), (SHORT, 50), (SHORT, 64), (SHORT + 1, 0), (SHORT + 1, 55), (130, 3)]
+        {
+            let bytes = [vec![b' '; start], vec![b'x'; length], vec![b' '; 9]].concat();
+            for_each_batch::<Runs>(&bytes, 0, |found| {
+                assert_eq!(
+                    found.are_short,
+                    found.spans.is_empty() || length <= SHORT,
+                    "{length} from {start}"
+                );
+            });
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equals_a_plain_scan(
+            stretches in prop::collection::vec((prop::sample::select(b" x-_"), 1..90_usize), 0..12),
+            mixed in "[ x_-]{0,300}",
+        ) {
+            let bytes: Vec<u8> = stretches.iter().flat_map(|&(byte, length)| vec![byte; length]).collect();
+            prop_assert_eq!(words(&bytes), plainly(&bytes));
+            prop_assert_eq!(words(mixed.as_bytes()), plainly(mixed.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What words of ASCII are made of, by the two word rules.
+
+use crate::bits::{BLOCK, bits, is_digit, is_letter};
+use crate::words::scan::{Shape, followed, preceded};
+
+/// Words of mail: runs without the signs at their edges.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Runs {
+    /// Letters, digits, `$ ! %`, and every byte outside ASCII.
+    core: u64,
+    /// `'` and `-`, which belong to a word only inside it.
+    signs: u64,
+}
+
+impl Runs {
+    #[inline(always)]
+    pub(crate) fn is_core(byte: u8) -> bool {
+        is_letter(byte) || is_digit(byte) || byte == b'!' || byte | 1 == b'%' || byte >= 0x80
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_sign(byte: u8) -> bool {
+        byte == b'\'' || byte == b'-'
+    }
+}
+
+impl Shape for Runs {
+    #[inline(always)]
+    fn of(block: &[u8; BLOCK]) -> Self {
+        Runs { core: bits(block, Self::is_core), signs: bits(block, Self::is_sign) }
+    }
+
+    #[inline(always)]
+    fn core(self) -> u64 {
+        self.core
+    }
+
+    #[inline(always)]
+    fn joins(self, before: Self, after: Self) -> u64 {
+        self.signs & preceded(self.core, before.core) & followed(self.core, after.core)
+    }
+
+    #[inline(always)]
+    fn rows(self, before: Self, after: Self) -> u64 {
+        self.signs & preceded(self.core, before.core) & followed(self.signs, after.signs)
+    }
+
+    #[inline(never)]
+    fn row(bytes: &[u8], at: usize) -> usize {
+        let length = bytes[at..].iter().take_while(|byte| Self::is_sign(**byte)).count();
+        if bytes.get(at + length).is_some_and(|byte| Self::is_core(*byte)) { length } else { 0 }
+    }
+}
+
+/// The words of UAX #29.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Ascii {
+    letters: u64,
+    digits: u64,
+    underscores: u64,
+    /// What joins letters (MidLetter, MidNumLet, Single_Quote), and what joins digits (MidNum, MidNumLet, Single_Quote).
+    for_letters: u64,
+    for_digits: u64,
+}
+
+impl Shape for Ascii {
+    #[inline(always)]
+    fn of(block: &[u8; BLOCK]) -> Self {
+        let is_both = |byte| byte == b'.' || byte == b'\'';
+        Ascii {
+            letters: bits(block, is_letter),
+            digits: bits(block, is_digit),
+            underscores: bits(block, Self::is_filler),
+            for_letters: bits(block, |byte| byte == b':' || is_both(byte)),
+            for_digits: bits(block, |byte| byte == b',' || byte == b';' || is_both(byte)),
+        }
+    }
+
+    #[inline(always)]
+    fn core(self) -> u64 {
+        self.letters | self.digits | self.underscores
+    }
+
+    /// A core byte that is no `_` is a letter or a digit.
+    #[inline(always)]
+    fn filler(self) -> u64 {
+        self.underscores
+    }
+
+    #[inline(always)]
+    fn is_filler(byte: u8) -> bool {
+        byte == b'_'
+    }
+
+    /// WB6 and WB7; WB11 and WB12.
+    #[inline(always)]
+    fn joins(self, before: Self, after: Self) -> u64 {
+        let letters = preceded(self.letters, before.letters) & followed(self.letters, after.letters);
+        let digits = preceded(self.digits, before.digits) & followed(self.digits, after.digits);
+        self.for_letters & letters | self.for_digits & digits
+    }
+}
+
+/// Runs of text that is not all ASCII: what ASCII does not part for certain. Where they are ASCII, they are words.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mixed {
+    ascii: Ascii,
+    /// Bytes outside ASCII, which may be of letters, digits, or anything.
+    non_ascii: u64,
+    quotes: u64,
+}
+
+impl Shape for Mixed {
+    #[inline(always)]
+    fn of(block: &[u8; BLOCK]) -> Self {
+        Mixed {
+            ascii: Ascii::of(block),
+            non_ascii: bits(block, |byte| byte >= 0x80),
+            quotes: bits(block, |byte| byte == b'"'),
+        }
+    }
+
+    #[inline(always)]
+    fn core(self) -> u64 {
+        self.ascii.core() | self.non_ascii
+    }
+
+    #[inline(always)]
+    fn filler(self) -> u64 {
+        self.ascii.filler()
+    }
+
+    #[inline(always)]
+    fn is_filler(byte: u8) -> bool {
+        Ascii::is_filler(byte)
+    }
+
+    /// As in ASCII; and double quotation marks, which join Hebrew letters (WB7b and WB7c).
+    #[inline(always)]
+    fn joins(self, before: Self, after: Self) -> u64 {
+        let quoted = preceded(self.non_ascii, before.non_ascii) & followed(self.non_ascii, after.non_ascii);
+        self.or_non_ascii().joins(before.or_non_ascii(), after.or_non_ascii()) | self.quotes & quoted
+    }
+}
+
+impl Mixed {
+    #[inline(always)]
+    fn or_non_ascii(self) -> Ascii {
+        let Mixed { ascii, non_ascii, .. } = self;
+        Ascii { letters: ascii.letters | non_ascii, digits: ascii.digits | non_ascii, ..ascii }
+    }
+}

@@ -1,0 +1,94 @@
+//! The runs of text that hold the words of UAX #29.
+//!
+//! A run is what is certainly not parted from text outside ASCII by ASCII: where there is no such text, the runs are the
+//! words. A run's words do not depend on what stands around it:
+//! * Before and after it there is ASCII that is neutral (Newline, CR, LF, WSegSpace or Other in Word_Break), or that may
+//!   join two letters or digits, but stands beside something neutral. No rule looks past the former (WB3c, WB15 and WB16 look
+//!   along characters outside ASCII) or past two signs of the latter (WB6, WB7, WB7b, WB7c, WB11, WB12).
+//! * A mark attaches to what is before it (WB4), also to spaces (WB3d), so that a run that begins with one needs what
+//!   stands between it and the run before, and the spaces that that one ends with.
+//! * A Hebrew letter and the single quotation mark after it are never parted (WB7a).
+
+use std::ops::Range;
+
+use crate::characters::entry::Class;
+use crate::characters::of;
+use crate::characters::rules::is_invisible;
+use crate::words::runs::NonAscii;
+
+/// All that the words of a run depend on.
+pub(crate) fn range(text: &str, run: NonAscii) -> Range<usize> {
+    start(text, run.after, run.end, false)
+        ..run.end + usize::from(text.as_bytes().get(run.end) == Some(&b'\''))
+}
+
+/// Where the words of `text[from..to]` begin to depend on what is before: a mark at its start attaches to the spaces there.
+pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usize {
+    let blank = |c: char| c.is_whitespace() || normalize && is_invisible(c);
+    let first = text[from..to].trim_start_matches(blank).chars().next();
+    let class = first.map_or(Class::Neutral, |first| of(first).class());
+    let attaches = !(class.begins() || class == Class::Neutral || class.is_mid());
+    // what is blank is looked at once: of two that attach, there is something else between
+    if attaches { text[..from].trim_end_matches(blank).len() } else { from }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::reference;
+    use crate::testing::text;
+    use crate::words::rule::WordRule;
+    use proptest::prelude::*;
+
+    fn words(text: &str) -> Vec<String> {
+        crate::testing::words(text, WordRule::Unicode)
+    }
+
+    #[test]
+    fn words_of_ascii_text() {
+        for (text, expected) in [
+            ("", &[][..]),
+            (" .,;:!?'\"--- \r\n\t\0", &[]),
+            ("Hello, world!", &["Hello", "world"]),
+            ("can't e.g. http://a.b:80/", &["can't", "e.g", "http", "a.b", "80"]),
+            ("1,000.50; 12:30 127.0.0.1", &["1,000.50", "12", "30", "127.0.0.1"]),
+            ("a,b 1.a a1.b2 x.1", &["a", "b", "1", "a", "a1", "b2", "x", "1"]),
+            ("foo_bar _x_ __ _", &["foo_bar", "_x_"]),
+            ("a\0b a''b a. 1.", &["a", "b", "a", "b", "a", "1"]),
+        ] {
+            assert_eq!(words(text), expected, "{text:?}");
+            assert_eq!(reference::unicode_words(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn words_around_other_characters() {
+        for text in [
+            "naïve café, here",
+            "a\u{301} b",
+            "x  \u{93e} y",
+            "x \u{3000} \u{345}y",
+            "\u{200d}a \u{1f1e9}\u{1f1ea}\u{1f1eb}\u{1f1f7} b",
+            "א\"א a\"א ' ד'",
+            "a\u{ad}b it\u{2019}s 1\u{2019}000",
+            "\r\n\u{301}a\r\u{301}",
+            "iPhone发布会2024年 ok",
+            "ש' ש'. \u{5e9}\u{5b8}' ש'א ש\"א a' x\u{301}' 'ש",
+            "é. é.\u{301} .\u{301}x 1.é é.1 1.٣ é:1 é;٣",
+        ] {
+            assert_eq!(words(text), reference::unicode_words(text), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn equals_the_reference(text in text()) {
+            prop_assert_eq!(words(&text), reference::unicode_words(&text));
+        }
+
+        #[test]
+        fn equals_the_reference_on_any_text(text in ".{0,80}") {
+            prop_assert_eq!(words(&text), reference::unicode_words(&text));
+        }
+    }
+}
