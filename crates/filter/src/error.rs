@@ -1,12 +1,11 @@
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, io};
 
 use tamis_model::{ClassesError, EmError, ObservationError, ParametersError, StatisticsError, TooLittleHam};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
-use crate::recipe::Kind;
+use crate::kind::Kind;
 
 /// What went wrong when a filter was trained, written, opened or asked.
 #[derive(Debug)]

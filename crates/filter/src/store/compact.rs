@@ -6,14 +6,13 @@
 use tamis_model::Cell;
 use zerocopy::IntoBytes;
 
-use super::segment::{self, Segment, SegmentHeader};
-use super::terms::{Runs, TermsWriter};
-use super::{Store, limited};
-use crate::documents::{DocumentKey, DocumentRecord, Remembered, encode_coefficients, encode_vector};
+use crate::config::keep::Keep;
 use crate::error::Result;
-use crate::names;
-use crate::slots;
-use crate::trainer::Keep;
+use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, encode_coefficients, encode_vector};
+use crate::file::terms::{Runs, TermsWriter, limited};
+use crate::file::{names, slots};
+use crate::store::segment::{self, Segment, SegmentHeader};
+use crate::store::store::Store;
 
 /// A segment is left as it is if it has at least so many times the terms of what comes after it.
 const RATIO: usize = 4;

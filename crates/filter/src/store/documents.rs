@@ -1,11 +1,11 @@
 //! The documents that a model remembers, wherever in the file they are.
 
-use super::Store;
-use super::part::Part;
-use crate::documents::{DocumentKey, Remembered, decode_coefficients, decode_vector};
+use crate::config::keep::Keep;
 use crate::error::Result;
-use crate::names;
-use crate::trainer::Keep;
+use crate::file::documents::{DocumentKey, Remembered, decode_coefficients, decode_vector};
+use crate::file::names;
+use crate::store::part::Part;
+use crate::store::store::Store;
 
 impl Store {
     pub(crate) fn n_documents(&self) -> usize {

@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts};
 use tamis_tokenizer::TermId;
 
-use super::Store;
-use super::terms::Runs;
 use crate::error::{Error, Result};
-use crate::merge::{add_bias, add_cells, add_totals, add_weights};
+use crate::file::terms::{Runs, limited};
+use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
+use crate::store::store::Store;
 
 /// What adds up of a model and the shared one behind it, besides the terms.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl Sums {
         let n_features = all.saturating_sub(known_to_both(own, shared)?);
         let n_ids = own.n_terms() as u64 + shared.n_terms() as u64;
         // so that every term has an id, and some are left for terms that neither knows
-        super::limited("terms of two models", n_ids)?;
+        limited("terms of two models", n_ids)?;
         Ok(Sums { totals, n_features })
     }
 }

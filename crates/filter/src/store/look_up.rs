@@ -2,10 +2,10 @@
 
 use tamis_tokenizer::TermId;
 
-use super::Store;
-use super::segment::Segment;
-use super::terms::Runs;
 use crate::error::{Error, Result};
+use crate::file::terms::{GROUP, Runs};
+use crate::store::segment::Segment;
+use crate::store::store::Store;
 
 impl Store {
     /// The id of the term with this fingerprint.
@@ -20,7 +20,7 @@ impl Store {
             return Ok(Some(found));
         }
         match self.base.find(&self.bytes, fingerprint)? {
-            Some((place, group)) => Ok(Some((place as TermId, Runs::of(group.run(place % super::GROUP)?)?))),
+            Some((place, group)) => Ok(Some((place as TermId, Runs::of(group.run(place % GROUP)?)?))),
             None => Ok(self.overlay.find(fingerprint).map(|id| (id, Runs::default()))),
         }
     }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-use super::terms::{GROUP, Group, GroupRecord, NEAR, prefix, take_run};
-use crate::blocks::Section;
-use crate::documents::{DocumentKey, DocumentRecord};
 use crate::error::{Error, Result};
+use crate::file::blocks::Section;
+use crate::file::documents::{DocumentKey, DocumentRecord};
+use crate::file::terms::{GROUP, Group, GroupRecord, NEAR, prefix, take_run};
 
 /// The five sections of terms and documents, each in its order.
 pub(super) struct Part {

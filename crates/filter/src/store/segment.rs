@@ -21,12 +21,11 @@ use tamis_model::ClassTotals;
 use tamis_tokenizer::TermId;
 use zerocopy::little_endian::U64;
 
-use super::limited;
-use super::part::{Part, entries, entry};
-use super::terms::{GROUP, Runs};
-use crate::blocks::{Section, checksum, checksums};
 use crate::error::{Error, Result};
-use crate::format::{check_totals, decode, encode, layout};
+use crate::file::blocks::{Section, checksum, checksums};
+use crate::file::header::{check_totals, decode, encode, layout};
+use crate::file::terms::{GROUP, Runs, limited};
+use crate::store::part::{Part, entries, entry};
 
 /// What a segment says of the whole model, in numbers since its sections were written but for the totals.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -161,7 +160,7 @@ fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &
 }
 
 #[cfg(test)]
-impl super::Store {
+impl crate::store::store::Store {
     /// Header and sections of the newest segment.
     pub(crate) fn newest_segment(&self) -> Option<(SegmentHeader, [Vec<u8>; SECTIONS.len()])> {
         let segment = self.segments.last()?;

@@ -4,15 +4,15 @@ use tamis_model::{ClassWeight, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
-use super::part::Part;
-use super::segment::Segment;
-use super::terms::{Runs, Size, take_run};
-use super::{Store, summarize};
-use crate::documents::DocumentRecord;
+use crate::config::keep::Keep;
+use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
-use crate::mixed::summarize_columns;
-use crate::scoring::Scoring;
-use crate::trainer::Keep;
+use crate::file::documents::DocumentRecord;
+use crate::file::terms::{Runs, Size, take_run};
+use crate::store::part::Part;
+use crate::store::segment::Segment;
+use crate::store::store::Store;
+use crate::store::summarize::{summarize, summarize_columns};
 
 impl Store {
     /// Checks every checksum, then everything that the sections promise one another.
@@ -39,7 +39,7 @@ impl Store {
         if let Some(table) = &self.header.table {
             let recipe = &self.header.recipe;
             let groups = summarize_columns(recipe, &statistics, |id| self.text(id))?;
-            table.verify(&self.header, &groups)?;
+            table.verify(&self.header.recipe.columns, &self.header.totals, &groups)?;
         }
         self.verify_documents(&statistics)
     }

@@ -1,0 +1,122 @@
+//! A column of a table: what its cells mean, and the terms that stand for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum ColumnKind {
+    /// A number, within a class normally distributed.
+    Gaussian,
+    /// One of several categories.
+    Categorical,
+    /// Yes or no, also written true or false, y or n, t or f, 1 or 0.
+    Bernoulli,
+    /// Words.
+    Text,
+}
+
+impl fmt::Display for ColumnKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ColumnKind::Gaussian => "gaussian",
+            ColumnKind::Categorical => "categorical",
+            ColumnKind::Bernoulli => "bernoulli",
+            ColumnKind::Text => "text",
+        })
+    }
+}
+
+impl FromStr for ColumnKind {
+    type Err = String;
+
+    fn from_str(s: &str) -> std::result::Result<Self, String> {
+        use ColumnKind::*;
+        let known = [Gaussian, Categorical, Bernoulli, Text].into_iter().find(|kind| kind.to_string() == s);
+        known.ok_or_else(|| format!("expected gaussian, categorical, bernoulli or text, got {s:?}"))
+    }
+}
+
+/// A column that a model of a table learns from. What it reads is the field of that name.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name, 1 to 1,024 bytes; of all columns they must differ, also when `=` and `:` are read as `_`.
+    pub name: String,
+    /// What its cells are.
+    pub kind: ColumnKind,
+}
+
+/// The most bytes of a column's name, and of a category.
+pub(crate) const LONGEST: usize = 1024;
+
+/// The greatest magnitude of a number, so that its square is finite.
+const GREATEST: f64 = 1e150;
+
+/// Whether a cell is missing: empty but for white space, or `NA`, `N/A`, `NaN`, `null` or `?` in any case.
+///
+/// ```
+/// assert!(tamis_filter::is_missing(" n/a ") && !tamis_filter::is_missing("0"));
+/// ```
+pub fn is_missing(cell: &str) -> bool {
+    let cell = cell.trim();
+    cell.is_empty() || ["na", "n/a", "nan", "null", "?"].iter().any(|known| cell.eq_ignore_ascii_case(known))
+}
+
+/// What a cell says of a yes-or-no column; `None` if neither.
+///
+/// ```
+/// assert_eq!(tamis_filter::parse_flag("Yes"), Some(true));
+/// assert_eq!(tamis_filter::parse_flag("0.0"), Some(false));
+/// assert_eq!(tamis_filter::parse_flag("2"), None);
+/// ```
+pub fn parse_flag(cell: &str) -> Option<bool> {
+    let cell = cell.trim();
+    let is = |words: [&str; 4], number: f64| {
+        words.iter().any(|word| cell.eq_ignore_ascii_case(word)) || cell.parse() == Ok(number)
+    };
+    match (is(["yes", "true", "y", "t"], 1.0), is(["no", "false", "n", "f"], 0.0)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    }
+}
+
+impl Column {
+    /// The number in a cell.
+    pub(crate) fn number(&self, cell: &str) -> Result<f64> {
+        match cell.parse::<f64>() {
+            // adding zero makes one number of both zeros
+            Ok(number) if number.abs() <= GREATEST => Ok(number + 0.0),
+            Ok(_) => Err(self.error("a number of magnitude at most 1e150", cell)),
+            Err(_) => Err(self.error("a number", cell)),
+        }
+    }
+
+    /// Writes the term that stands for a category, or for yes or no.
+    pub(crate) fn write_term(&self, prefix: &str, cell: &str, term: &mut String) -> Result<()> {
+        let value = match self.kind {
+            ColumnKind::Bernoulli => match parse_flag(cell) {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => return Err(self.error("yes or no, true or false, 1 or 0", cell)),
+            },
+            _ if cell.len() > LONGEST => {
+                return Err(self.error("a category of at most 1024 bytes", cell));
+            }
+            _ => cell,
+        };
+        term.clear();
+        term.extend([prefix, value]);
+        Ok(())
+    }
+
+    fn error(&self, expected: &'static str, got: &str) -> Error {
+        let shown: String = got.chars().take(40).collect();
+        let got = if shown.len() < got.len() { format!("{shown}...") } else { shown };
+        Error::Cell { column: self.name.clone(), expected, got }
+    }
+}

@@ -1,0 +1,78 @@
+//! The columns of a recipe, found by name and by term.
+
+use std::collections::HashMap;
+
+use crate::config::column::{Column, ColumnKind, LONGEST, is_missing};
+use crate::config::recipe::Recipe;
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+
+/// The most columns of a table.
+const MOST: usize = 65_536;
+
+/// The columns of a recipe, found by name and by term.
+#[derive(Default)]
+pub(crate) struct Columns {
+    by_name: HashMap<String, usize>,
+    /// What begins the terms of each column: its name with `=` for one term a cell, with `:` for words.
+    prefixes: Vec<String>,
+    /// By prefix without that sign.
+    by_term: HashMap<String, usize>,
+}
+
+impl Columns {
+    /// Checks the columns of a recipe and puts them in the order of their names, so that no order of a table's
+    /// columns leaves a trace in a model.
+    pub(crate) fn new(recipe: &mut Recipe) -> Result<Self> {
+        let fail = |expected: &str, got: String| Err(Error::Columns { expected: expected.into(), got });
+        recipe.columns.sort_by(|a, b| a.name.cmp(&b.name));
+        let n = recipe.columns.len();
+        if n > MOST {
+            return Err(Error::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 });
+        }
+        match (recipe.kind, n) {
+            (Kind::Table, 0) => return fail("at least one of a table", "none".to_owned()),
+            (Kind::Mail | Kind::Text, 1..) => {
+                return fail("none of mail and text", recipe.columns[0].name.clone());
+            }
+            _ => (),
+        }
+        let mut columns = Columns::default();
+        for (i, Column { name, kind }) in recipe.columns.iter().enumerate() {
+            if !(1..=LONGEST).contains(&name.len()) {
+                return fail("a name of 1 to 1024 bytes", format!("{} bytes", name.len()));
+            }
+            let plain = name.replace(['=', ':'], "_");
+            let sign = if *kind == ColumnKind::Text { ':' } else { '=' };
+            columns.prefixes.push(format!("{plain}{sign}"));
+            columns.by_name.insert(name.clone(), i);
+            if let Some(other) = columns.by_term.insert(plain, i) {
+                let got = format!("{:?} and {name:?}", recipe.columns[other].name);
+                return fail("names that differ, also with _ for = and :", got);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// What begins the terms of a column.
+    pub(crate) fn prefix(&self, column: usize) -> &str {
+        &self.prefixes[column]
+    }
+
+    /// The column that a term is of.
+    pub(crate) fn of_term(&self, term: &str) -> Option<usize> {
+        let (plain, _) = term.split_once(['=', ':'])?;
+        self.by_term.get(plain).copied()
+    }
+
+    /// The cell of each column, trimmed; `None` if it is missing. Fields of other names are passed over.
+    pub(crate) fn cells<'a>(&self, fields: &[(&str, &'a str)]) -> Vec<Option<&'a str>> {
+        let mut cells = vec![None; self.prefixes.len()];
+        for (name, cell) in fields {
+            if let Some(column) = self.by_name.get(*name).filter(|_| !is_missing(cell)) {
+                cells[*column] = Some(cell.trim());
+            }
+        }
+        cells
+    }
+}

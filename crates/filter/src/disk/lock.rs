@@ -1,0 +1,271 @@
+//! Replacing a model file: whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::disk::open;
+use crate::error::{Error, Result};
+
+/// The right to change a model file, held until it is dropped; the operating system takes it back if the process dies.
+///
+/// Writers take turns on `PATH.lock`, as the model's own inode changes. A [`Learner`](crate::Learner) has it, and
+/// [`Model::save`] takes it for as long as it writes; have it yourself where what is written depends on what is there.
+///
+/// ```
+/// use std::time::Duration;
+/// use tamis_filter::{Filter, Lock, MergeOptions, merge};
+/// # use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.tamis");
+/// # let train = |fruit, metal| {
+/// #     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// #     trainer.add("fruit", Document::Text(fruit))?;
+/// #     trainer.add("metal", Document::Text(metal))?;
+/// #     trainer.finish()
+/// # };
+/// # train("apples", "iron")?.save(&path)?;
+/// # let other = train("pears", "tin")?.into_filter()?;
+/// let lock = Lock::wait(&path, Duration::from_secs(60))?;
+/// let own = Filter::open(&path)?; // as it stays until the lock is dropped
+/// lock.save(&merge(&[&own, &other], MergeOptions::default())?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The lock belongs to whom the model belongs to, and who may write the model may take it. One that was made for nothing,
+/// because no model was written, is removed again.
+pub struct Lock {
+    file: File,
+    /// Where the lock is.
+    name: PathBuf,
+    /// The model itself, where the path was a link to it.
+    pub(crate) path: PathBuf,
+    /// Whether there was no lock before.
+    is_new: bool,
+    has_written: AtomicBool,
+}
+
+/// How long writers wait for one another before they give up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a writer that waits sleeps before it looks again.
+const NAP: Duration = Duration::from_millis(5);
+
+impl Lock {
+    /// Waits for the right to change the model at `path`, at most so long. There need not be a file.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another process has it for all that time; [`Error::NotAFile`] if what is there is no regular
+    /// file; if `PATH.lock` cannot be made or locked.
+    pub fn wait(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
+        let path = path.as_ref();
+        // A link to a model stays a link, also one to where there is none yet.
+        let to = || fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
+        let path = fs::canonicalize(path).or_else(|_| to()).unwrap_or_else(|_| path.to_path_buf());
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        let name = PathBuf::from(name);
+        let model = open::metadata(&path)?;
+        let start = Instant::now();
+        loop {
+            let (file, metadata, is_new) = open_lock(&name)?;
+            share(&file, &metadata, model.as_ref(), directory(&path));
+            while let Err(error) = file.try_lock() {
+                match error {
+                    TryLockError::WouldBlock if start.elapsed() < patience => std::thread::sleep(NAP),
+                    TryLockError::WouldBlock => return Err(Error::Locked { path: name, waited: patience }),
+                    TryLockError::Error(source) => return Err(Error::Io { path: name, source }),
+                }
+            }
+            // whoever had it may have removed it: then it is nobody's, and there may be another
+            if is_at(&metadata, &name) {
+                return Ok(Lock { file, name, path, is_new, has_written: AtomicBool::new(false) });
+            }
+        }
+    }
+
+    /// Writes the file anew, as [`Lock::save`] says.
+    pub(crate) fn replace(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+        let path = &self.path;
+        let directory = directory(path);
+        let mut name = OsString::from(".tamis-");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(".tmp");
+        let temporary = directory.join(name);
+        let replaced = open::metadata(path)?;
+        let written = write_new(&temporary, write, replaced.as_ref(), directory)
+            .and_then(|()| fs::rename(&temporary, path));
+        if let Err(source) = written {
+            // the disk may be full
+            let _ = fs::remove_file(&temporary);
+            return Err(Error::Io { path: path.clone(), source });
+        }
+        self.wrote();
+        sync_directory(directory)
+    }
+
+    /// Notes that the model was written, and so the lock stays.
+    pub(crate) fn wrote(&self) {
+        self.has_written.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // while it is held: who waits for it will see that it is gone
+        if self.is_new
+            && !self.has_written.load(Ordering::Relaxed)
+            && self.file.metadata().is_ok_and(|m| is_at(&m, &self.name))
+        {
+            let _ = fs::remove_file(&self.name);
+        }
+    }
+}
+
+/// The folder that a file is in.
+fn directory(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that is yet to be made, and that only its owner may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Opens a lock, or makes it; also returns whether it is new. Never through a link that someone laid there.
+fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
+    let is = |error: &Error, kind| matches!(error, Error::Io { source, .. } if source.kind() == kind);
+    loop {
+        let known = match open::open_itself(name, OpenOptions::new().write(true)) {
+            // one that others may read is good enough to be locked
+            Err(error) if is(&error, ErrorKind::PermissionDenied) => {
+                open::open_itself(name, OpenOptions::new().read(true)).map_err(|_| error)
+            }
+            known => known,
+        };
+        match known {
+            Err(error) if is(&error, ErrorKind::NotFound) => (),
+            known => return known.map(|(file, metadata)| (file, metadata, false)),
+        }
+        match open::open_itself(name, &mut private()) {
+            // someone was faster
+            Err(error) if is(&error, ErrorKind::AlreadyExists) => (),
+            new => return new.map(|(file, metadata)| (file, metadata, true)),
+        }
+    }
+}
+
+/// Whether a file is still the one of its name.
+#[cfg(unix)]
+fn is_at(metadata: &Metadata, name: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    fs::symlink_metadata(name).is_ok_and(|there| identity(&there) == identity(metadata))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &Metadata, _: &Path) -> bool {
+    true
+}
+
+/// Gives a lock to the owner of the model, or of the folder where there is none yet, and to all who may write the model.
+/// Where that is not allowed, it stays as it is.
+#[cfg(unix)]
+fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: &Path) {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    // something else that someone put there is not given away
+    if metadata.len() > 0 || metadata.nlink() != 1 {
+        return;
+    }
+    let Some(model) = model else { return give_to_owner_of(lock, directory) };
+    if (metadata.uid(), metadata.gid()) != (model.uid(), model.gid()) {
+        let _ = give(lock, model);
+    }
+    let writers = model.mode() & 0o022;
+    let mode = metadata.mode() & 0o777 | 0o600 | writers | writers << 1;
+    if mode != metadata.mode() & 0o777 {
+        let _ = lock.set_permissions(fs::Permissions::from_mode(mode));
+    }
+}
+
+#[cfg(not(unix))]
+fn share(_: &File, _: &Metadata, _: Option<&Metadata>, _: &Path) {}
+
+/// Gives a file the owner and the group of a model, or at least its group.
+#[cfg(unix)]
+fn give(file: &File, model: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let group = Some(model.gid());
+    fchown(file, Some(model.uid()), group).or_else(|_| fchown(file, None, group))
+}
+
+/// What root makes in a user's folder is the user's.
+#[cfg(unix)]
+fn give_to_owner_of(file: &File, directory: &Path) {
+    use std::os::unix::fs::MetadataExt;
+    if let (Ok(folder), Ok(own)) = (fs::metadata(directory), file.metadata())
+        && folder.uid() != own.uid()
+    {
+        let _ = give(file, &folder);
+    }
+}
+
+/// Makes a file what the model is in the place of which it comes: its owner's, its group's, and with its mode.
+#[cfg(unix)]
+fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let mode = model.mode() & 0o777;
+    let mode = match give(file, model) {
+        Ok(()) => mode,
+        // another group gets no more than everyone has
+        Err(_) => mode & 0o707 | mode & (mode & 0o007) << 3,
+    };
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
+    file.set_permissions(model.permissions())
+}
+
+/// Writes a file that is not there yet, or is of no use, and makes it what the model is that it will replace.
+fn write_new(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    replaced: Option<&Metadata>,
+    directory: &Path,
+) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => (),
+    }
+    // never through a link that someone laid there
+    let mut file = private().open(path)?;
+    match replaced {
+        Some(model) => take_after(&file, model)?,
+        #[cfg(unix)]
+        None => give_to_owner_of(&file, directory),
+        #[cfg(not(unix))]
+        None => (),
+    }
+    write(&mut file)?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn sync_directory(directory: &Path) -> Result<()> {
+    File::open(directory).and_then(|d| d.sync_all()).map_err(Error::io(directory))
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The bytes of a model.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::disk::lock::{Lock, PATIENCE};
+use crate::disk::map::Bytes;
+use crate::disk::spool::Spool;
+use crate::error::Result;
+
+/// A trained model: the bytes of its file, in memory or, if there are many, in a temporary file.
+pub struct Model {
+    whole: Spool,
+    /// Of the temporary file.
+    map: Option<Bytes>,
+}
+
+impl Clone for Model {
+    fn clone(&self) -> Self {
+        Model { whole: self.as_bytes().to_vec().into(), map: None }
+    }
+}
+
+impl PartialEq for Model {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Model {}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model({} bytes)", self.whole.len())
+    }
+}
+
+impl Model {
+    pub(crate) fn new(mut whole: Spool) -> io::Result<Self> {
+        let map = whole.map()?;
+        Ok(Model { whole, map })
+    }
+
+    /// The bytes of the model file. Equal learning gives equal bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.map.as_deref().or(self.whole.in_memory()).unwrap_or_default()
+    }
+
+    /// Writes all bytes, those of a file some at a time.
+    pub(crate) fn write_to(&self, mut out: impl Write) -> io::Result<()> {
+        self.whole.for_each(|bytes| out.write_all(bytes))
+    }
+
+    /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
+    /// never a part. Writers take turns on `PATH.lock`, and wait a minute at most. A new file is its owner's alone; one that
+    /// was there keeps its mode.
+    ///
+    /// # Errors
+    /// As [`Lock::wait`] and [`Lock::save`]; what was there stays.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        Lock::wait(path, PATIENCE)?.save(self)
+    }
+
+    /// All bytes, in their own place if they are in a file.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.map.unwrap_or_else(|| Bytes::Owned(self.whole.into_memory()))
+    }
+}
+
+impl Lock {
+    /// Writes the file anew, so that a reader, or whoever comes after a crash, sees the old file or the new one.
+    ///
+    /// A new file is private (mode 0600); one that is replaced keeps its mode, and where that is allowed its owner.
+    /// Until it is whole it has another name, which only who holds the lock uses: what a writer left that was stopped
+    /// is swept away by the next.
+    ///
+    /// # Errors
+    /// If the file cannot be written; what was there stays.
+    pub fn save(&self, model: &Model) -> Result<()> {
+        self.replace(|file| model.write_to(file))
+    }
+}

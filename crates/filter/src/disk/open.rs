@@ -1,0 +1,83 @@
+//! Opening what is to be a model: a regular file, and nothing that makes one wait or that must not be replaced.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Opens a regular file and says what the system knows of it. Never waits for the other end of a pipe.
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
+    set_flags(options, true);
+    opened(path, options, |path| fs::metadata(path))
+}
+
+/// As [`open`], but not through a link.
+pub(crate) fn open_itself(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
+    set_flags(options, false);
+    opened(path, options, |path| fs::symlink_metadata(path))
+}
+
+#[cfg(unix)]
+fn set_flags(options: &mut OpenOptions, follow: bool) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    options.custom_flags(if follow { flags } else { flags | libc::O_NOFOLLOW });
+}
+
+#[cfg(not(unix))]
+fn set_flags(_: &mut OpenOptions, _: bool) {}
+
+fn opened(
+    path: &Path,
+    options: &OpenOptions,
+    metadata: impl FnOnce(&Path) -> io::Result<Metadata>,
+) -> Result<(File, Metadata)> {
+    let file = options.open(path).map_err(|source| match metadata(path).map(|m| check(path, &m)) {
+        // a socket, or a pipe that nobody reads: the system's own words are of no help
+        Ok(Err(error)) => error,
+        _ => Error::Io { path: path.to_path_buf(), source },
+    })?;
+    let metadata = file.metadata().map_err(Error::io(path))?;
+    check(path, &metadata)?;
+    Ok((file, metadata))
+}
+
+/// What the system knows of the regular file that a path leads to, if it leads to anything.
+pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
+    match fs::metadata(path) {
+        Ok(metadata) => check(path, &metadata).map(|()| Some(metadata)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
+fn check(path: &Path, metadata: &Metadata) -> Result<()> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(Error::NotAFile { path: path.to_path_buf(), got: kind(metadata) }),
+    }
+}
+
+/// In words, what it is that is no file.
+fn kind(metadata: &Metadata) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+    }
+    match metadata {
+        folder if folder.is_dir() => "a folder",
+        link if link.is_symlink() => "a link",
+        _ => "something else",
+    }
+}

@@ -1,0 +1,146 @@
+//! The file that a model is read from, and what may be done to it meanwhile.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::disk::map::Bytes;
+use crate::disk::open;
+use crate::error::{Error, Result};
+
+/// A model file that is open.
+pub(crate) struct Source {
+    path: PathBuf,
+    file: File,
+    stamp: Stamp,
+    changed: Changed,
+    /// Whether it was changed just before it was opened, so that a change just after may not show.
+    is_fresh: bool,
+}
+
+/// What tells one state of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    /// When its content was changed.
+    modified: Option<SystemTime>,
+    length: u64,
+    inode: (u64, u64),
+}
+
+/// When anything of a file was changed, its names among it: seconds since 1970 and nanoseconds.
+type Changed = (i64, i64);
+
+/// The most that a file system's clock is behind: it ticks every 10 ms on systems that count slowest.
+const TICK: Duration = Duration::from_millis(20);
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        let inode = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.dev(), metadata.ino())
+        };
+        #[cfg(not(unix))]
+        let inode = (0, 0);
+        Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode }
+    }
+}
+
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> Changed {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.ctime(), metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+fn changed(metadata: &Metadata) -> Changed {
+    let since = metadata.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+    since.map_or((0, 0), |since| (since.as_secs() as i64, since.subsec_nanos().into()))
+}
+
+/// Whether a file was changed so lately that its times would not tell a change that happens now.
+fn is_fresh((seconds, nanoseconds): Changed) -> bool {
+    let at = Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    now.abs_diff(at) < TICK
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
+        let (stamp, changed) = (Stamp::of(&metadata), changed(&metadata));
+        Ok(Source { path: path.to_path_buf(), file, stamp, changed, is_fresh: is_fresh(changed) })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes of the file, in its own place.
+    pub(crate) fn map(&self) -> Result<Bytes> {
+        match self.stamp.length {
+            0 => Ok(Bytes::Owned(Vec::new())),
+            length => Bytes::map(&self.file, length as usize).map_err(Error::io(&self.path)),
+        }
+    }
+
+    /// The bytes of the file, all as they were at one time.
+    pub(crate) fn read(&self) -> Result<Bytes> {
+        let bytes = self.read_all()?;
+        self.check_unchanged(|| self.read_all().is_ok_and(|again| again == bytes))?;
+        Ok(Bytes::Owned(bytes))
+    }
+
+    /// What a learner appended since it was opened is left out.
+    fn read_all(&self) -> Result<Vec<u8>> {
+        let (mut file, mut bytes) = (&self.file, Vec::new());
+        file.seek(SeekFrom::Start(0)).map_err(Error::io(&self.path))?;
+        file.take(self.stamp.length).read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
+        Ok(bytes)
+    }
+
+    /// What is in the file from an offset on, so many bytes at most: the map of a file does not grow with it, and of what it
+    /// maps only the parts that never change may be touched.
+    pub(crate) fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
+        let (mut file, mut bytes) = (&self.file, Vec::new());
+        if offset as u64 == self.stamp.length {
+            // there was nothing when it was opened
+            return Ok(bytes);
+        }
+        file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(&self.path))?;
+        file.take(most as u64).read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
+        Ok(bytes)
+    }
+
+    /// The bytes of the file that were mapped; or, if it has grown since it was opened, more of them: at least so many.
+    pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
+        let length = || self.file.metadata().map_err(Error::io(&self.path)).map(|metadata| metadata.len());
+        match bytes.len() < least && length()? >= least as u64 {
+            true => Bytes::map(&self.file, least).map_err(Error::io(&self.path)),
+            false => Ok(bytes),
+        }
+    }
+
+    /// Whether what is at the path now is the file as it was opened.
+    pub(crate) fn is_at_its_path(&self) -> Result<bool> {
+        let metadata = fs::metadata(&self.path).map_err(Error::io(&self.path))?;
+        Ok(Stamp::of(&metadata) == self.stamp)
+    }
+
+    /// Makes sure that nothing of the file was written to since it was opened but what says what was learned since. `is_as_read` looks
+    /// whether what was read of that is still there; it is asked where the file's times and length do not tell.
+    pub(crate) fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
+        let metadata = self.file.metadata().map_err(Error::io(&self.path))?;
+        let now = Stamp::of(&metadata);
+        if now == self.stamp && changed(&metadata) == self.changed && !self.is_fresh {
+            return Ok(());
+        }
+        // something may have been appended; or only the file's names were changed, as when it is replaced
+        let may_be_unchanged = now.length > self.stamp.length || now == self.stamp;
+        match may_be_unchanged && is_as_read() {
+            true => Ok(()),
+            false => Err(Error::Changed { path: self.path.clone() }),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Bytes that are written once, one after the other: in memory up to a bound, beyond it in a temporary file.
+
+use std::fs::File;
+use std::io;
+
+use crate::disk::map::Bytes;
+use crate::error::Error;
+
+/// Bytes that stay in memory.
+pub(crate) const IN_MEMORY: usize = 64 << 20;
+
+/// Bytes that are written to the file at once.
+const AT_ONCE: usize = 1 << 20;
+
+/// What does not fit into memory is in an unnamed file in the folder for temporary files. It is read and written, not
+/// mapped: what the system keeps of it is not memory of this process.
+#[derive(Default)]
+pub(crate) struct Spool {
+    file: Option<File>,
+    /// Bytes in the file.
+    written: u64,
+    /// The bytes after these.
+    tail: Vec<u8>,
+}
+
+impl From<Vec<u8>> for Spool {
+    fn from(bytes: Vec<u8>) -> Self {
+        Spool { tail: bytes, ..Spool::default() }
+    }
+}
+
+impl Spool {
+    pub(crate) fn len(&self) -> u64 {
+        self.written + self.tail.len() as u64
+    }
+
+    /// Appends bytes; if that fails, none of them is there.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let bound = if self.file.is_some() { AT_ONCE } else { IN_MEMORY };
+        if self.tail.len() + bytes.len() > bound {
+            self.write()?;
+        }
+        self.tail.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        at::write(file, &self.tail, self.written)?;
+        self.written += self.tail.len() as u64;
+        self.tail.clear();
+        self.tail.shrink_to(AT_ONCE);
+        Ok(())
+    }
+
+    /// Reads so many bytes, which must be there, to the end of a buffer.
+    pub(crate) fn read(&self, at: u64, len: usize, to: &mut Vec<u8>) -> io::Result<()> {
+        let in_file = self.written.saturating_sub(at).min(len as u64) as usize;
+        let (start, first) = (to.len(), (at + in_file as u64).saturating_sub(self.written) as usize);
+        to.resize(start + in_file, 0);
+        if let Some(file) = self.file.as_ref().filter(|_| in_file > 0) {
+            at::read(file, &mut to[start..], at)?;
+        }
+        let rest = self.tail.get(first..first + len - in_file).ok_or(io::ErrorKind::UnexpectedEof)?;
+        to.extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// All bytes at once, if they are in memory.
+    pub(crate) fn in_memory(&self) -> Option<&[u8]> {
+        self.file.is_none().then_some(&self.tail)
+    }
+
+    /// The bytes that are in memory: all there are, if there is no file.
+    pub(crate) fn into_memory(self) -> Vec<u8> {
+        self.tail
+    }
+
+    /// A map of the file, if there is one.
+    pub(crate) fn map(&mut self) -> io::Result<Option<Bytes>> {
+        if self.file.is_some() {
+            self.write()?;
+        }
+        self.file.as_ref().map(|file| Bytes::map(file, self.written as usize)).transpose()
+    }
+
+    /// Reads all bytes in their order, some at a time.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let (mut at, mut buffer) = (0, Vec::new());
+        while at < self.written {
+            buffer.clear();
+            let len = (self.written - at).min(AT_ONCE as u64) as usize;
+            self.read(at, len, &mut buffer)?;
+            visit(&buffer)?;
+            at += len as u64;
+        }
+        visit(&self.tail)
+    }
+}
+
+/// Goes through a spool from front to back, in steps of any size.
+pub(crate) struct Cursor<'a> {
+    spool: &'a Spool,
+    /// Bytes that are read at once.
+    at_once: usize,
+    start: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(spool: &'a Spool, at_once: usize) -> Self {
+        Cursor { spool, at_once, start: 0, buffer: Vec::new() }
+    }
+
+    /// The bytes from here on: as many as are asked for, or all there are, and perhaps more.
+    pub(crate) fn from(&mut self, at: u64, least: usize) -> io::Result<&[u8]> {
+        if let Some(tail) = at.checked_sub(self.spool.written) {
+            return Ok(self.spool.tail.get(tail as usize..).unwrap_or_default());
+        }
+        let least = (least as u64).min(self.spool.len() - at);
+        let end = self.start + self.buffer.len() as u64;
+        if at < self.start || at + least > end {
+            let len = (self.spool.len() - at).min(least.max(self.at_once as u64)) as usize;
+            self.buffer.clear();
+            self.spool.read(at, len, &mut self.buffer)?;
+            self.start = at;
+        }
+        Ok(&self.buffer[(at - self.start) as usize..])
+    }
+}
+
+/// Reading and writing at a place of a file.
+#[cfg(unix)]
+mod at {
+    use std::fs::File;
+    use std::io;
+    use std::os::unix::fs::FileExt;
+
+    pub(crate) fn write(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        file.write_all_at(bytes, at)
+    }
+
+    pub(crate) fn read(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
+        file.read_exact_at(to, at)
+    }
+}
+
+#[cfg(windows)]
+mod at {
+    use std::fs::File;
+    use std::io;
+    use std::os::windows::fs::FileExt;
+
+    pub(crate) fn write(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match file.seek_write(bytes, at)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                n => (bytes, at) = (&bytes[n..], at + n as u64),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read(file: &File, mut to: &mut [u8], mut at: u64) -> io::Result<()> {
+        while !to.is_empty() {
+            match file.seek_read(to, at)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => (to, at) = (&mut to[n..], at + n as u64),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows of terms that could not be kept in a temporary file.
+pub(crate) fn spill(source: io::Error) -> Error {
+    Error::Io { path: std::env::temp_dir(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_from_memory_and_file() {
+        let mut spool = Spool::default();
+        let piece = |i: u32| {
+            (0..1 << 18).flat_map(move |n: u32| (n ^ i.wrapping_mul(77)).to_le_bytes()).collect::<Vec<_>>()
+        };
+        let n = IN_MEMORY as u32 / (1 << 20) + 5;
+        let mut all = Vec::new();
+        for i in 0..n {
+            let piece = piece(i);
+            spool.push(&piece[i as usize..]).unwrap();
+            all.extend_from_slice(&piece[i as usize..]);
+        }
+        assert!(spool.file.is_some() && !spool.tail.is_empty() && spool.len() == all.len() as u64);
+        let mut got = Vec::new();
+        let visited = spool.for_each(|bytes| {
+            got.extend_from_slice(bytes);
+            Ok(())
+        });
+        visited.unwrap();
+        assert!(got == all);
+        let written = spool.written as usize;
+        for (at, len) in [(0, 9), (written - 3, 8), (written, 4), (written + 1, 4), (all.len(), 0)] {
+            let (mut read, mut cursor) = (b"before".to_vec(), Cursor::new(&spool, 100));
+            spool.read(at as u64, len, &mut read).unwrap();
+            assert_eq!(&read[6..], &all[at..at + len]);
+            assert_eq!(&cursor.from(at as u64, len).unwrap()[..len], &all[at..at + len]);
+        }
+        assert!(spool.read(all.len() as u64 - 2, 3, &mut Vec::new()).is_err());
+    }
+}

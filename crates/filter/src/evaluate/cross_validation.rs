@@ -1,0 +1,228 @@
+//! How a recipe does on labelled documents that took no part in the model that scores them.
+
+use rayon::prelude::*;
+use tamis_model::{
+    ClassId, Counts, InMemory, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds,
+    WeightedOptions, deal, hold_back,
+};
+use tamis_tokenizer::{CountRow, CountVector};
+
+use crate::config::decision::Decision;
+use crate::config::roles::{positive_class, spam_class};
+use crate::config::scoring::Scoring;
+use crate::disk::spool::spill;
+use crate::error::{Error, Result};
+use crate::score::verdict::{Score, likeliest, verdict};
+use crate::train::fitting::{self, Fitted, Weights};
+use crate::train::learned::Learned;
+use crate::train::rows::RowId;
+use crate::train::trainer::Trainer;
+use crate::train::union::Union;
+
+/// A document's true class, and its score by a model that had not learned it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct HeldOut {
+    /// The class it was given under.
+    pub class: ClassId,
+    /// What the model said.
+    pub score: Score,
+    /// The probability it gave to the class the document was given under.
+    pub probability: f64,
+}
+
+impl HeldOut {
+    /// Of two classes the probability of one is what the other leaves.
+    pub(crate) fn of_two(class: ClassId, score: Score) -> Self {
+        let probability = if score.about == class { score.probability } else { 1.0 - score.probability };
+        HeldOut { class, score, probability }
+    }
+
+    /// Given the posterior of all classes.
+    fn of_joint(class: ClassId, score: Score, posterior: &[f64]) -> Self {
+        HeldOut { class, score, probability: posterior[usize::from(class)] }
+    }
+}
+
+/// The documents of a trainer as count vectors.
+struct Vectors {
+    whole: Vec<CountVector>,
+    windows: Vec<Vec<CountVector>>,
+}
+
+impl Vectors {
+    fn new(trainer: &Trainer, union: &Union) -> Result<Self> {
+        let vector = |document: &Learned, row: RowId| {
+            let part = usize::from(document.part);
+            let terms = trainer.parts[part].rows.get(row).map_err(spill)?;
+            CountVector::from_pairs(
+                terms.into_iter().map(|(id, count)| (union.ids[part][id as usize], count)),
+            )
+            .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
+        };
+        let documents = || trainer.documents.iter();
+        let whole = |d: &Learned| d.terms.map_or_else(|| Ok(CountVector::default()), |row| vector(d, row));
+        Ok(Vectors {
+            whole: documents().map(whole).collect::<Result<_>>()?,
+            windows: documents()
+                .map(|d| d.windows().iter().map(|row| vector(d, *row)).collect())
+                .collect::<Result<_>>()?,
+        })
+    }
+
+    fn labelled(&self, trainer: &Trainer) -> Vec<Labelled<'_>> {
+        std::iter::zip(&trainer.documents, &self.whole)
+            .map(|(d, v)| Labelled {
+                row: v.row(),
+                class: d.class,
+                multiplicity: d.multiplicity,
+                group: d.group,
+            })
+            .collect()
+    }
+
+    /// The windows of each document.
+    fn windows(&self) -> Vec<Vec<CountRow<'_>>> {
+        self.windows.iter().map(|windows| windows.iter().map(CountVector::row).collect()).collect()
+    }
+}
+
+impl Trainer {
+    /// Scores every document by a model that learned neither it nor any document with the same body: K-fold
+    /// cross-validation. One entry a document that counts, in the order they were added.
+    ///
+    /// All that is counted, chosen and fitted is of documents other than those scored.
+    ///
+    /// # Errors
+    /// If there are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
+    pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOut>> {
+        let of_different = self.cross_validate_different(folds)?;
+        Ok(self.added.iter().filter_map(|place| of_different.get(*place as usize).copied()).collect())
+    }
+
+    /// One entry for each of the different documents.
+    fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOut>> {
+        let n_classes = self.classes.len();
+        if n_classes < 2 {
+            return Err(Error::TooFewLabels { expected: 2, got: n_classes });
+        }
+        let scoring = self.options.scoring();
+        scoring.check(&self.options.recipe, self.options.keep)?;
+        let union = Union::new(&self.parts)?;
+        let vectors = Vectors::new(self, &union)?;
+        let (documents, windows) = (vectors.labelled(self), vectors.windows());
+        let dealt = deal(&documents, folds);
+        let of_fold = |fold: &Vec<usize>| {
+            let counts = hold_back(&union.statistics, &documents, fold);
+            match &scoring {
+                Scoring::Weighted(options) => {
+                    self.validate_weighted(options, &counts, &documents, &windows, fold)
+                }
+                Scoring::NaiveBayes(parameters) => self.validate_bayes(parameters, &counts, &documents, fold),
+                Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
+                Scoring::Mixed(_) => {
+                    let (expected, got) = ("nothing but text, to cross-validate", "others");
+                    Err(Error::Columns { expected: expected.into(), got: got.into() })
+                }
+            }
+        };
+        let scored: Vec<_> = dealt.par_iter().map(of_fold).collect::<Result<_>>()?;
+        let mut all: Vec<_> = dealt.into_iter().flatten().zip(scored.into_iter().flatten()).collect();
+        all.sort_unstable_by_key(|(document, _)| *document);
+        Ok(all.into_iter().map(|(_, held_out)| held_out).collect())
+    }
+
+    /// The documents of a fold, scored by what the others teach.
+    fn validate_weighted(
+        &self,
+        options: &WeightedOptions,
+        counts: &Statistics,
+        documents: &[Labelled<'_>],
+        windows: &[Vec<CountRow<'_>>],
+        fold: &[usize],
+    ) -> Result<Vec<HeldOut>> {
+        let others: Vec<usize> = (0..documents.len()).filter(|i| fold.binary_search(i).is_err()).collect();
+        let has_windows = self.classes.len() == 2 && windows.iter().any(|windows| !windows.is_empty());
+        let own_windows: Vec<_> =
+            others.iter().filter(|_| has_windows).map(|&i| windows[i].clone()).collect();
+        let others: Vec<_> = others.into_iter().map(|i| documents[i]).collect();
+        let smoothing = fitting::smoothing(options, counts, &others, &self.classes)?;
+        let default = Decision::for_classes(&self.classes);
+        let others = InMemory { documents: &others, windows: &own_windows };
+        let fitted = fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &self.classes)?;
+        let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
+        let Fitted { weights, chosen, .. } = fitted;
+        let choices = chosen.ok_or(Error::NotWeighted)?.choices;
+        let n_features = counts.n_features() as u64;
+        let scorer = WeightedLogOdds::new(&choices, &bias, counts.totals(), n_features, positive)?;
+        let correction = match &weights {
+            Weights::Correction(correction, _) => Some(correction),
+            _ => None,
+        };
+        let (mut readings, spam) = (tamis_model::Readings::default(), spam_class(&self.classes));
+        let mut score = |row: CountRow<'_>, z: &mut Vec<f64>| {
+            let Ok(()) = scorer.read(counts, correction, row, &mut readings);
+            scorer.log_odds(&readings, z);
+            readings.known_terms
+        };
+        let mut z = Vec::new();
+        let held_out = |&document: &usize| {
+            let Labelled { row, class, .. } = documents[document];
+            let known_terms = score(row, &mut z);
+            if self.classes.len() != 2 {
+                return HeldOut::of_joint(class, likeliest(spam, known_terms, &mut z), &z);
+            }
+            let mut highest = z[0];
+            for window in windows[document].iter().filter(|_| has_windows) {
+                if score(*window, &mut z) > 0 {
+                    highest = highest.max(z[0]);
+                }
+            }
+            let [slope, offset] = choices.line;
+            let log_odds = if has_windows { slope * highest + offset } else { highest };
+            HeldOut::of_two(class, verdict(&default, positive, spam, log_odds, known_terms))
+        };
+        Ok(fold.iter().map(held_out).collect())
+    }
+
+    fn validate_bayes(
+        &self,
+        parameters: &Parameters,
+        counts: &Statistics,
+        documents: &[Labelled<'_>],
+        fold: &[usize],
+    ) -> Result<Vec<HeldOut>> {
+        let Ok(summary) = parameters.summarize(counts);
+        let model = NaiveBayes::new(parameters, &summary)?;
+        let mut joint = Vec::new();
+        let held_out = |&document: &usize| {
+            let Labelled { row, class, .. } = documents[document];
+            let Ok(known_terms) = model.joint_log_likelihood(counts, row, &mut joint);
+            HeldOut::of_joint(class, likeliest(spam_class(&self.classes), known_terms, &mut joint), &joint)
+        };
+        Ok(fold.iter().map(held_out).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::training::TrainOptions;
+    use crate::extract::document::Document;
+    use crate::kind::Kind;
+
+    #[test]
+    fn what_is_scored_was_not_learned() {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        for i in 0..40 {
+            let (label, word) = if i % 2 == 0 { ("ham", "lunch") } else { ("spam", "pills") };
+            trainer.add(label, Document::Text(&format!("{word} for you number {i}"))).unwrap();
+        }
+        // Its only telling words are its own: nothing can be known of it.
+        trainer.add("spam", Document::Text("zebra quagga")).unwrap();
+        let held_out = trainer.cross_validate(5).unwrap();
+        assert_eq!(held_out.len(), 41);
+        assert!(held_out[..40].iter().all(|h| h.score.label == Some(h.class)));
+        assert_eq!((held_out[40].score.label, held_out[40].score.known_terms), (None, 0));
+    }
+}

@@ -1,0 +1,249 @@
+//! Learning by turns: score a document with what was learned before it, then learn it.
+
+use std::collections::HashSet;
+
+use tamis_model::{
+    ClassId, Classes, Correction, Counts, InMemory, Labelled, Readings, Statistics, WeightedLogOdds,
+    WeightedOptions,
+};
+use tamis_tokenizer::{CountRow, CountVector};
+
+use crate::config::decision::Decision;
+use crate::config::roles::{positive_class, spam_class};
+use crate::config::scoring::{Chosen, Scoring};
+use crate::config::training::{Pairs, TrainOptions};
+use crate::error::{Error, Result};
+use crate::evaluate::cross_validation::HeldOut;
+use crate::score::verdict::verdict;
+use crate::train::fitting::{self, LATEST, Weights};
+use crate::train::trainer::Trainer;
+use crate::update::learner::Learner;
+
+/// The weighted scoring that these options ask for.
+fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions> {
+    if classes.len() != 2 {
+        return Err(Error::NotTwoLabels { got: classes.len() });
+    }
+    match options.scoring() {
+        Scoring::Weighted(weighted) => Ok(weighted),
+        _ => Err(Error::NotWeighted),
+    }
+}
+
+/// Predicts, then learns, message after message: the ideal user of TREC's spam track, who corrects every mistake at once. What is
+/// fitted anew and when is as with a [`Learner`] of a small model: everything up to 2,000 documents, once a quarter of them came since;
+/// then what counts and correction weigh, every hundred documents or so. A `Learner` does the latter whenever it writes its file anew,
+/// for which a large one has to grow to twice its length.
+///
+/// ```
+/// use tamis_filter::{Document, Kind, Online, TrainOptions};
+///
+/// let mut online = Online::new(TrainOptions::new(Kind::Text), ["ham", "spam"])?;
+/// online.next("spam", Document::Text("cheap pills"))?;
+/// online.next("ham", Document::Text("lunch at noon"))?;
+/// let held_out = online.next("spam", Document::Text("pills for you"))?;
+/// assert!(held_out.score.log_odds > 0.0);
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+pub struct Online {
+    trainer: Trainer,
+    options: WeightedOptions,
+    positive: ClassId,
+    chosen: Chosen,
+    correction: Correction,
+    /// What was learned, while there is so little that all is fitted anew.
+    taught: Vec<Taught>,
+    /// What was said of documents before they were learned, and whether they are positive.
+    judged: Vec<([f64; 2], bool)>,
+    /// Documents since all was fitted, and since the weights of counts and correction were.
+    unfitted: usize,
+    unsettled: usize,
+    /// What was learned, where equal documents count once.
+    known: HashSet<([u8; 16], ClassId)>,
+}
+
+/// A document that was learned.
+struct Taught {
+    row: CountVector,
+    windows: Vec<CountVector>,
+    class: ClassId,
+    group: u64,
+}
+
+/// As many documents as fill the log of a small model, about, which is then written anew.
+const LOGGED: usize = 128;
+
+impl Online {
+    /// A filter that knows the two labels and nothing else.
+    ///
+    /// # Errors
+    /// If there are not two labels, or the options are out of range or ask for another scoring than the weighted one.
+    pub fn new<'a>(options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..options })?;
+        for label in labels.into_iter().collect::<HashSet<_>>() {
+            trainer.class_of(label)?;
+        }
+        let options = weighted(&trainer.options, &trainer.classes)?;
+        options.check()?;
+        Ok(Online {
+            positive: positive_class(&trainer.classes),
+            chosen: Chosen::for_options(&options, 2),
+            trainer,
+            options,
+            correction: Correction::default(),
+            taught: Vec::new(),
+            judged: Vec::new(),
+            unfitted: 0,
+            unsettled: 0,
+            known: HashSet::new(),
+        })
+    }
+
+    /// The labels, in the order of their class ids.
+    pub fn classes(&self) -> &Classes {
+        &self.trainer.classes
+    }
+
+    /// Scores a document with what was learned before it, then learns it, unless it is known and
+    /// [`TrainOptions::repeat`] is off.
+    ///
+    /// # Errors
+    /// If the document is not of the kind, or the label is not one of the two.
+    pub fn next(&mut self, label: &str, document: crate::Document<'_>) -> Result<HeldOut> {
+        let class = self.classes().index(label).ok_or(Error::NotTwoLabels { got: 3 })?;
+        let n_features = self.trainer.parts[0].vocabulary.len() as u64;
+        let totals = self.trainer.parts[0].statistics.totals().to_vec();
+        self.trainer.count(document)?;
+        let terms = self.trainer.parts[0].vocabulary.document();
+        self.trainer.counted.rows(terms, |at| Some(terms[at].id));
+        let (choices, bias) = (self.chosen.in_use(), self.correction.bias());
+        let scorer = WeightedLogOdds::new(choices, bias, &totals, n_features, self.positive)?;
+        let (counted, statistics) = (&self.trainer.counted, &self.trainer.parts[0].statistics);
+        let row = counted.whole();
+        let parts = std::iter::once(row).chain(counted.windows());
+        let best =
+            parts.filter_map(|row| self.read(&scorer, statistics, row)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let [slope, offset] = if counted.has_windows() { choices.line } else { [1.0, 0.0] };
+        let log_odds = slope * best.map_or(0.0, |(z, _)| z) + offset;
+        let (decision, spam) = (Decision::for_classes(self.classes()), spam_class(self.classes()));
+        let known_terms = usize::from(best.is_some());
+        let held_out = HeldOut::of_two(class, verdict(&decision, self.positive, spam, log_odds, known_terms));
+        let is_one = self.trainer.options.counts_once() && !row.is_empty();
+        if is_one && !self.known.insert((self.trainer.digest(), class)) {
+            return Ok(held_out);
+        }
+        if totals.iter().all(|totals| totals.documents > 0) {
+            self.judged.extend(best.map(|(_, both)| (both, class == self.positive)));
+        }
+        let taught = Taught {
+            row: CountVector::from_pairs(row.iter()).unwrap_or_default(),
+            windows: counted
+                .windows()
+                .map(|row| CountVector::from_pairs(row.iter()).unwrap_or_default())
+                .collect(),
+            class,
+            group: counted.group(),
+        };
+        self.learn(&scorer, taught)?;
+        Ok(held_out)
+    }
+
+    /// The log-odds of a row, and what counts and correction say of it; `None` if no term is known.
+    fn read(
+        &self,
+        scorer: &WeightedLogOdds,
+        counts: &Statistics,
+        row: CountRow<'_>,
+    ) -> Option<(f64, [f64; 2])> {
+        let (mut readings, mut z, mut b) = (Readings::default(), Vec::new(), Vec::new());
+        let correction = self.options.correction.then_some(&self.correction);
+        let Ok(()) = scorer.read(counts, correction, row, &mut readings);
+        scorer.bayes(&readings, &mut b);
+        scorer.log_odds(&readings, &mut z);
+        (readings.known_terms > 0).then(|| (z[0], [b[0], scorer.correction(&readings)[0]]))
+    }
+
+    fn learn(&mut self, scorer: &WeightedLogOdds, taught: Taught) -> Result<()> {
+        let statistics = &mut self.trainer.parts[0].statistics;
+        let row = taught.row.row();
+        if self.options.correction {
+            let what = (row, taught.class, 1);
+            let Ok(coefficients) = scorer.teach(&*statistics, &self.correction, &self.options, what);
+            self.correction.add(row, &coefficients)?;
+        }
+        statistics.observe(taught.class, row)?;
+        let n: u64 = statistics.totals().iter().map(|totals| totals.documents).sum();
+        (self.unfitted, self.unsettled) = (self.unfitted + 1, self.unsettled + 1);
+        self.taught.push(taught);
+        if n > Learner::MOST_REFITTED {
+            self.taught.clear();
+        } else if self.unfitted as u64 > n / 4 {
+            return self.fit();
+        }
+        if self.unsettled >= LOGGED && self.options.correction {
+            let latest = &self.judged[self.judged.len().saturating_sub(LATEST)..];
+            let latest: Vec<_> =
+                latest.iter().map(|(both, is_positive)| (*both, *is_positive, 1.0)).collect();
+            let of_windows = self.trainer.options.recipe.windows.is_some();
+            self.chosen.refitted = Some(self.chosen.choices.refitted(&latest, of_windows));
+            self.unsettled = 0;
+        }
+        Ok(())
+    }
+
+    /// Fits everything anew.
+    fn fit(&mut self) -> Result<()> {
+        let (statistics, classes) = (&self.trainer.parts[0].statistics, &self.trainer.classes);
+        let documents = self.taught.iter().map(|taught| {
+            let Taught { class, group, .. } = *taught;
+            Labelled { row: taught.row.row(), class, multiplicity: 1, group }
+        });
+        let documents: Vec<_> = documents.collect();
+        let windows: Vec<Vec<_>> =
+            self.taught.iter().map(|taught| taught.windows.iter().map(CountVector::row).collect()).collect();
+        let windows = if self.trainer.options.recipe.windows.is_some() { &windows[..] } else { &[] };
+        let smoothing = fitting::smoothing(&self.options, statistics, &documents, classes)?;
+        let decide = |_: &[(f64, bool)]| Ok(Decision::PLAIN);
+        let all = InMemory { documents: &documents, windows };
+        let fitted = fitting::fit((&self.options, smoothing), decide, statistics, &all, classes)?;
+        let judged = fitted.held_out.iter();
+        self.judged = judged.map(|(at, both)| (*both, documents[*at].class == self.positive)).collect();
+        if let Weights::Correction(correction, _) = fitted.weights {
+            self.correction = correction;
+        }
+        self.chosen = fitted.chosen.unwrap_or(Chosen::for_options(&self.options, 2));
+        (self.unfitted, self.unsettled) = (0, 0);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::document::Document;
+    use crate::kind::Kind;
+
+    #[test]
+    fn online_learning_starts_from_nothing() {
+        let mut online = Online::new(TrainOptions::new(Kind::Text), ["spam", "ham"]).unwrap();
+        let first = online.next("spam", Document::Text("pills")).unwrap();
+        assert_eq!((first.score.label, first.class), (None, 1));
+        for _ in 0..5 {
+            online.next("ham", Document::Text("lunch at noon")).unwrap();
+            online.next("spam", Document::Text("cheap pills")).unwrap();
+        }
+        assert_eq!(online.next("ham", Document::Text("lunch")).unwrap().score.label, Some(0));
+        assert!(online.next("eggs", Document::Text("lunch")).is_err());
+    }
+
+    #[test]
+    fn statistics_are_those_of_the_trainer() {
+        let mut online = Online::new(TrainOptions::new(Kind::Text), ["a", "b"]).unwrap();
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        for (label, text) in [("a", "x y z"), ("b", "x q"), ("a", "z z z")] {
+            online.next(label, Document::Text(text)).unwrap();
+            trainer.add(label, Document::Text(text)).unwrap();
+        }
+        assert_eq!(online.trainer.parts[0].statistics, trainer.parts[0].statistics);
+    }
+}

@@ -1,0 +1,4 @@
+//! Models as lines of JSON and back; models of other programs.
+
+pub(crate) mod export;
+pub(crate) mod import;

@@ -1,0 +1,242 @@
+//! A model as text that other programs can read, one JSON object a line: what it is, its terms, its documents.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
+use tamis_model::{ClassId, ClassTotals, Classes, Counts, ExpectedNaiveBayes};
+
+use crate::config::decision::{Decision, DecisionOptions, Expected};
+use crate::config::keep::Keep;
+use crate::config::recipe::Recipe;
+use crate::config::roles::positive_class;
+use crate::config::scoring::{Chosen, Scoring};
+use crate::error::{Error, Result};
+use crate::file::documents::{NO_DATE, Remembered};
+use crate::file::header::Header;
+use crate::file::names::named;
+use crate::file::table::Table;
+use crate::score::filter::Filter;
+use crate::store::store::Store;
+use crate::update::rewrite;
+
+/// The version of the text that [`Filter::export`] writes.
+pub(crate) const EXPORT_VERSION: u32 = 1;
+
+/// The first line: everything that is neither of a term nor of a document.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Head {
+    /// [`EXPORT_VERSION`].
+    pub(crate) tamis_export: u32,
+    /// Whether lines of documents follow those of terms.
+    pub(crate) documents: bool,
+    pub(crate) recipe: Recipe,
+    pub(crate) keep: Keep,
+    pub(crate) names: bool,
+    pub(crate) scoring: Scoring,
+    pub(crate) classes: Classes,
+    pub(crate) totals: Vec<ClassTotals>,
+    pub(crate) asked: Option<DecisionOptions>,
+    pub(crate) changes: u64,
+    pub(crate) unfitted: u64,
+    pub(crate) decision: Decision,
+    pub(crate) chosen: Option<Chosen>,
+    /// Of the correction's columns, fixed point.
+    pub(crate) bias: Vec<i64>,
+    pub(crate) expected: Option<Expected>,
+    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
+    pub(crate) table: Option<Table>,
+}
+
+impl Head {
+    fn new(header: Header, documents: bool) -> Self {
+        let Header { recipe, keep, names, scoring, classes, totals, asked, changes, .. } = header;
+        let Header { unfitted, decision, chosen, bias, expected, expected_model, table, .. } = header;
+        Head {
+            tamis_export: EXPORT_VERSION,
+            documents,
+            recipe,
+            keep,
+            names,
+            scoring,
+            classes,
+            totals,
+            asked,
+            changes,
+            unfitted,
+            decision,
+            chosen,
+            bias,
+            expected,
+            expected_model,
+            table,
+        }
+    }
+}
+
+/// A line of a term.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TermLine {
+    pub(crate) term: String,
+    /// By label: documents that contain it, and its occurrences. Documents without a label have the empty one.
+    pub(crate) counts: BTreeMap<String, [u32; 2]>,
+    /// By label: what the correction adds, in fixed point; or what expectation maximization found.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) weights: BTreeMap<String, Number>,
+}
+
+/// A line of a document.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DocumentLine {
+    /// Hexadecimal.
+    pub(crate) digest: String,
+    pub(crate) label: String,
+    pub(crate) copies: u32,
+    /// In seconds since 1970.
+    pub(crate) date: Option<i64>,
+    /// A hash of the body, hexadecimal.
+    pub(crate) group: String,
+    /// What it is called.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+    /// By label: what it adds to the bias of the correction, and to the weights of its terms, in fixed point.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
+    /// What a model that had not seen it said of it: the counts' log-odds, and the correction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) held_out: Option<[f64; 2]>,
+    /// Its place among those learned one by one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) learned: u32,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) terms: BTreeMap<String, u32>,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// A document that a model knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Known {
+    /// Its identity, see [`Filter::digest`].
+    pub digest: [u8; 16],
+    /// The class it was learned under.
+    pub class: ClassId,
+    /// How often it counts.
+    pub copies: u32,
+    /// When it was written, in seconds since 1970, where it says so.
+    pub date: Option<i64>,
+    /// What it is called, where that is remembered.
+    pub name: Option<String>,
+}
+
+impl Filter {
+    /// The documents that the model knows, by digest. Reads all that is remembered.
+    pub fn documents(&self) -> impl Iterator<Item = Result<Known>> + '_ {
+        self.store.documents().map(|document| -> Result<Known> {
+            let Remembered { digest, class, multiplicity: copies, date, name, .. } = document?;
+            let (date, name) = ((date != NO_DATE).then_some(date), named(name));
+            Ok(Known { digest, class, copies, date, name })
+        })
+    }
+
+    /// Writes all that the model knows as JSON lines: first an object with everything that is neither of a term nor of a
+    /// document, then one a term, then, if asked for, one a document. [`import`](crate::exchange::import) makes the same model of it,
+    /// byte for byte; without documents, one that knows none.
+    ///
+    /// ```text
+    /// {"tamis_export":1,"documents":true,"recipe":{...},"classes":["ham","spam"],...}
+    /// {"term":"pills","counts":{"ham":[1,1],"spam":[20,31]},"weights":{"spam":41230}}
+    /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","name":"1@example.org","terms":{"pills":2}}
+    /// ```
+    ///
+    /// Counts are documents and occurrences. Weights and coefficients are in fixed point; of two labels they speak for the
+    /// positive one.
+    ///
+    /// # Errors
+    /// If `out` cannot be written or the model is damaged.
+    pub fn export(&self, documents: bool, out: impl Write) -> Result<()> {
+        match self.store.is_written_anew() {
+            true => export(&self.store, documents, out),
+            // so that what the log says is in its place
+            false => export(&rewrite::fold(&self.store)?.into_filter()?.store, documents, out),
+        }
+    }
+}
+
+fn export(store: &Store, documents: bool, mut out: impl Write) -> Result<()> {
+    let header = &store.header;
+    let mut write = |line: serde_json::Result<String>| {
+        let written = line.map_err(io::Error::other).and_then(|line| writeln!(out, "{line}"));
+        written.map_err(|source| Error::Io { path: "output".into(), source })
+    };
+    write(serde_json::to_string(&Head::new(header.clone(), documents)))?;
+    for id in 0..store.n_terms() as u32 {
+        let (mut counts, mut weights) = (BTreeMap::new(), BTreeMap::new());
+        store.for_each_cell(id, |cell| {
+            counts.insert(label(&header.classes, cell.class), [cell.df, cell.tf]);
+        })?;
+        store.for_each_value(id, |class, value| {
+            weights.insert(label(&header.classes, weighed(header, class)), number(header, value)?);
+            Ok(())
+        })?;
+        write(serde_json::to_string(&TermLine { term: store.text(id)?.to_owned(), counts, weights }))?;
+    }
+    for document in store.documents().take_while(|_| documents) {
+        write(serde_json::to_string(&document_line(store, &document?)?))?;
+    }
+    Ok(())
+}
+
+fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
+    let classes = &store.header.classes;
+    let mut terms = BTreeMap::new();
+    for (id, count) in document.vector.row().iter() {
+        terms.insert(store.text(id)?.to_owned(), count);
+    }
+    let coefficients = document.coefficients.iter();
+    Ok(DocumentLine {
+        digest: format!("{:032x}", u128::from_be_bytes(document.digest)),
+        label: label(classes, document.class),
+        copies: document.multiplicity,
+        date: (document.date != NO_DATE).then_some(document.date),
+        group: format!("{:016x}", document.group),
+        name: document.name.to_string(),
+        coefficients: coefficients
+            .map(|c| (label(classes, weighed(&store.header, c.class)), [c.bias, c.units]))
+            .collect(),
+        held_out: document.held_out,
+        learned: document.learned,
+        terms,
+    })
+}
+
+/// A class's name; that of documents without a label, which comes after the others, is empty.
+fn label(classes: &Classes, class: ClassId) -> String {
+    classes.label(class).unwrap_or_default().to_owned()
+}
+
+/// The class that a weight speaks for: the file has those of two classes in the place of the first. The other way round it
+/// is the same.
+pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
+    match header.scoring {
+        Scoring::Weighted(_) if header.classes.len() == 2 => class ^ positive_class(&header.classes),
+        _ => class,
+    }
+}
+
+/// A weight as the file has it: in fixed point, or the bits of a number.
+fn number(header: &Header, value: i64) -> Result<Number> {
+    match header.scoring {
+        // of all its digits, so that they come back
+        Scoring::ExpectationMaximization(_) => Number::from_f64(f32::from_bits(value as u32).into())
+            .ok_or_else(|| Error::inconsistent("terms", "weights that are numbers", value)),
+        _ => Ok(value.into()),
+    }
+}

@@ -1,0 +1,15 @@
+//! What is learned from, or scored.
+
+/// One document to learn from or to score.
+///
+/// A model of mail takes `Mail` and `Fields`, a model of text takes `Text` and `Fields`, a model of a table `Fields`.
+#[derive(Clone, Copy, Debug)]
+pub enum Document<'a> {
+    /// A raw RFC 5322 message.
+    Mail(&'a [u8]),
+    /// Plain text.
+    Text(&'a str),
+    /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. Of a table, a row: the
+    /// cells of its columns by their names. A column without a field is missing, others are passed over.
+    Fields(&'a [(&'a str, &'a str)]),
+}

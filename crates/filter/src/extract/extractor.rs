@@ -1,0 +1,431 @@
+//! Documents to count vectors, as a recipe says.
+
+use tamis_mail::{LimitsHit, Message, Piece, Scope};
+use tamis_tokenizer::{
+    Batch, CountRow, CountVector, Occurrence, TermCount, TermId, Terms, Tokenizer, TokenizerOptions,
+    Vocabulary, VocabularyFull, WordRule, fingerprint, stretches,
+};
+
+use crate::config::column::ColumnKind;
+use crate::config::columns::Columns;
+use crate::config::recipe::{RECIPE_VERSION, Recipe};
+use crate::error::{Error, Result};
+use crate::extract::document::Document;
+use crate::file::names::document_name;
+use crate::kind::Kind;
+
+/// A recipe made ready to run.
+pub(crate) struct Extractor {
+    recipe: Recipe,
+    tokenizer: Tokenizer,
+    columns: Columns,
+    /// Whether documents have windows or columns, whose terms are also counted by themselves.
+    has_parts: bool,
+    /// Whether words of a mail's body can have colons in them.
+    has_colons: bool,
+}
+
+/// What was found of a document besides its terms, which the vocabulary counted, and the buffers for it.
+#[derive(Default)]
+pub(crate) struct Counted {
+    scratch: tamis_tokenizer::Scratch,
+    term: String,
+    /// Where terms begin and end that are made there.
+    spans: Vec<[usize; 2]>,
+    /// What went wrong when the vocabulary had no number left for a term.
+    full: Option<VocabularyFull>,
+    /// Where there are windows or columns: the places among the document's terms of those outside the body and in it.
+    outside: Vec<u32>,
+    body: Vec<u32>,
+    /// Where in `body` each stretch, half a window, ends.
+    stretches: Vec<usize>,
+    /// Where in `outside` the terms of each column end.
+    group_ends: Vec<usize>,
+    /// Whether a hash of the body is wanted.
+    grouping: bool,
+    /// A hash of the terms of the body, in their order.
+    group: u64,
+    /// When it was written and what it is called, if the body is hashed as well: of documents that are learned.
+    date: Option<i64>,
+    name: String,
+    limits_hit: LimitsHit,
+    /// Of a row, the values of the columns of real values.
+    reals: Vec<Option<f64>>,
+    /// The columns that are missing.
+    missing: Vec<usize>,
+    pairs: Vec<(TermId, u32)>,
+    whole: CountVector,
+    windows: Vec<CountVector>,
+    n_windows: usize,
+    groups: Vec<CountVector>,
+}
+
+impl Counted {
+    /// Buffers for documents whose [`group`](Self::group) will be asked for.
+    pub(crate) fn grouping() -> Self {
+        Counted { grouping: true, ..Self::default() }
+    }
+
+    /// The whole document, once its [`rows`](Self::rows) are made.
+    pub(crate) fn whole(&self) -> CountRow<'_> {
+        self.whole.row()
+    }
+
+    /// Its windows: what lies outside the body, up to [`MOST_OUTSIDE`], with one stretch of the body. None if the body is
+    /// no longer than one.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.windows[..self.n_windows].iter().map(CountVector::row)
+    }
+
+    /// The terms of each column of a row that holds terms.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.groups[..self.group_ends.len()].iter().map(CountVector::row)
+    }
+
+    /// Whether there are stretches enough for windows.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.stretches.len() > 2
+    }
+
+    /// A hash of what lies in which stretch, if there are windows: the same words can be cut at other places, where what
+    /// stands between them differs.
+    pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
+        let mut start = 0;
+        let stretches = self.stretches.iter().take_while(|_| self.has_windows());
+        stretches.fold(0, |hash, end| {
+            let within = &self.body[std::mem::replace(&mut start, *end)..*end];
+            let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
+            chain(hash, within.iter().fold(0, sum))
+        })
+    }
+
+    /// A hash of the body: of the words of mail, of all of a text or a row. Only if these buffers are for
+    /// [`grouping`](Self::grouping).
+    pub(crate) fn group(&self) -> u64 {
+        self.group
+    }
+
+    /// When the document was written, in seconds since 1970, where it says so. Only if these buffers are for
+    /// [`grouping`](Self::grouping).
+    pub(crate) fn date(&self) -> Option<i64> {
+        self.date
+    }
+
+    /// What the document is called, if anything. Only if these buffers are for [`grouping`](Self::grouping).
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was not read of a message.
+    pub(crate) fn limits_hit(&self) -> LimitsHit {
+        self.limits_hit
+    }
+
+    /// The values of a row's columns of real values, in their order; `None` if missing.
+    pub(crate) fn reals(&self) -> &[Option<f64>] {
+        &self.reals
+    }
+
+    /// The columns that a row has no cell of.
+    pub(crate) fn missing(&self) -> &[usize] {
+        &self.missing
+    }
+
+    /// Makes the rows of the whole document, its windows and its columns. `id` gives the id of the term at a place
+    /// among `terms`, those of the document; terms without one are in no row.
+    pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
+        self.pairs.clear();
+        self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
+        self.whole.assign_pairs(&mut self.pairs);
+        let Counted { outside, body, stretches, pairs, groups, windows, .. } = self;
+        let mut count = |more: CountRow<'_>, places: &[u32], rows: &mut Vec<CountVector>, i: usize| {
+            pairs.clear();
+            pairs.extend(more.iter());
+            pairs.extend(places.iter().filter_map(|place| Some((id(*place as usize)?, 1))));
+            rows.resize_with(rows.len().max(i + 1), CountVector::default);
+            rows[i].assign_pairs(pairs);
+        };
+        let mut start = 0;
+        for (i, end) in self.group_ends.iter().enumerate() {
+            count(CountRow::default(), &outside[start..*end], groups, i);
+            start = *end;
+        }
+        self.n_windows = 0;
+        if stretches.len() <= 2 {
+            return;
+        }
+        // once: there can be many windows
+        let mut all_outside = Vec::new();
+        count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
+        let mut start = 0;
+        for pair in stretches.windows(2) {
+            count(all_outside[0].row(), &body[start..pair[1]], windows, self.n_windows);
+            self.n_windows += 1;
+            start = pair[0];
+        }
+    }
+
+    fn clear(&mut self) {
+        self.full = None;
+        self.group = 0;
+        self.date = None;
+        self.name.clear();
+        self.limits_hit = LimitsHit::default();
+        self.outside.clear();
+        self.body.clear();
+        self.stretches.clear();
+        self.n_windows = 0;
+        self.reals.clear();
+        self.group_ends.clear();
+        self.missing.clear();
+    }
+
+    /// Ends a stretch of the body, if there is anything in it.
+    fn end_stretch(&mut self) {
+        if self.body.len() > self.stretches.last().copied().unwrap_or(0) {
+            self.stretches.push(self.body.len());
+        }
+    }
+}
+
+/// Terms outside the body, repeated ones among them, that its windows hold: more than real mail has, and few enough that
+/// a message of many such terms and many windows costs no more than others of its length.
+const MOST_OUTSIDE: usize = 4_096;
+
+/// Their places among the document's terms, of which there are fewer than 2^32.
+fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
+    occurrences.iter().map(|occurrence| occurrence.place as u32)
+}
+
+/// A hash of terms in their order, by one more.
+fn chain(group: u64, fingerprint: u64) -> u64 {
+    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Extractor {
+    pub(crate) fn new(mut recipe: Recipe) -> Result<Self> {
+        if recipe.version != RECIPE_VERSION {
+            return Err(Error::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version });
+        }
+        if recipe.windows == Some(0) {
+            let expected = "at least 1 byte";
+            return Err(Error::Option { option: "windows", expected, got: 0.0 });
+        }
+        let tokenizer = Tokenizer::new(recipe.tokenizer)?;
+        recipe.tokenizer = tokenizer.options().clone();
+        let columns = Columns::new(&mut recipe)?;
+        let has_parts = recipe.windows.is_some() || recipe.kind == Kind::Table;
+        let TokenizerOptions { word_rule, terms, .. } = tokenizer.options();
+        let plain = *word_rule == WordRule::Mail && matches!(terms, Terms::Words { .. });
+        let has_colons = recipe.kind == Kind::Mail && !plain;
+        Ok(Extractor { recipe, tokenizer, columns, has_parts, has_colons })
+    }
+
+    pub(crate) fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Counts the terms of a document in the vocabulary.
+    pub(crate) fn count(
+        &self,
+        document: Document<'_>,
+        counted: &mut Counted,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<()> {
+        counted.clear();
+        vocabulary.begin_document();
+        let recipe = &self.recipe;
+        match (document, recipe.kind) {
+            (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
+            (Document::Text(text), Kind::Text) => {
+                for stretch in stretches(text, recipe.stretch()) {
+                    self.add_words("", stretch, counted, vocabulary);
+                    counted.end_stretch();
+                }
+            }
+            (Document::Fields(fields), Kind::Table) => self.add_row(fields, counted, vocabulary)?,
+            (Document::Fields(fields), Kind::Mail | Kind::Text) => {
+                let mut prefix = String::new();
+                for (field, text) in fields {
+                    prefix.clear();
+                    if !field.is_empty() {
+                        prefix.push_str(if field.eq_ignore_ascii_case("subject") { "s" } else { field });
+                        prefix.push(':');
+                    }
+                    self.add_words(&prefix, text, counted, vocabulary);
+                }
+            }
+            (Document::Mail(_), expected) => return Err(Error::Kind { expected, got: Kind::Mail }),
+            (Document::Text(_), expected) => return Err(Error::Kind { expected, got: Kind::Text }),
+        }
+        counted.full.take().map_or(Ok(()), |full| Err(full.into()))
+    }
+
+    fn add_mail(&self, raw: &[u8], counted: &mut Counted, vocabulary: &mut Vocabulary) {
+        let recipe = &self.recipe;
+        let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
+        if counted.grouping {
+            counted.date = message.date();
+            counted.name = message.header("message-id").map(document_name).unwrap_or_default();
+        }
+        counted.limits_hit = message.limits_hit();
+        message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
+            Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
+            Piece::Terms(batch, scope) => {
+                let outcome = vocabulary.count_batch(batch, |occurrences| match scope {
+                    Scope::Message if self.has_parts => counted.outside.extend(places(occurrences)),
+                    Scope::Stretch if self.has_parts => counted.body.extend(places(occurrences)),
+                    Scope::Message | Scope::Stretch | Scope::Body => (),
+                });
+                outcome.err().into_iter().for_each(|full| counted.full = Some(full));
+            }
+            Piece::EndOfStretch => counted.end_stretch(),
+        });
+    }
+
+    fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
+        let Counted { scratch, term: buffer, spans, outside, body, grouping, group, full, .. } = counted;
+        // a row has no body of its own: rows that say the same stay together
+        let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
+        let part = if prefix.is_empty() { body } else { outside };
+        let mut hash = *group;
+        let mut counted = |occurrences: &[Occurrence]| {
+            if in_group {
+                hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
+            }
+            if self.has_parts {
+                part.extend(places(occurrences));
+            }
+        };
+        let as_they_are = prefix.is_empty() && !self.has_colons;
+        self.tokenizer.for_each_batch(text, scratch, |batch| {
+            let outcome = if as_they_are {
+                vocabulary.count_batch(batch, &mut counted)
+            } else {
+                self.prefix(prefix, batch, buffer, spans);
+                Batch::each(buffer, spans).try_for_each(|batch| vocabulary.count_batch(batch, &mut counted))
+            };
+            outcome.err().into_iter().for_each(|error| *full = Some(error));
+        });
+        *group = hash;
+    }
+
+    fn add_row(
+        &self,
+        fields: &[(&str, &str)],
+        counted: &mut Counted,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<()> {
+        let cells = self.columns.cells(fields);
+        for (i, (column, cell)) in self.recipe.columns.iter().zip(cells).enumerate() {
+            if cell.is_none() {
+                counted.missing.push(i);
+            }
+            let prefix = self.columns.prefix(i);
+            match (column.kind, cell) {
+                (ColumnKind::Gaussian, cell) => {
+                    counted.reals.push(cell.map(|cell| column.number(cell)).transpose()?);
+                    continue;
+                }
+                (_, None) => (),
+                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted, vocabulary),
+                (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
+                    column.write_term(prefix, cell, &mut counted.term)?;
+                    let fingerprint = fingerprint(&counted.term);
+                    counted.group = chain(counted.group, fingerprint);
+                    let place = vocabulary.count_fingerprinted(fingerprint, &counted.term)?;
+                    counted.outside.push(place as u32);
+                }
+            }
+            counted.group_ends.push(counted.outside.len());
+        }
+        Ok(())
+    }
+
+    /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing
+    /// in a body can pose as a header.
+    fn prefix(&self, prefix: &str, batch: Batch<'_>, text: &mut String, spans: &mut Vec<[usize; 2]>) {
+        text.clear();
+        spans.clear();
+        for term in batch.iter() {
+            let start = text.len();
+            let is_marked = prefix.is_empty() && self.has_colons && term.contains(':');
+            text.push_str(if is_marked { "body:" } else { prefix });
+            text.push_str(term);
+            spans.push([start, text.len()]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The terms in the order of their first occurrence, and the document with their numbers as ids.
+    fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
+        let (mut counted, mut vocabulary) = (Counted::default(), Vocabulary::new());
+        Extractor::new(recipe)?.count(document, &mut counted, &mut vocabulary)?;
+        counted.rows(vocabulary.document(), |at| Some(at as TermId));
+        let terms = vocabulary.iter().map(|(_, term)| term.to_owned()).collect();
+        Ok((terms, counted))
+    }
+
+    #[test]
+    fn fields_prefix_their_terms_and_a_body_cannot_pose_as_a_header() {
+        let mail = Document::Mail(b"Subject: Cheap pills\n\ns:cheap offer\n");
+        let (terms, _) = count(Recipe::new(Kind::Mail), mail).unwrap();
+        for term in ["s:cheap", "s:pills", "s", "cheap", "offer"] {
+            assert!(terms.iter().any(|t| t == term), "{term} of {terms:?}");
+        }
+        let mut recipe = Recipe::new(Kind::Mail);
+        recipe.tokenizer.word_rule = WordRule::Unicode;
+        let (terms, _) = count(recipe, Document::Fields(&[("", "s:cheap")])).unwrap();
+        assert_eq!(terms, ["body:s:cheap"]);
+        let (terms, _) = count(Recipe::new(Kind::Mail), Document::Fields(&[("Subject", "cheap")])).unwrap();
+        assert_eq!(terms, ["s:cheap"]);
+    }
+
+    #[test]
+    fn content_only_is_body_and_subject() {
+        let recipe = Recipe { content_only: true, ..Recipe::new(Kind::Mail) };
+        let (terms, _) = count(recipe, Document::Mail(b"Subject: hi\nFrom: a@example.org\n\nyou\n")).unwrap();
+        assert_eq!(terms, ["s:hi", "you"]);
+    }
+
+    #[test]
+    fn windows_hold_what_lies_outside_the_body_and_a_stretch_of_it() {
+        let recipe = Recipe { content_only: true, windows: Some(20), ..Recipe::new(Kind::Mail) };
+        let body = "Subject: hi\n\naaaa bbbb cccc dddd eeee ffff gggg\n";
+        let (terms, counted) = count(recipe, Document::Mail(body.as_bytes())).unwrap();
+        let text = |row: CountRow<'_>| {
+            row.ids().iter().map(|id| terms[*id as usize].as_str()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(text(counted.whole()), "s:hi aaaa bbbb cccc dddd eeee ffff gggg");
+        let windows: Vec<_> = counted.windows().map(text).collect();
+        assert_eq!(windows, ["s:hi aaaa bbbb cccc dddd eeee", "s:hi dddd eeee ffff gggg"]);
+    }
+
+    #[test]
+    fn windows_hold_no_more_outside_the_body_than_their_number_can_bear() {
+        let recipe = Recipe { content_only: true, windows: Some(100), ..Recipe::new(Kind::Mail) };
+        let subject: String = (0..2 * MOST_OUTSIDE).map(|i| format!("o{i} ")).collect();
+        let body: String = (0..1_000).map(|i| format!("b{i} ")).collect();
+        let mail = format!("Subject: {subject}\n\n{body}");
+        let (_, counted) = count(recipe, Document::Mail(mail.as_bytes())).unwrap();
+        assert_eq!(counted.whole().len(), 2 * MOST_OUTSIDE + 1_000);
+        assert!(counted.windows().count() > 50);
+        assert!(
+            counted.windows().all(|window| (MOST_OUTSIDE + 1..MOST_OUTSIDE + 100).contains(&window.len()))
+        );
+    }
+
+    #[test]
+    fn the_wrong_kind_and_another_recipe_are_refused() {
+        let got = count(Recipe::new(Kind::Text), Document::Mail(b"x")).err();
+        assert!(matches!(got, Some(Error::Kind { expected: Kind::Text, got: Kind::Mail })));
+        let recipe = Recipe { version: RECIPE_VERSION + 1, ..Recipe::new(Kind::Text) };
+        assert!(matches!(Extractor::new(recipe), Err(Error::RecipeVersion { .. })));
+        let recipe = Recipe { windows: Some(0), ..Recipe::new(Kind::Mail) };
+        assert!(matches!(Extractor::new(recipe), Err(Error::Option { option: "windows", .. })));
+    }
+}

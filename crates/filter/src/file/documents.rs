@@ -1,0 +1,216 @@
+//! What a model remembers of each document: a digest, its label, and perhaps its terms.
+
+use tamis_model::{ClassId, Coefficient};
+use tamis_tokenizer::{CountRow, CountVector, TermId};
+use zerocopy::little_endian::{F32, I64, U16, U32, U64};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::error::{Error, Result};
+use crate::file::varint::{put_counted, put_varint, take_counted, take_varint, unzigzag, zigzag};
+
+/// An entry of the `documents` section, which is sorted by digest, then class.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(crate) struct DocumentRecord {
+    pub(crate) digest: [u8; 16],
+    pub(crate) class: U16,
+    /// How often the document counts; all without terms are one document here.
+    pub(crate) multiplicity: U32,
+    /// When it was written, in seconds since 1970; [`NO_DATE`] if unknown.
+    pub(crate) date: I64,
+    /// A hash of its body: documents of one group must not be split between training and testing.
+    pub(crate) group: U64,
+    /// What a model that had not seen it said of it, where there are two classes: the counts' log-odds, and what the correction said.
+    /// Not numbers if there is none.
+    pub(crate) held_out: [F32; 2],
+    /// Its place among those that were learned one by one since all were fitted together; 0 if it was among these.
+    pub(crate) learned: U32,
+    /// Where its terms end in the `vectors` section; they begin where the entry before ends.
+    pub(crate) vector_end: U64,
+}
+
+impl DocumentRecord {
+    /// Of a document that is no longer known.
+    pub(crate) fn forgotten((digest, class): DocumentKey, vector_end: u64) -> Self {
+        let nothing = DocumentRecord::new_zeroed();
+        DocumentRecord { digest, class: class.into(), vector_end: vector_end.into(), ..nothing }
+    }
+
+    pub(crate) fn key(&self) -> DocumentKey {
+        (self.digest, self.class.get())
+    }
+}
+
+/// The date of a document without one.
+pub(crate) const NO_DATE: i64 = i64::MIN;
+
+/// A document as a model remembers it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Remembered {
+    pub(crate) digest: [u8; 16],
+    pub(crate) class: ClassId,
+    pub(crate) multiplicity: u32,
+    pub(crate) date: i64,
+    pub(crate) group: u64,
+    /// What it is called; empty if that is not known.
+    pub(crate) name: Box<str>,
+    /// Its part of the correction, in increasing order of columns.
+    pub(crate) coefficients: Vec<Coefficient>,
+    pub(crate) held_out: Option<[f64; 2]>,
+    pub(crate) learned: u32,
+    pub(crate) vector: CountVector,
+}
+
+impl Remembered {
+    pub(crate) fn new(
+        record: &DocumentRecord,
+        name: Box<str>,
+        coefficients: Vec<Coefficient>,
+        vector: CountVector,
+    ) -> Self {
+        let held_out = record.held_out.map(|number| f64::from(number.get()));
+        Remembered {
+            digest: record.digest,
+            class: record.class.get(),
+            multiplicity: record.multiplicity.get(),
+            date: record.date.get(),
+            group: record.group.get(),
+            name,
+            coefficients,
+            held_out: Some(held_out).filter(|numbers| numbers.iter().all(|number| number.is_finite())),
+            learned: record.learned.get(),
+            vector,
+        }
+    }
+
+    /// The same as an entry of the `documents` section.
+    pub(crate) fn record(&self, vector_end: u64) -> DocumentRecord {
+        DocumentRecord {
+            digest: self.digest,
+            class: self.class.into(),
+            multiplicity: self.multiplicity.into(),
+            date: self.date.into(),
+            group: self.group.into(),
+            held_out: self.held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
+            learned: self.learned.into(),
+            vector_end: vector_end.into(),
+        }
+    }
+
+    /// What tells it from all others: a digest can be known under several classes.
+    pub(crate) fn key(&self) -> DocumentKey {
+        (self.digest, self.class)
+    }
+}
+
+/// Digest and class of a document.
+pub(crate) type DocumentKey = ([u8; 16], ClassId);
+
+/// Appends a vector: for each term the distance from the one before, doubled, plus one if its count follows.
+pub(crate) fn encode_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
+    let mut next = 0u64;
+    for (id, count) in row.iter() {
+        put_counted(u64::from(id) - next, count, out);
+        next = u64::from(id) + 1;
+    }
+}
+
+/// Reads a vector of terms below `n_terms`.
+pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVector> {
+    let broken = || {
+        Error::inconsistent("vectors", "increasing terms of the vocabulary, each with a count", "other bytes")
+    };
+    let (mut ids, mut counts): (Vec<TermId>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut next = 0u64;
+    while !bytes.is_empty() {
+        let (distance, count) = take_counted(&mut bytes).ok_or_else(broken)?;
+        let id = next.checked_add(distance).filter(|id| *id < n_terms as u64).ok_or_else(broken)?;
+        ids.push(TermId::try_from(id).map_err(|_| broken())?);
+        counts.push(u32::try_from(count).map_err(|_| broken())?);
+        next = id + 1;
+    }
+    CountVector::new(ids, counts).map_err(|_| broken())
+}
+
+/// Two numbers as a file keeps them.
+pub(crate) fn as_kept(numbers: [f64; 2]) -> [f32; 2] {
+    numbers.map(|number| number as f32)
+}
+
+/// Appends a document's part of the correction: how many coefficients, then of each the column, what it adds to the bias and to the
+/// weights of its terms, the latter two in zigzag code. Stands before its vector.
+pub(crate) fn encode_coefficients(coefficients: &[Coefficient], out: &mut Vec<u8>) {
+    put_varint(coefficients.len() as u64, out);
+    for Coefficient { class, bias, units } in coefficients {
+        put_varint(u64::from(*class), out);
+        put_varint(zigzag(*bias), out);
+        put_varint(zigzag(*units), out);
+    }
+}
+
+/// Takes the coefficients from before a vector.
+pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<Coefficient>> {
+    let broken = || Error::inconsistent("vectors", "coefficients of classes", "other bytes");
+    let n = take_varint(bytes).ok_or_else(broken)?;
+    let mut coefficients = Vec::new();
+    for _ in 0..n {
+        let class = take_varint(bytes).and_then(|class| ClassId::try_from(class).ok()).ok_or_else(broken)?;
+        let mut number = || take_varint(bytes).map(unzigzag).ok_or_else(broken);
+        coefficients.push(Coefficient { class, bias: number()?, units: number()? });
+    }
+    Ok(coefficients)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_vector_comes_back(pairs in proptest::collection::btree_map(0u32..1_000_000, 1u32.., 0..50)) {
+            let vector = CountVector::from_pairs(pairs).unwrap();
+            let mut bytes = Vec::new();
+            encode_vector(vector.row(), &mut bytes);
+            prop_assert_eq!(decode_vector(&bytes, 1_000_000).unwrap(), vector);
+        }
+
+        #[test]
+        fn bytes_that_are_a_number_are_what_it_is_written_as(
+            value: u64, shift in 0u32..64, mut bytes in proptest::collection::vec(0x7Eu8..=0x81, 0..12),
+        ) {
+            let mut written = Vec::new();
+            put_varint(value >> shift, &mut written);
+            prop_assert_eq!(take_varint(&mut &written[..]), Some(value >> shift));
+            for length in 0..written.len() {
+                prop_assert_eq!(take_varint(&mut &written[..length]), None);
+            }
+            bytes.extend([0xFF, 0]);
+            let mut left = &bytes[..];
+            if let Some(value) = take_varint(&mut left) {
+                written.clear();
+                put_varint(value, &mut written);
+                prop_assert_eq!(written, &bytes[..bytes.len() - left.len()]);
+            }
+        }
+
+        #[test]
+        fn coefficients_come_back(pairs in proptest::collection::vec((any::<u16>(), any::<i64>(), any::<i64>()), 0..9), rest: Vec<u8>) {
+            let coefficients: Vec<_> =
+                pairs.into_iter().map(|(class, bias, units)| Coefficient { class, bias, units }).collect();
+            let mut bytes = Vec::new();
+            encode_coefficients(&coefficients, &mut bytes);
+            bytes.extend(&rest);
+            let mut left = &bytes[..];
+            prop_assert_eq!(decode_coefficients(&mut left).unwrap(), coefficients);
+            prop_assert_eq!(left, &rest[..]);
+        }
+
+        #[test]
+        fn any_bytes_give_a_vector_or_an_error(bytes: Vec<u8>, n_terms in 0usize..100_000) {
+            if let Ok(vector) = decode_vector(&bytes, n_terms) {
+                prop_assert!(vector.row().ids().iter().all(|id| (*id as usize) < n_terms));
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The outside of a model file: preface, header and where the sections lie.
+//!
+//! ```text
+//! "TAMIS\r\n\x1a"                    8 bytes
+//! format version, header length      u32, u32, little-endian like every number here
+//! CRC-32 of the sections             u32
+//! CRC-32 of these three and header   u32
+//! header                             bincode, fixed-width integers
+//! sections                           each its content, then a CRC-32 a block of 256 bytes
+//! slots, segments, log               what was learned since the rest was written, see [`slots`](crate::file::slots),
+//!                                    [`segment`](crate::store::store) and [`log`](crate::file::log)
+//! ```
+//!
+//! All checksums after the header's go on from it. That of the sections makes headers differ where all else of two models
+//! is alike; nothing else reads it.
+
+#[cfg(test)]
+mod tests;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
+
+use crate::config::decision::{Decision, DecisionOptions, Expected};
+use crate::config::keep::Keep;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::{Chosen, Scoring};
+use crate::disk::map::Bytes;
+use crate::disk::spool::{Spool, spill};
+use crate::error::{Error, Result};
+use crate::file::blocks::{self, Checksums, Section};
+use crate::file::table::Table;
+use crate::file::terms::Size;
+
+pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
+
+/// The model format that this version reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+const PREFACE: usize = 24;
+
+/// The most bytes a header may have. It grows with the classes, not with the terms.
+const HEADER_LIMIT: usize = 64 << 20;
+
+/// The sections of a file, in their order.
+pub(crate) const SECTIONS: [&str; N_SECTIONS] = ["directory", "terms", "texts", "documents", "vectors"];
+pub(crate) const N_SECTIONS: usize = 5;
+
+/// What a model file says of itself before its sections.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Header {
+    pub(crate) recipe: Recipe,
+    pub(crate) keep: Keep,
+    /// Whether it remembers what documents are called.
+    pub(crate) names: bool,
+    pub(crate) scoring: Scoring,
+    pub(crate) classes: Classes,
+    pub(crate) totals: Vec<ClassTotals>,
+    /// What was asked of decisions, where there are any.
+    pub(crate) asked: Option<DecisionOptions>,
+    /// Documents that were learned or forgotten one by one since the model was trained.
+    pub(crate) changes: u64,
+    /// Documents that were learned, forgotten or added by merging since everything was fitted to all documents.
+    pub(crate) unfitted: u64,
+    /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
+    pub(crate) summary: Option<Summary>,
+    /// What mixed naive Bayes needs besides.
+    pub(crate) table: Option<Table>,
+    /// From score to verdict, where there are two classes.
+    pub(crate) decision: Decision,
+    /// What weighted scoring chose.
+    pub(crate) chosen: Option<Chosen>,
+    /// The bias of each column of its correction, fixed point.
+    pub(crate) bias: Vec<i64>,
+    /// What expectation maximization ended in; the weights of terms are in the `terms` section.
+    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
+    pub(crate) expected: Option<Expected>,
+    pub(crate) size: Size,
+    /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
+    pub(crate) lengths: [u64; N_SECTIONS],
+}
+
+impl Header {
+    /// Terms in the vocabulary.
+    pub(crate) fn n_terms(&self) -> u64 {
+        self.size.terms
+    }
+
+    /// Whether each document has coefficients: where there is a correction.
+    pub(crate) fn has_coefficients(&self) -> bool {
+        matches!(&self.scoring, Scoring::Weighted(options) if options.correction)
+    }
+
+    /// What weighted scoring chose.
+    pub(crate) fn choices(&self) -> Option<&Choices> {
+        self.chosen.as_ref().map(Chosen::in_use)
+    }
+
+    /// Checks that its parts belong together.
+    pub(crate) fn check(&self) -> Result<()> {
+        let n_classes = self.classes.len();
+        if n_classes < 2 {
+            return Err(Error::inconsistent("header", "at least 2 labels", n_classes));
+        }
+        let Header { scoring, recipe, totals, .. } = self;
+        let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
+        // Documents without a label are counted in a class of their own.
+        if !(n_classes..=n_classes + usize::from(is_em)).contains(&totals.len()) {
+            return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
+        }
+        check_totals(totals)?;
+        if !recipe.columns.is_sorted_by(|a, b| a.name < b.name) {
+            return Err(Error::inconsistent(
+                "header",
+                "columns in the order of their names",
+                "another order",
+            ));
+        }
+        let needed = [
+            matches!(scoring, Scoring::NaiveBayes(_)),
+            matches!(scoring, Scoring::Mixed(_)),
+            is_em,
+            matches!(scoring, Scoring::Weighted(_)),
+        ];
+        let got = [
+            self.summary.is_some(),
+            self.table.is_some(),
+            self.expected_model.is_some(),
+            self.chosen.is_some(),
+        ];
+        if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring, n_classes)) {
+            return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
+        }
+        scoring.check(recipe, self.keep)?;
+        self.decision.check()
+    }
+}
+
+/// Checks that sums over all classes fit.
+pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
+    for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
+        if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
+            return Err(Error::inconsistent("header", "totals that add up below 2^64", "more"));
+        }
+    }
+    Ok(())
+}
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<HEADER_LIMIT>()
+}
+
+/// The bytes of a model file.
+pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
+    let encoded = encode(header)?;
+    let mut of_sections = 0;
+    let mut add = |bytes: &[u8]| {
+        of_sections = blocks::checksum(of_sections, bytes);
+        Ok(())
+    };
+    sections.iter().try_for_each(|section| section.for_each(&mut add)).map_err(spill)?;
+    let numbers = [FORMAT_VERSION, encoded.len() as u32, of_sections].map(u32::to_le_bytes);
+    let checksum = header_checksum(numbers.as_flattened(), &encoded);
+    let preface = [MAGIC, numbers.as_flattened(), &checksum.to_le_bytes(), &encoded].concat();
+    let mut file = Spool::from(preface);
+    for section in sections {
+        let mut checksums = Checksums::new(checksum);
+        let write = |bytes: &[u8]| {
+            checksums.push(bytes);
+            file.push(bytes)
+        };
+        section.for_each(write).and_then(|()| file.push(&checksums.finish())).map_err(spill)?;
+    }
+    Ok(file)
+}
+
+/// The bytes of a header.
+pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
+    let encoded = bincode::serde::encode_to_vec(header, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
+    let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
+    if got > limit {
+        return Err(Error::TooLarge { what: "bytes of header", limit, got });
+    }
+    Ok(encoded)
+}
+
+/// A model file ready to use.
+pub(crate) struct Opened {
+    pub(crate) bytes: Bytes,
+    pub(crate) header: Header,
+    /// Of the header, from which all others go on.
+    pub(crate) checksum: u32,
+    pub(crate) sections: [Section; N_SECTIONS],
+    /// Where the sections end.
+    pub(crate) end: usize,
+}
+
+/// Makes a file ready to use, at a cost that does not grow with its sections.
+pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
+    let (checksum, encoded) = preface(&bytes)?;
+    let header: Header = decode(encoded)?;
+    let lengths = SECTIONS.into_iter().zip(header.lengths);
+    let (sections, end) = layout(lengths, PREFACE + encoded.len(), bytes.len(), checksum)?;
+    let sections =
+        sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
+    Ok(Opened { bytes, header, checksum, sections, end })
+}
+
+/// The header of a file and its checksum, which is right.
+fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
+    let start = file.get(..MAGIC.len()).unwrap_or(file);
+    if start != MAGIC {
+        return Err(Error::NotAModel { got: start.to_vec() });
+    }
+    let cut_short = |expected: usize| Error::Length { expected: expected as u64, got: file.len() as u64 };
+    let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else { return Err(cut_short(PREFACE)) };
+    let [version, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
+    if version != FORMAT_VERSION {
+        return Err(Error::Version { expected: FORMAT_VERSION, got: version });
+    }
+    let length = length as usize;
+    let encoded = rest.get(..length).ok_or_else(|| cut_short(PREFACE + length))?;
+    let got = header_checksum(&preface[MAGIC.len()..PREFACE - 4], encoded);
+    if got != checksum {
+        return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
+    }
+    Ok((checksum, encoded))
+}
+
+/// The checksum of the numbers before it and the header: as another version, say, the file must not be read.
+fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
+    blocks::checksum(crc32fast::hash(numbers), encoded)
+}
+
+/// The header that these bytes are.
+pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
+    let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
+    if consumed != encoded.len() {
+        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), encoded.len()));
+    }
+    Ok(header)
+}
+
+/// The checksum of the header, if it is whole.
+pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
+    preface(file).map(|(checksum, _)| checksum)
+}
+
+fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
+    preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
+}
+
+/// Where sections of these names and lengths lie, which begin at `start` and have a checksum a block, and where the last one ends.
+pub(crate) fn layout(
+    lengths: impl Iterator<Item = (&'static str, u64)> + Clone,
+    start: usize,
+    file_length: usize,
+    seed: u32,
+) -> Result<(Vec<Section>, usize)> {
+    // In u128, where the lengths of a hostile header cannot overflow.
+    let end = lengths.clone().fold(start as u128, |end, (_, length)| {
+        end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
+    });
+    if end > file_length as u128 {
+        return Err(Error::Length {
+            expected: u64::try_from(end).unwrap_or(u64::MAX),
+            got: file_length as u64,
+        });
+    }
+    // All of it lies in the file, so every length fits a usize.
+    let mut at = start;
+    let sections = lengths.map(|(name, length)| {
+        let section = Section::new(name, at, length as usize, seed)?;
+        at = section.end();
+        Ok(section)
+    });
+    let sections = sections.collect::<Result<Vec<_>>>()?;
+    Ok((sections, at))
+}

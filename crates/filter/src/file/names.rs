@@ -1,0 +1,97 @@
+//! What people call a document: of mail its Message-ID.
+
+use crate::error::{Error, Result};
+use crate::file::varint::{put_varint, take_varint};
+
+/// The most bytes of a name.
+const LONGEST: usize = 100;
+
+/// The name of a document by the Message-ID that it has, or that someone typed: what stands in angle brackets, if there are
+/// any, without control characters and of at most 100 bytes.
+///
+/// ```
+/// assert_eq!(tamis_filter::document_name(" <1@example.org> (added by a gateway)"), "1@example.org");
+/// assert_eq!(tamis_filter::document_name("1@example.org"), "1@example.org");
+/// ```
+pub fn document_name(message_id: &str) -> String {
+    let within = message_id.split_once('<').map_or(message_id, |(_, rest)| rest);
+    let within = within.split_once('>').map_or(within, |(within, _)| within);
+    let name: String = within.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
+    let name = name.trim();
+    name[..name.floor_char_boundary(LONGEST)].trim_end().to_owned()
+}
+
+/// Makes a name that of two equal documents: the least of both in the order of bytes, none only if neither has one.
+pub(crate) fn unite(name: &mut Box<str>, other: &str) {
+    if !other.is_empty() && (name.is_empty() || other < &**name) {
+        *name = other.into();
+    }
+}
+
+/// A name, unless it is empty.
+pub(crate) fn named(name: Box<str>) -> Option<String> {
+    Some(name.into_string()).filter(|name| !name.is_empty())
+}
+
+/// Appends a name, which may be empty.
+pub(crate) fn encode(name: &str, out: &mut Vec<u8>) {
+    put_varint(name.len() as u64, out);
+    out.extend_from_slice(name.as_bytes());
+}
+
+/// Takes a name.
+pub(crate) fn decode(bytes: &mut &[u8]) -> Result<Box<str>> {
+    let length = take_varint(bytes).filter(|length| *length <= LONGEST as u64);
+    let taken = length.and_then(|length| bytes.split_at_checked(length as usize));
+    let name = taken.and_then(|(name, rest)| {
+        *bytes = rest;
+        std::str::from_utf8(name).ok().filter(|name| is_name(name))
+    });
+    name.map(Box::from).ok_or_else(|| Error::inconsistent("vectors", "names of documents", "other bytes"))
+}
+
+/// Whether a model may hold a name: whatever reads it may show it.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST && !name.contains(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_name_of_anything_is_one_and_its_own(id in "[ <>a-z@\\p{any}]{0,150}") {
+            let name = document_name(&id);
+            prop_assert!(is_name(&name), "{name:?}");
+            prop_assert_eq!(&document_name(&name), &name);
+            prop_assert_eq!(&document_name(&format!("\t<{name}>")), &name);
+        }
+
+        #[test]
+        fn names_come_back_and_anything_else_is_an_error_or_a_name(id: String, rest: Vec<u8>) {
+            let (name, mut bytes) = (document_name(&id), Vec::new());
+            encode(&name, &mut bytes);
+            bytes.extend(&rest);
+            let mut left = &bytes[..];
+            prop_assert_eq!(&*decode(&mut left).unwrap(), &*name);
+            prop_assert_eq!(left, &rest[..]);
+            if let Ok(name) = decode(&mut &rest[..]) {
+                prop_assert!(is_name(&name), "{name:?}");
+            }
+        }
+
+        #[test]
+        fn the_order_of_equal_documents_leaves_no_trace(mut names: Vec<String>) {
+            let least = |names: &[String]| names.iter().fold(Box::default(), |mut least, name| {
+                unite(&mut least, name);
+                least
+            });
+            let forwards = least(&names);
+            names.reverse();
+            prop_assert_eq!(&forwards, &least(&names));
+            prop_assert_eq!(Some(&*forwards).filter(|n| !n.is_empty()), names.iter().map(|n| &**n).filter(|n| !n.is_empty()).min());
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Which segments of a model file count: one of two slots says it, which are written by turns.
+//!
+//! ```text
+//! zeros, to the next sector of 512 bytes after the sections
+//! slot, slot                         a sector each, all zeros until it is first used
+//!
+//! "live"                             4 bytes
+//! how many segments                  u32, from 1 to 24
+//! generation                         u64: that of the slot which counts is the higher one
+//! of each segment offset, length     u64 each: where its content lies in the file; they lie in their order
+//! zeros
+//! CRC-32 of all before               u32, at the end of the sector
+//! ```
+//!
+//! A slot is written when what it names is on the disk. One that does not check out was being written when the machine
+//! stopped: then the other one counts, and the log from there on, which says the same as the segment that was to replace
+//! it. If more than this segment follows that log, something was acknowledged since, and the slot is damaged.
+
+use std::ops::Range;
+
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::error::{Error, Result};
+use crate::file::blocks::checksum;
+use crate::file::log::SECTOR;
+
+/// Segments that a slot has room for.
+pub(crate) const MOST: usize = 24;
+
+const KIND: [u8; 4] = *b"live";
+const NAME: &str = "slots";
+
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Slot {
+    kind: [u8; 4],
+    n_segments: U32,
+    generation: U64,
+    /// Offset and length.
+    segments: [[U64; 2]; MOST],
+    rest: [[u8; 4]; 27],
+    checksum: U32,
+}
+
+const _: () = assert!(size_of::<Slot>() == SECTOR);
+
+/// What the slots of a file say.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Slots {
+    /// Where the first one begins in the file.
+    start: usize,
+    generation: u64,
+    /// Where the segments that count lie, the oldest first.
+    pub(crate) segments: Vec<Range<usize>>,
+    /// Whether the other slot, which is written next, does not check out.
+    pub(crate) is_torn: bool,
+}
+
+impl Slots {
+    /// Reads what follows the sections, which end at `end`: as much as there is of it, if not all.
+    pub(crate) fn read(bytes: &[u8], end: usize, seed: u32) -> Result<Self> {
+        let start = end.next_multiple_of(SECTOR);
+        let bytes = &bytes[..bytes.len().min(Slots::reach(end))];
+        let (gap, slots) = bytes.split_at(bytes.len().min(start - end));
+        if gap.iter().any(|byte| *byte != 0) {
+            return Err(Error::inconsistent(NAME, "zeros before them", "other bytes"));
+        }
+        let mut both = Slots { start, generation: 0, segments: Vec::new(), is_torn: false };
+        let mut n_torn = 0;
+        for (place, slot) in (0..2).zip(slots.chunks(SECTOR)) {
+            if slot.iter().all(|byte| *byte == 0) {
+                continue;
+            }
+            match decode(slot, seed).filter(|(generation, _)| generation % 2 == place) {
+                Some((generation, segments)) if generation > both.generation => {
+                    (both.generation, both.segments) = (generation, segments);
+                }
+                Some(_) => (),
+                None => n_torn += 1,
+            }
+        }
+        if n_torn > 1 {
+            return Err(both.damaged());
+        }
+        both.is_torn = n_torn > 0;
+        both.check_order()?;
+        Ok(both)
+    }
+
+    /// Bytes from the end of the sections, at `end`, to that of the slots.
+    pub(crate) fn reach(end: usize) -> usize {
+        end.next_multiple_of(SECTOR) + 2 * SECTOR - end
+    }
+
+    /// They do not say what the log that follows them does.
+    pub(crate) fn damaged(&self) -> Error {
+        Error::inconsistent(NAME, "a slot with the right checksum", "others")
+    }
+
+    fn check_order(&self) -> Result<()> {
+        let mut end = self.start + 2 * SECTOR;
+        for segment in &self.segments {
+            if segment.start < end || segment.is_empty() {
+                return Err(Error::inconsistent(
+                    NAME,
+                    format!("segments one after the other from {end} on"),
+                    format!("{segment:?}"),
+                ));
+            }
+            end = segment.end;
+        }
+        Ok(())
+    }
+
+    /// Where the log begins.
+    pub(crate) fn log_start(&self) -> usize {
+        self.segments.last().map_or(self.start + 2 * SECTOR, |segment| segment.end)
+    }
+
+    /// The slot that makes these segments count, and where it belongs in the file.
+    pub(crate) fn next(&self, segments: &[Range<usize>], seed: u32) -> (u64, Vec<u8>) {
+        let generation = self.generation + 1;
+        let mut slot = Slot::new_zeroed();
+        (slot.kind, slot.generation) = (KIND, generation.into());
+        slot.n_segments = (segments.len() as u32).into();
+        for (to, segment) in slot.segments.iter_mut().zip(segments) {
+            *to = [segment.start, segment.len()].map(|number| (number as u64).into());
+        }
+        slot.checksum = checksum(seed, &slot.as_bytes()[..SECTOR - 4]).into();
+        (self.place(generation), slot.as_bytes().to_vec())
+    }
+
+    /// Where the slot of a generation lies.
+    fn place(&self, generation: u64) -> u64 {
+        self.start as u64 + generation % 2 * SECTOR as u64
+    }
+
+    /// The generation that follows.
+    pub(crate) fn next_generation(&self) -> u64 {
+        self.generation + 1
+    }
+}
+
+/// Generation and segments of a slot, if it checks out.
+fn decode(slot: &[u8], seed: u32) -> Option<(u64, Vec<Range<usize>>)> {
+    let slot = Slot::ref_from_bytes(slot).ok()?;
+    let is_right = slot.checksum.get() == checksum(seed, &slot.as_bytes()[..SECTOR - 4]);
+    let segments = slot.segments.get(..slot.n_segments.get() as usize)?;
+    let range = |[offset, length]: &[U64; 2]| {
+        let start = usize::try_from(offset.get()).ok()?;
+        Some(start..start.checked_add(usize::try_from(length.get()).ok()?)?)
+    };
+    let segments = segments.iter().map(range).collect::<Option<Vec<_>>>()?;
+    let generation = slot.generation.get();
+    let is_slot = is_right && slot.kind == KIND && !segments.is_empty() && generation < u64::MAX;
+    is_slot.then_some((generation, segments))
+}

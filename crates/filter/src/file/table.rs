@@ -1,0 +1,76 @@
+//! What a header keeps of the rows of a table.
+
+use serde::{Deserialize, Serialize};
+use tamis_model::{ClassId, ClassTotals, GaussianStatistics, Summary};
+
+use crate::config::column::{Column, ColumnKind};
+use crate::config::recipe::Recipe;
+use crate::error::{Error, Result};
+
+/// What mixed scoring needs to know of all rows at once.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Table {
+    /// Of the columns of real values, in their order.
+    pub(crate) reals: GaussianStatistics,
+    /// Of the terms of each other column, in their order.
+    pub(crate) groups: Vec<Summary>,
+    /// Missing cells of each column.
+    pub(crate) missing: Vec<u64>,
+}
+
+impl Table {
+    /// Checks that there is something for each column, for so many classes.
+    pub(crate) fn check(&self, recipe: &Recipe, n_classes: usize) -> Result<()> {
+        let n = recipe.columns.len();
+        let n_reals = recipe.columns.iter().filter(|c| c.kind == ColumnKind::Gaussian).count();
+        let expected = (n_reals, n - n_reals, n, n_classes);
+        let classes = self.reals.documents().len();
+        let got = (self.reals.n_features(), self.groups.len(), self.missing.len(), classes);
+        if got != expected {
+            let debug = |numbers| format!("{numbers:?} numbers, groups, columns and classes");
+            return Err(Error::inconsistent("header", debug(expected), debug(got)));
+        }
+        Ok(())
+    }
+
+    /// Checks it against the counts, which are consistent: every row has a cell in each column or misses it.
+    pub(crate) fn verify(
+        &self,
+        columns: &[Column],
+        totals: &[ClassTotals],
+        groups: &[Summary],
+    ) -> Result<()> {
+        let fail = |expected: String, got: String| Err(Error::inconsistent("header", expected, got));
+        if self.groups != groups {
+            return fail("the columns' summaries of the counts".into(), "others".into());
+        }
+        let documents: Vec<f64> = totals.iter().map(|t| t.documents as f64).collect();
+        if self.reals.documents() != documents {
+            return fail(format!("{documents:?} rows a class"), format!("{:?}", self.reals.documents()));
+        }
+        let (mut reals, mut groups) = (0.., self.groups.iter());
+        let rows: f64 = documents.iter().sum();
+        for (column, &missing) in columns.iter().zip(&self.missing) {
+            let present = match column.kind {
+                ColumnKind::Gaussian => {
+                    let feature = reals.next().unwrap_or_default();
+                    let classes = 0..documents.len() as ClassId;
+                    classes.filter_map(|c| self.reals.moments(feature, c)).map(|m| m.n()).sum()
+                }
+                _ => groups.next().map_or(0, |group| group.totals().iter().map(|t| t.df).sum()) as f64,
+            };
+            // of a text only how many words it has is known
+            let fits = match column.kind {
+                ColumnKind::Text => missing as f64 <= rows,
+                _ => present + missing as f64 == rows,
+            };
+            if !fits {
+                return fail(
+                    format!("{rows} cells of column {:?}, missing ones among them", column.name),
+                    format!("{present} and {missing} missing"),
+                );
+            }
+        }
+        Ok(())
+    }
+}

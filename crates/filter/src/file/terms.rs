@@ -1,0 +1,424 @@
+//! The terms of a model, by fingerprint, in groups of [`GROUP`]: what scoring needs of a term lies in one place.
+//!
+//! ```text
+//! directory   an entry a group: upper half of its first fingerprint, where it begins in `terms`   u32, u32
+//! terms       group after group: where its texts begin in `texts`                                 u32
+//!                                fingerprints                                                     u64 each
+//!                                of each term a run: the run of its cells, then its weights
+//! texts       of each term a run of UTF-8
+//! ```
+//!
+//! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
+//! before, df, tf - df. A weight is two, the classes passed over and, in zigzag code, the weight.
+
+use serde::{Deserialize, Serialize};
+use tamis_model::{Cell, ClassId};
+use tamis_tokenizer::TermId;
+use zerocopy::little_endian::{U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::error::{Error, Result};
+use crate::file::blocks::BLOCK;
+use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
+
+/// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
+/// group should seldom straddle two blocks.
+pub(crate) const GROUP: usize = 8;
+
+/// Entries of the directory that one checksum covers: among those around the guess a group is looked for first.
+pub(crate) const NEAR: usize = BLOCK / size_of::<GroupRecord>();
+
+/// An entry of the `directory` section.
+#[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
+#[repr(C)]
+pub(crate) struct GroupRecord {
+    /// The upper half of the group's first fingerprint.
+    pub(crate) prefix: U32,
+    /// Where it begins in the `terms` section; it ends where the next one begins.
+    pub(crate) start: U32,
+}
+
+/// How much a model knows.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Size {
+    pub(crate) terms: u64,
+    /// Counts of a term in a class.
+    pub(crate) cells: u64,
+    /// Weights of a term for a class.
+    pub(crate) weights: u64,
+}
+
+impl Size {
+    pub(crate) fn add(&mut self, Size { terms, cells, weights }: Size) {
+        self.terms += terms;
+        self.cells += cells;
+        self.weights += weights;
+    }
+}
+
+/// Makes the sections of terms.
+#[derive(Default)]
+pub(crate) struct TermsWriter {
+    directory: Vec<u8>,
+    terms: Vec<u8>,
+    texts: Vec<u8>,
+    size: Size,
+    /// Of the group that is not yet complete.
+    text_start: u32,
+    fingerprints: Vec<U64>,
+    runs: Vec<u8>,
+    /// Of the term at hand.
+    run: Vec<u8>,
+    cells: Vec<u8>,
+}
+
+impl TermsWriter {
+    /// Appends a term: fingerprints come in increasing order, cells and weights in that of their classes.
+    pub(crate) fn push(
+        &mut self,
+        fingerprint: u64,
+        text: &str,
+        cells: impl Iterator<Item = Cell>,
+        weights: impl Iterator<Item = (ClassId, i64)>,
+    ) -> Result<()> {
+        self.run.clear();
+        self.encode(cells, weights);
+        self.end_term(fingerprint, text)
+    }
+
+    /// Appends a term of a segment, which says its id.
+    pub(crate) fn push_changed(
+        &mut self,
+        (id, fingerprint, text): (TermId, u64, &str),
+        cells: impl Iterator<Item = Cell>,
+        weights: impl Iterator<Item = (ClassId, i64)>,
+    ) -> Result<()> {
+        self.run.clear();
+        put_varint(id.into(), &mut self.run);
+        self.encode(cells, weights);
+        self.end_term(fingerprint, text)
+    }
+
+    /// Appends a term with its run as another segment has it.
+    pub(crate) fn push_run(&mut self, fingerprint: u64, text: &str, run: &[u8]) -> Result<()> {
+        self.run.clear();
+        self.run.extend_from_slice(run);
+        self.end_term(fingerprint, text)
+    }
+
+    /// Adds cells and weights to the run of the term at hand.
+    fn encode(&mut self, cells: impl Iterator<Item = Cell>, weights: impl Iterator<Item = (ClassId, i64)>) {
+        self.cells.clear();
+        let mut next = 0;
+        for Cell { class, df, tf } in cells {
+            put_varint(u64::from(class) - next, &mut self.cells);
+            put_varint(df.into(), &mut self.cells);
+            put_varint((tf - df).into(), &mut self.cells);
+            next = u64::from(class) + 1;
+            self.size.cells += 1;
+        }
+        put_run(&self.cells, &mut self.run);
+        next = 0;
+        for (class, value) in weights {
+            put_varint(u64::from(class) - next, &mut self.run);
+            put_varint(zigzag(value), &mut self.run);
+            next = u64::from(class) + 1;
+            self.size.weights += 1;
+        }
+    }
+
+    /// Appends the run of the term at hand to its group.
+    fn end_term(&mut self, fingerprint: u64, text: &str) -> Result<()> {
+        if self.fingerprints.is_empty() {
+            self.text_start = limited("bytes of terms", self.texts.len() as u64)?;
+        }
+        self.fingerprints.push(fingerprint.into());
+        put_run(text.as_bytes(), &mut self.texts);
+        self.size.terms += 1;
+        put_run(&self.run, &mut self.runs);
+        if self.fingerprints.len() == GROUP { self.end_group() } else { Ok(()) }
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        let Some(first) = self.fingerprints.first() else { return Ok(()) };
+        let start = limited("bytes of counts", self.terms.len() as u64)?.into();
+        let record = GroupRecord { prefix: prefix(first.get()).into(), start };
+        self.directory.extend_from_slice(record.as_bytes());
+        self.terms.extend_from_slice(&self.text_start.to_le_bytes());
+        self.terms.extend_from_slice(self.fingerprints.as_bytes());
+        self.terms.append(&mut self.runs);
+        self.fingerprints.clear();
+        Ok(())
+    }
+
+    /// Appends terms above all those here. Groups stay as they are, so those here must be whole.
+    pub(crate) fn append(&mut self, mut other: TermsWriter) -> Result<()> {
+        other.end_group()?;
+        let (terms, texts) = (self.terms.len() as u64, self.texts.len() as u64);
+        let records = <[GroupRecord]>::mut_from_bytes(&mut other.directory).unwrap_or_default();
+        for record in records {
+            let group = record.start.get() as usize;
+            if let Some((text_start, _)) =
+                other.terms.get_mut(group..).and_then(|group| U32::mut_from_prefix(group).ok())
+            {
+                *text_start = limited("bytes of terms", u64::from(text_start.get()) + texts)?.into();
+            }
+            record.start = limited("bytes of counts", group as u64 + terms)?.into();
+        }
+        self.directory.append(&mut other.directory);
+        self.terms.append(&mut other.terms);
+        self.texts.append(&mut other.texts);
+        self.size.add(other.size);
+        Ok(())
+    }
+
+    /// The sections `directory`, `terms` and `texts`, and what they hold.
+    pub(crate) fn finish(mut self) -> Result<([Vec<u8>; 3], Size)> {
+        self.end_group()?;
+        Ok(([self.directory, self.terms, self.texts], self.size))
+    }
+}
+
+/// A number that a file keeps as `u32`.
+pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
+    u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
+}
+
+pub(crate) fn prefix(fingerprint: u64) -> u32 {
+    (fingerprint >> 32) as u32
+}
+
+fn put_run(run: &[u8], out: &mut Vec<u8>) {
+    put_varint(run.len() as u64, out);
+    out.extend_from_slice(run);
+}
+
+#[inline]
+pub(crate) fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(take_varint(bytes)?).ok()?;
+    let (run, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(run)
+}
+
+/// Takes the class of a cell or weight, which must be below `n_classes`; `next` is the least that it may be.
+fn take_class(bytes: &mut &[u8], next: &mut u64, n_classes: usize) -> Option<ClassId> {
+    let class = next.checked_add(take_varint(bytes)?).filter(|class| *class < n_classes as u64)?;
+    *next = class + 1;
+    ClassId::try_from(class).ok()
+}
+
+#[cold]
+fn no_runs() -> Error {
+    Error::inconsistent("terms", "cells and weights of every term", "too few bytes")
+}
+
+/// A group in use.
+pub(crate) struct Group<'a> {
+    pub(crate) text_start: u32,
+    pub(crate) fingerprints: &'a [U64],
+    /// One a term.
+    pub(crate) runs: &'a [u8],
+}
+
+impl<'a> Group<'a> {
+    /// Takes the run of its first term off.
+    pub(crate) fn take_run(&mut self) -> Result<&'a [u8]> {
+        take_run(&mut self.runs).ok_or_else(no_runs)
+    }
+
+    /// The run of its term at a place.
+    #[inline]
+    pub(crate) fn run(&self, place: usize) -> Result<&'a [u8]> {
+        let mut runs = self.runs;
+        for _ in 0..place {
+            take_run(&mut runs).ok_or_else(no_runs)?;
+        }
+        take_run(&mut runs).ok_or_else(no_runs)
+    }
+}
+
+/// What the file says of a term: the bytes of its cells and of its weights.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Runs<'a> {
+    pub(crate) cells: &'a [u8],
+    pub(crate) weights: &'a [u8],
+}
+
+impl<'a> Runs<'a> {
+    /// Takes what the file says of a term apart.
+    #[inline]
+    pub(crate) fn of(mut run: &'a [u8]) -> Result<Self> {
+        let cells = take_run(&mut run).ok_or_else(no_runs)?;
+        Ok(Runs { cells, weights: run })
+    }
+
+    /// The same of a segment, where the id of the term stands before.
+    #[inline]
+    pub(crate) fn of_segment(mut run: &'a [u8]) -> Result<(TermId, Self)> {
+        let id = take_varint(&mut run).and_then(|id| TermId::try_from(id).ok()).ok_or_else(no_runs)?;
+        Ok((id, Runs::of(run)?))
+    }
+
+    /// Visits the cells, of classes below `n_classes`.
+    #[inline]
+    pub(crate) fn for_each_cell(self, n_classes: usize, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let (mut bytes, mut next) = (self.cells, 0);
+        let mut take = || {
+            let class = take_class(&mut bytes, &mut next, n_classes)?;
+            let df = u32::try_from(take_varint(&mut bytes)?).ok().filter(|df| *df > 0)?;
+            let more = u32::try_from(take_varint(&mut bytes)?).ok()?;
+            Some((Cell { class, df, tf: df.checked_add(more)? }, bytes.is_empty()))
+        };
+        let mut is_last = self.cells.is_empty();
+        while !is_last {
+            let cell;
+            (cell, is_last) = take().ok_or_else(|| {
+                let expected = format!("counts of classes below {n_classes}, 1 <= df <= tf");
+                Error::inconsistent("terms", expected, format_args!("{:02x?}", self.cells))
+            })?;
+            visit(cell);
+        }
+        Ok(())
+    }
+
+    /// Visits the weights, of classes below `n_classes`.
+    #[inline]
+    pub(crate) fn for_each_weight(
+        self,
+        n_classes: usize,
+        mut visit: impl FnMut(ClassId, i64) -> Result<()>,
+    ) -> Result<()> {
+        let (mut bytes, mut next) = (self.weights, 0);
+        while !bytes.is_empty() {
+            let class = take_class(&mut bytes, &mut next, n_classes);
+            let Some((class, value)) = class.zip(take_varint(&mut bytes)) else {
+                let expected = format!("weights of classes below {n_classes}");
+                return Err(Error::inconsistent("terms", expected, format_args!("{:02x?}", self.weights)));
+            };
+            visit(class, unzigzag(value))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::training::TrainOptions;
+    use crate::extract::document::Document;
+    use crate::kind::Kind;
+    use crate::train::trainer::Trainer;
+    use proptest::prelude::*;
+    use tamis_model::Counts;
+
+    #[test]
+    fn every_term_is_found_and_nothing_else() {
+        for n in [1, GROUP - 1, GROUP, GROUP + 1, 5_000] {
+            let text = (2..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
+            let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+            trainer.add("a", Document::Text(&format!("w0 {text}"))).unwrap();
+            trainer.add("b", Document::Text(if n > 1 { "w1 w1" } else { "" })).unwrap();
+            let store = trainer.finish().unwrap().into_filter().unwrap().store;
+            assert_eq!(store.n_terms(), n);
+            for i in 0..n {
+                let text = format!("w{i}");
+                let print = tamis_tokenizer::fingerprint(&text);
+                let id = store.find(print).unwrap().unwrap();
+                assert_eq!(store.text(id).unwrap(), text);
+                let mut cells = Vec::new();
+                store.for_each_cell(id, |cell| cells.push((cell.class, cell.df, cell.tf))).unwrap();
+                assert_eq!(cells, [if i == 1 { (1, 1, 2) } else { (0, 1, 1) }]);
+                for other in [print - 1, print + 1, print ^ 1 << 63] {
+                    assert_eq!(store.find(other).unwrap(), None);
+                }
+            }
+            assert_eq!([0, u64::MAX].map(|print| store.find(print).unwrap()), [None; 2]);
+            store.for_each_cell(n as TermId, |_| panic!("a cell of no term")).unwrap();
+        }
+    }
+
+    /// Fingerprints that are not uniform, some with the same upper half.
+    #[test]
+    fn terms_are_found_wherever_their_fingerprints_crowd() {
+        let crowded = |i: u64| i << 20;
+        let prints: [Vec<u64>; 4] = [
+            (0..900).collect(),
+            (0..900).map(|i| u64::MAX - 3 * i).rev().collect(),
+            (0..300)
+                .map(crowded)
+                .chain((0..300).map(|i| (7 << 32) + (1 << 40) + i))
+                .chain([u64::MAX])
+                .collect(),
+            (0..500)
+                .map(|i| (i * i * i) << 30)
+                .chain((0..90).map(|i| (u64::from(u32::MAX) << 32) + i))
+                .collect(),
+        ];
+        for mut prints in prints {
+            prints.sort_unstable();
+            prints.dedup();
+            let mut writer = TermsWriter::default();
+            let cell = Cell { class: 0, df: 1, tf: 1 };
+            for print in &prints {
+                writer.push(*print, "", [cell].into_iter(), [].into_iter()).unwrap();
+            }
+            let sections = writer.finish().unwrap();
+            let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+            ["a", "b"].iter().for_each(|label| trainer.add(label, Document::Text("")).unwrap());
+            let header = trainer.finish().unwrap().into_filter().unwrap().store.header;
+            let none = (Vec::new(), Vec::new());
+            let store =
+                crate::train::sections::seal(header, sections, none).unwrap().into_filter().unwrap().store;
+            for (id, print) in (0..).zip(&prints) {
+                assert_eq!(store.find(*print).unwrap(), Some(id));
+                for other in [print.wrapping_sub(1), print.wrapping_add(1)] {
+                    let expected = prints.binary_search(&other).ok().map(|id| id as TermId);
+                    assert_eq!(store.find(other).unwrap(), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn runs_that_are_no_counts_are_errors() {
+        let bad: [&[u8]; 9] = [
+            &[0],                                              // cut short
+            &[0, 1],                                           // cut short
+            &[2, 1, 0],                                        // class out of range
+            &[0, 1, 0, 1, 1, 0],                               // second class out of range
+            &[0, 0, 1],                                        // df = 0
+            &[0, 0x81, 0, 0],                                  // longer than it needs to be
+            &[0, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, 0],             // df past 2^32
+            &[0, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],             // tf past 2^32
+            &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0], // class past everything
+        ];
+        for cells in bad {
+            assert!(Runs { cells, weights: &[] }.for_each_cell(2, |_| ()).is_err(), "{cells:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_counts_that_can_be_or_an_error(
+            bytes in proptest::collection::vec(prop_oneof![3 => 0u8..4, 1 => any::<u8>()], 0..20), n_classes in 0usize..5,
+        ) {
+            let runs = Runs { cells: &bytes, weights: &bytes };
+            let (mut cells, mut weights) = (Vec::new(), Vec::new());
+            let is_right = runs.for_each_cell(n_classes, |cell| cells.push(cell)).is_ok();
+            prop_assert!(cells.iter().all(|c| usize::from(c.class) < n_classes && (1..=c.tf).contains(&c.df)));
+            prop_assert!(cells.is_sorted_by(|a, b| a.class < b.class));
+            if is_right {
+                let mut writer = TermsWriter::default();
+                writer.push(7, "", cells.into_iter(), [].into_iter()).unwrap();
+                prop_assert_eq!(&writer.cells, &bytes);
+            }
+            let _ = runs.for_each_weight(n_classes, |class, _| {
+                weights.push(class);
+                Ok(())
+            });
+            prop_assert!(weights.is_sorted_by(|a, b| a < b));
+            prop_assert!(weights.iter().all(|class| usize::from(*class) < n_classes));
+        }
+    }
+}

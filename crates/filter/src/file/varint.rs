@@ -1,0 +1,59 @@
+//! Numbers of as many bytes as they need.
+
+/// Appends a number, doubled, plus one if its count follows: most have the count 1.
+pub(crate) fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
+    put_varint(number << 1 | u64::from(count != 1), out);
+    if count != 1 {
+        put_varint(count.into(), out);
+    }
+}
+
+/// Takes what [`put_counted`] wrote.
+#[inline]
+pub(crate) fn take_counted(bytes: &mut &[u8]) -> Option<(u64, u64)> {
+    let coded = take_varint(bytes)?;
+    Some((coded >> 1, if coded & 1 == 1 { take_varint(bytes)? } else { 1 }))
+}
+
+/// Small for what is near zero.
+pub(crate) fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+pub(crate) fn unzigzag(code: u64) -> i64 {
+    (code >> 1) as i64 ^ -((code & 1) as i64)
+}
+
+/// Appends a number, seven bits a byte, the lowest first; all bytes but the last have their highest bit set.
+pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Takes a number; none if it is cut short, longer than it needs to be or past 2^64.
+#[inline]
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let (first, rest) = bytes.split_first()?;
+    *bytes = rest;
+    if *first < 0x80 { Some(u64::from(*first)) } else { take_longer_varint(*first, bytes) }
+}
+
+fn take_longer_varint(first: u8, bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = u64::from(first & 0x7F);
+    for shift in (7..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let part = u64::from(byte & 0x7F);
+        value |= part << shift;
+        if part << shift >> shift != part || *byte == 0 {
+            return None;
+        }
+        if *byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}

@@ -1,0 +1,38 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What sort of documents a model is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Kind {
+    /// Raw RFC 5322 messages.
+    Mail,
+    /// Plain text.
+    Text,
+    /// Rows of a table, whose columns the recipe lists.
+    Table,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Mail => "mail",
+            Kind::Text => "text",
+            Kind::Table => "table",
+        })
+    }
+}
+
+/// Of what documents can be taken for: mail or text.
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "mail" => Ok(Kind::Mail),
+            "text" => Ok(Kind::Text),
+            _ => Err(format!("expected mail or text, got {s:?}")),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! From a document to a verdict.
+
+pub(crate) mod explain;
+pub(crate) mod fallback;
+pub(crate) mod filter;
+pub(crate) mod memo;
+pub(crate) mod mixed;
+pub(crate) mod remembered;
+pub(crate) mod score;
+pub(crate) mod scorer;
+pub(crate) mod verdict;

@@ -1,0 +1,238 @@
+use tamis_model::{ClassId, Counts};
+use tamis_tokenizer::{CountRow, TermId};
+
+use crate::error::Result;
+use crate::extract::document::Document;
+use crate::extract::extractor::Counted;
+use crate::score::filter::Filter;
+use crate::score::mixed::Reason;
+use crate::score::score::Scratch;
+use crate::score::scorer::Scorer;
+use crate::score::verdict::{Score, less};
+
+/// Why a document got its score: which terms spoke for one class and against another.
+///
+/// `intercept` and the contributions add up to the log-odds of `class` against `against`. Without smoothing
+/// contributions can be infinite, of both signs if the document is impossible in both classes.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The score that is explained.
+    pub score: Score,
+    /// The class explained: spam in a spam filter, else the likeliest.
+    pub class: ClassId,
+    /// The class it is held against: the likeliest of the others.
+    pub against: ClassId,
+    /// What is said before any term is seen, in nats: the prior or an offset, and for Bernoulli the
+    /// absence of every term.
+    pub intercept: f64,
+    /// The known terms, those that moved the score most first; of a row also its numbers, as `column=number`.
+    pub terms: Vec<TermContribution>,
+    /// Occurrences of terms that the model does not know; they contribute nothing.
+    pub unknown: usize,
+}
+
+/// What one term contributed to a score.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct TermContribution {
+    /// The term, with the field it was found in.
+    pub term: String,
+    /// Its occurrences in the document.
+    pub count: u32,
+    /// In how many learned documents of each class it occurs, in class order.
+    pub document_frequencies: Vec<u64>,
+    /// What it adds to the log-odds, in nats; positive speaks for the class.
+    pub contribution: f64,
+}
+
+/// What a score is made of.
+struct Reasons<'a> {
+    /// The part of the document that decided.
+    row: CountRow<'a>,
+    /// What is said before any term.
+    intercept: f64,
+    /// What every known term adds.
+    contributions: Vec<(TermId, f64)>,
+    /// What the real values of a row add.
+    values: Vec<TermContribution>,
+}
+
+impl Filter {
+    /// Explains the score of a raw message.
+    ///
+    /// # Errors
+    /// As [`Filter::score_mail`].
+    pub fn explain_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Explanation> {
+        self.explain(Document::Mail(raw), scratch)
+    }
+
+    /// Explains the score of plain text.
+    ///
+    /// # Errors
+    /// As [`Filter::score_text`].
+    pub fn explain_text(&self, text: &str, scratch: &mut Scratch) -> Result<Explanation> {
+        self.explain(Document::Text(text), scratch)
+    }
+
+    /// Explains the score of any document.
+    ///
+    /// # Errors
+    /// As [`Filter::score`].
+    pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
+        let score = self.score(document, scratch)?;
+        self.rows(scratch);
+        let class = score.about;
+        let posterior = scratch.probabilities();
+        // With two classes the other one; with more the strongest rival.
+        let against = (0..posterior.len() as ClassId)
+            .filter(|other| *other != class)
+            .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
+            .unwrap_or(class);
+        let Reasons { row, intercept, contributions, values } =
+            self.reasons(&scratch.counted, class, against)?;
+        let mut unknown = 0;
+        for (id, count) in row.iter() {
+            // also of a term that was forgotten
+            unknown += if self.layers().document_frequency(id)? == 0 { count as usize } else { 0 };
+        }
+        let mut terms = contributions
+            .into_iter()
+            .map(|(id, contribution)| {
+                let count = row.ids().binary_search(&id).map_or(0, |at| row.counts()[at]);
+                self.contribution(id, count, contribution)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let by_strength = |a: &TermContribution, b: &TermContribution| {
+            b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
+        };
+        terms.extend(values);
+        terms.sort_by(by_strength);
+        Ok(Explanation { score, class, against, intercept, terms, unknown })
+    }
+
+    fn reasons<'a>(&self, counted: &'a Counted, class: ClassId, against: ClassId) -> Result<Reasons<'a>> {
+        match &self.scorer {
+            Scorer::Weighted(scorer) => {
+                let (mut row, [mut slope, mut offset]) = (counted.whole(), [1.0, 0.0]);
+                if counted.has_windows() && scorer.is_of_two() {
+                    row = scorer.best(self.layers(), counted)?.map_or(row, |(_, row)| row);
+                    [slope, offset] = scorer.log_odds.choices().line;
+                }
+                let (intercept, mut contributions) =
+                    scorer.contributions(self.layers(), row, [class, against])?;
+                contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
+                if scorer.is_of_two() {
+                    offset += self.decision().log_odds(0.0);
+                }
+                let sign = if class == scorer.positive { 1.0 } else { -1.0 };
+                let intercept = slope * intercept + sign * offset;
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+            }
+            Scorer::NaiveBayes(bayes) => {
+                let row = counted.whole();
+                let difference =
+                    |per_class: &[f64]| less(per_class[usize::from(class)], per_class[usize::from(against)]);
+                let (mut contributions, mut weights) = (Vec::new(), Vec::new());
+                for (id, count) in row.iter() {
+                    if bayes.term_weights(&self.store, id, count, &mut weights)? {
+                        contributions.push((id, difference(&weights)));
+                    }
+                }
+                let intercept = difference(bayes.intercept());
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+            }
+            Scorer::Mixed(scorer) => {
+                let prior = scorer.class_log_prior();
+                let intercept = prior[usize::from(class)] - prior[usize::from(against)];
+                let (mut contributions, mut values) = (Vec::new(), Vec::new());
+                for (reason, contribution) in scorer.reasons(&self.store, counted, [class, against])? {
+                    match reason {
+                        Reason::Term(id) => contributions.push((id, contribution)),
+                        Reason::Real { term, rows } => values.push(TermContribution {
+                            term,
+                            count: 1,
+                            document_frequencies: rows,
+                            contribution,
+                        }),
+                    }
+                }
+                Ok(Reasons { row: counted.whole(), intercept, contributions, values })
+            }
+            Scorer::Expected(scorer) => {
+                let row = counted.whole();
+                let contributions = scorer.contributions(&self.store, row, [class, against])?;
+                let intercept = scorer.intercept([class, against]);
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+            }
+        }
+    }
+
+    fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
+        let document_frequencies = self.document_frequencies(id)?;
+        Ok(TermContribution {
+            term: self.layers().text(id)?.to_owned(),
+            count,
+            document_frequencies,
+            contribution,
+        })
+    }
+
+    /// In how many learned documents of each class a term occurs.
+    fn document_frequencies(&self, id: TermId) -> Result<Vec<u64>> {
+        let mut frequencies = vec![0; self.store.header.totals.len()];
+        self.layers().for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
+        frequencies.truncate(self.classes().len());
+        Ok(frequencies)
+    }
+
+    /// The `most` terms that speak most strongly for a class against its strongest rival, each as if it were all that
+    /// a document holds.
+    ///
+    /// Reads the whole model.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn strongest_terms(&self, class: ClassId, most: usize) -> Result<Vec<TermContribution>> {
+        let mut strongest: Vec<(f64, TermId)> = Vec::new();
+        let mut weights = Vec::new();
+        for id in self.layers().ids() {
+            let id = id?;
+            if let Some(weight) = self.weight(id, class, &mut weights)? {
+                strongest.push((weight, id));
+            }
+            if strongest.len() >= 2 * most.max(512) {
+                keep_strongest(&mut strongest, most);
+            }
+        }
+        keep_strongest(&mut strongest, most);
+        strongest.into_iter().map(|(weight, id)| self.contribution(id, 1, weight)).collect()
+    }
+
+    /// What a term by itself says for a class; `None` if it takes no part in scoring.
+    fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
+        match &self.scorer {
+            Scorer::Weighted(scorer) => scorer.term_weight(self.layers(), id, class),
+            Scorer::NaiveBayes(bayes) => {
+                Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| over_rivals(weights, class)))
+            }
+            Scorer::Expected(scorer) => {
+                Ok(scorer.term_weights(&self.store, id, 1.0, weights)?.then(|| over_rivals(weights, class)))
+            }
+            Scorer::Mixed(scorer) => {
+                Ok(scorer.term_weights(&self.store, id, weights)?.then(|| over_rivals(weights, class)))
+            }
+        }
+    }
+}
+
+/// How much more a class has than the one that has most of the others.
+fn over_rivals(weights: &[f64], class: ClassId) -> f64 {
+    let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
+    less(weights[usize::from(class)], others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max))
+}
+
+fn keep_strongest(terms: &mut Vec<(f64, TermId)>, most: usize) {
+    terms.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    terms.truncate(most);
+}

@@ -1,0 +1,63 @@
+//! A shared model behind a user's own.
+
+use std::sync::Arc;
+
+use crate::config::scoring::Scoring;
+use crate::error::{Error, Result};
+use crate::score::filter::{Fallback, Filter};
+use crate::store::compatible::check;
+
+impl Filter {
+    /// Puts a shared model behind this one, so that whoever has learned little yet is served by what others have:
+    /// documents are scored by the counts and the correction of both, added up, as if the models were
+    /// [merged](crate::update::merge). Calibration and thresholds are those of the shared model, unless
+    /// [set](Self::set_decision) for this one. Nothing is written anywhere.
+    ///
+    /// Of more than 4,096 terms it is an estimate how many of them both know, on which the smoothing depends a little.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let train = |spam: &str, ham: &str| {
+    ///     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    ///     trainer.add("spam", Document::Text(spam))?;
+    ///     trainer.add("ham", Document::Text(ham))?;
+    ///     trainer.finish()?.into_filter()
+    /// };
+    /// let shared = Arc::new(train("cheap pills", "lunch at noon")?);
+    /// let mut own = train("a newsletter", "a meeting")?;
+    /// own.set_fallback(shared)?;
+    /// let score = own.score_text("newsletter: pills", &mut Scratch::default())?;
+    /// assert_eq!(score.known_terms, 2);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unlike`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
+    /// a model can hold, or a model is damaged.
+    pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
+        check(&[&self.store, &shared.store])?;
+        let unlike = |setting: &str, expected: String, got: String| {
+            Err(Error::Unlike { setting: setting.to_owned(), expected, got })
+        };
+        if self.classes() != shared.classes() {
+            let labels = |filter: &Filter| {
+                filter.classes().iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ")
+            };
+            return unlike("labels", labels(self), labels(&shared));
+        }
+        if !matches!(self.store.header.scoring, Scoring::Weighted(_)) {
+            return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
+        }
+        let before = self.fallback.replace(Fallback::new(shared));
+        let outcome = self.settle();
+        if outcome.is_err() {
+            self.fallback = before;
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests;

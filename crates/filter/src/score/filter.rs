@@ -1,0 +1,332 @@
+//! A model open for scoring: opening it, and what it is asked to decide by.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tamis_model::{ClassId, Classes, Counts};
+
+use crate::config::decision::Decision;
+use crate::config::labels::unknown_label;
+use crate::config::roles::spam_class;
+use crate::disk::map::Bytes;
+use crate::disk::model::Model;
+use crate::disk::source::Source;
+use crate::error::{Error, Result};
+use crate::extract::extractor::Extractor;
+use crate::score::scorer::{Scorer, WeightedScorer};
+use crate::score::verdict::Score;
+use crate::store::information::Information;
+use crate::store::layers::{Layers, Sums};
+use crate::store::store::Store;
+
+/// A trained model, open for scoring.
+///
+/// It is `Send + Sync`, holds no locks and keeps no state between documents: share one among threads, and give
+/// each thread a [`Scratch`].
+///
+/// ```
+/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+///
+/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
+/// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+/// trainer.add("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// let filter = trainer.finish()?.into_filter()?;
+///
+/// let mut scratch = Scratch::default();
+/// let score = filter.score_mail(b"Subject: offer\n\nbuy cheap pills\n", &mut scratch)?;
+/// assert_eq!(filter.label_of(&score), "spam");
+/// assert!(score.log_odds > 0.0);
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+pub struct Filter {
+    pub(crate) store: Store,
+    pub(crate) scorer: Scorer,
+    /// Another than the model's own.
+    decision: Option<Decision>,
+    /// The class that counts as spam.
+    spam: Option<ClassId>,
+    /// The least probability of a verdict, where that is no matter of thresholds.
+    pub(super) least_probability: f64,
+    pub(crate) extractor: Extractor,
+    /// The shared model behind it.
+    pub(crate) fallback: Option<Fallback>,
+    source: Option<Source>,
+    /// Tells it from every other filter there is.
+    pub(crate) identity: Arc<()>,
+}
+
+/// The shared model, and what it comes to with the one before it.
+pub(crate) struct Fallback {
+    pub(super) shared: Arc<Filter>,
+    pub(super) sums: Sums,
+}
+
+impl Fallback {
+    pub(super) fn new(shared: Arc<Filter>) -> Self {
+        Fallback { shared, sums: Sums::default() }
+    }
+}
+
+impl Filter {
+    /// Opens a model file, mapping it: the cost does not grow with its size.
+    ///
+    /// A file that is replaced by renaming, as [`Model::save`](crate::Model::save) does, or appended to, as
+    /// [`Learner`](crate::Learner) does, stays what it was for who has it open. One that others may **change in place**
+    /// (`cp new model`, `cat new > model`) is another matter: ask [`check_unchanged`](Self::check_unchanged) before a score
+    /// is used; and since reading a mapped page that the file no longer has ends the process by SIGBUS, handle that
+    /// signal, as the program `tamis` does, or use [`Filter::read`], which does not map. The same goes for network file
+    /// systems.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let source = Source::open(path.as_ref())?;
+        let bytes = source.map()?;
+        Filter::from_source(bytes, source)
+    }
+
+    /// Reads a model file into memory: the cost grows with its size, and nothing that is done to the file later
+    /// matters.
+    ///
+    /// ```
+    /// use tamis_filter::Filter;
+    /// # use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("model.tamis");
+    /// # let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// # trainer.add("fruit", Document::Text("apples"))?;
+    /// # trainer.add("metal", Document::Text("iron"))?;
+    /// # trainer.finish()?.save(&path)?;
+    /// let filter = Filter::read(&path)?;
+    /// std::fs::write(&path, "something else")?;
+    /// filter.check_unchanged()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Filter::open`]; [`Error::Changed`](crate::Error::Changed) if the file was changed while it was read.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let mut tries = 3;
+        loop {
+            tries -= 1;
+            let source = Source::open(path.as_ref())?;
+            let filter = source.read().and_then(|bytes| Filter::from_source(bytes, source));
+            match filter {
+                // a learner made a segment meanwhile
+                Err(Error::Changed { .. } | Error::Length { .. }) if tries > 0 => (),
+                filter => return filter,
+            }
+        }
+    }
+
+    fn from_source(bytes: Bytes, source: Source) -> Result<Self> {
+        Filter::new(Store::new(bytes, Some(&source))?, Some(source))
+    }
+
+    /// A filter over the bytes of a model file, without a map.
+    ///
+    /// # Errors
+    /// As [`Filter::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        Filter::from_map(Bytes::Owned(bytes))
+    }
+
+    pub(crate) fn from_map(bytes: Bytes) -> Result<Self> {
+        Filter::new(Store::new(bytes, None)?, None)
+    }
+
+    fn new(store: Store, source: Option<Source>) -> Result<Self> {
+        let scorer = Scorer::new(&store.header, &store.totals, store.n_features(), store.bias())?;
+        let extractor = Extractor::new(store.header.recipe.clone())?;
+        let spam = spam_class(&store.header.classes);
+        Ok(Filter {
+            store,
+            scorer,
+            decision: None,
+            spam,
+            least_probability: 0.0,
+            extractor,
+            fallback: None,
+            source,
+            identity: Arc::default(),
+        })
+    }
+
+    /// Opens the file again if it was replaced since; returns whether it was.
+    ///
+    /// On an error the filter stays as it is. A filter made of bytes never changes, nor does a
+    /// [fallback](Self::set_fallback): others may have it too.
+    ///
+    /// # Errors
+    /// As [`Filter::open`] and [`Filter::set_fallback`].
+    pub fn reload_if_changed(&mut self) -> Result<bool> {
+        let Some(source) = &self.source else { return Ok(false) };
+        if source.is_at_its_path()? {
+            return Ok(false);
+        }
+        *self = self.reopened(source.path())?;
+        Ok(true)
+    }
+
+    /// What is in a file now, mapped or read as this one was, with the decision, the label of spam and the fallback of this filter.
+    pub(crate) fn reopened(&self, path: &Path) -> Result<Filter> {
+        let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
+        (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
+        let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
+        filter.spam = spam.or(filter.spam);
+        if let Some(shared) = self.fallback() {
+            filter.set_fallback(shared.clone())?;
+        }
+        Ok(filter)
+    }
+
+    /// Makes sure that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
+    /// opened: then every score up to now is by the model that was opened, and by it alone.
+    ///
+    /// Costs a system call where nothing happened. That a [`Learner`](crate::Learner) appended to the file, or that it was
+    /// replaced by another, is no change. A filter whose file was [read](Self::read) or that was made of bytes never
+    /// changes.
+    ///
+    /// # Errors
+    /// [`Error::Changed`](crate::Error::Changed) if it was; what the filter says is then of no use, and it should be opened again.
+    pub fn check_unchanged(&self) -> Result<()> {
+        if let Some(source) = self.source.as_ref().filter(|_| self.store.is_mapped()) {
+            source.check_unchanged(|| self.store.is_as_read())?;
+        }
+        self.fallback().map_or(Ok(()), |shared| shared.check_unchanged())
+    }
+
+    /// What the model says of itself.
+    pub fn information(&self) -> Information<'_> {
+        self.store.information()
+    }
+
+    /// The labels, in the order of their class ids.
+    pub fn classes(&self) -> &Classes {
+        &self.store.header.classes
+    }
+
+    /// The class that counts as spam, if there is one: by its label, see [`spam_class`], or by
+    /// [`set_spam_label`](Self::set_spam_label).
+    pub fn spam(&self) -> Option<ClassId> {
+        self.spam
+    }
+
+    /// Lets this label count as spam, whatever it is called.
+    ///
+    /// # Errors
+    /// If the model does not know it.
+    pub fn set_spam_label(&mut self, label: &str) -> Result<()> {
+        self.spam = Some(self.classes().index(label).ok_or_else(|| unknown_label(label, self.classes()))?);
+        Ok(())
+    }
+
+    /// Whether this is a spam filter: of two classes, one of which counts as spam. Probability and log-odds are of spam
+    /// then, and by default a document is unsure unless one of the two has a probability of 0.6.
+    pub fn is_spam_filter(&self) -> bool {
+        self.spam.is_some() && self.classes().len() == 2
+    }
+
+    /// The log-odds from which a document is spam, in nats, where one of two classes is spam; of more classes those from
+    /// which it surely is.
+    pub fn spam_threshold(&self) -> f64 {
+        let decision = self.decision();
+        let least = self.least_probability.max(0.5);
+        match &self.scorer {
+            Scorer::Weighted(scorer) if scorer.is_of_two() => match self.spam == Some(scorer.positive) {
+                true => decision.upper,
+                false => decision.mirrored().upper,
+            },
+            _ => (least / (1.0 - least)).ln(),
+        }
+    }
+
+    /// The label of a score, `unsure` if it has none.
+    pub fn label_of(&self, score: &Score) -> &str {
+        score.label.and_then(|class| self.classes().label(class)).unwrap_or("unsure")
+    }
+
+    /// From score to verdict, where there are two classes. Unless it was told otherwise, a model of two topics leaves
+    /// nothing unsure that it knows a term of, a spam filter what is between its thresholds.
+    pub fn decision(&self) -> Decision {
+        self.decision.unwrap_or_else(|| {
+            let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
+            if self.is_spam_filter() { of_model.of_spam_filter(self.classes()) } else { of_model }
+        })
+    }
+
+    /// Leaves a document unsure unless its likeliest label has this probability, in a model of any kind; 0 leaves none
+    /// unsure that has a known term.
+    ///
+    /// # Errors
+    /// If it is not at least 0 and below 1.
+    pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
+        let decision = self.decision().unsure_below(least_probability)?;
+        match self.of_two() {
+            Some(_) => self.decision = Some(decision),
+            None => self.least_probability = least_probability,
+        }
+        Ok(())
+    }
+
+    /// Decides by other thresholds or another prior than the model's own; no effect on models of more than two
+    /// classes and on plain naive Bayes.
+    pub fn set_decision(&mut self, decision: Decision) {
+        self.decision = Some(decision);
+    }
+
+    /// The shared model behind this one.
+    pub fn fallback(&self) -> Option<&Arc<Filter>> {
+        self.fallback.as_ref().map(|fallback| &fallback.shared)
+    }
+
+    /// Derives scoring anew from counts that are others now.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        let sums = self.fallback.as_ref().map(|fallback| Sums::new(&self.store, &fallback.shared.store));
+        if let (Some(fallback), Some(sums)) = (&mut self.fallback, sums) {
+            fallback.sums = sums?;
+        }
+        if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
+            let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
+            self.scorer = Scorer::new(header, layers.totals(), layers.n_features(), &layers.bias()?)?;
+        }
+        // what a scratch remembers of terms is no longer so
+        self.identity = Arc::default();
+        Ok(())
+    }
+
+    /// What scoring is of.
+    pub(crate) fn layers(&self) -> Layers<'_> {
+        Layers::new(
+            &self.store,
+            self.fallback.as_ref().map(|fallback| (&fallback.shared.store, &fallback.sums)),
+        )
+    }
+
+    /// The scorer, if it is a weighted one of two classes.
+    fn of_two(&self) -> Option<&WeightedScorer> {
+        match &self.scorer {
+            Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer),
+            _ => None,
+        }
+    }
+
+    /// Checks the whole model: every checksum, and everything its parts promise one another.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn verify(&self) -> Result<()> {
+        self.store.verify()
+    }
+}
+
+impl Model {
+    /// The filter that this model is.
+    ///
+    /// # Errors
+    /// None that is not a defect of this crate.
+    pub fn into_filter(self) -> Result<Filter> {
+        Filter::from_map(self.into_bytes())
+    }
+}

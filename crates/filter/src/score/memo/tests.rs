@@ -1,0 +1,246 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tamis_model::{
+    ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, Parameters, Select, Smoothing,
+    WeightedOptions, WeightedVector, softmax,
+};
+use tamis_tokenizer::CountRow;
+
+use super::Limits;
+use crate::config::scoring::{ExpectationMaximization, Mixed};
+use crate::score::scorer::Scorer;
+use crate::{
+    Column, ColumnKind, Document, Filter, Kind, LearnOptions, Learner, Score, Scoring, Scratch, TrainOptions,
+    Trainer,
+};
+
+#[test]
+fn a_term_that_cannot_be_read_fails_no_other_document() {
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+    let words = |i: u32| format!("word{i} more{i}");
+    (0..2000).for_each(|i| trainer.add(["a", "b"][i as usize % 2], Document::Text(&words(i))).unwrap());
+    let mut bytes = trainer.finish().unwrap().as_bytes().to_vec();
+    let middle = bytes.len() / 4;
+    bytes[middle] ^= 1;
+    let filter = Filter::from_bytes(bytes).unwrap();
+    let mut scratch = Scratch::default();
+    let alone = |i| filter.score_text(&words(i), &mut Scratch::default()).is_ok();
+    let fails: Vec<_> = (0..2000).filter(|i| !alone(*i)).collect();
+    assert!(!fails.is_empty() && fails.len() < 1000, "{}", fails.len());
+    for i in 0..2000 {
+        assert_eq!(filter.score_text(&words(i), &mut scratch).is_ok(), !fails.contains(&i), "{i}");
+    }
+}
+
+/// What a filter says of a document, the posterior of every class, by the counts of each term in the order of their ids;
+/// and how far off it may be: the larger the numbers that were added up, the less is left of small differences.
+fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
+    let scratch = &mut Scratch::default();
+    filter.score(document, scratch).unwrap();
+    filter.rows(scratch);
+    let (row, mut joint) = (scratch.counted.whole(), Vec::new());
+    let known = match &filter.scorer {
+        Scorer::Weighted(scorer) => {
+            let known = scorer.scores(filter.layers(), row, &mut joint).unwrap();
+            if scorer.is_of_two() {
+                let log_odds = filter.decision().log_odds(joint[0]);
+                joint = vec![0.0; 2];
+                joint[usize::from(scorer.positive)] = log_odds;
+            }
+            known
+        }
+        Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(&filter.store, row, &mut joint).unwrap(),
+        Scorer::Expected(scorer) => {
+            let mut weights = WeightedVector::default();
+            scorer.weigh_row(&filter.store, row, &mut weights).unwrap();
+            scorer.model.joint_log_likelihood(&filter.store, weights.row(), &mut joint).unwrap()
+        }
+        Scorer::Mixed(scorer) => {
+            let known =
+                |row: &CountRow<'_>| row.ids().iter().any(|id| (*id as usize) < filter.store.n_terms());
+            let rows: Vec<_> = scratch.counted.groups().map(|row| Some(row).filter(known)).collect();
+            scorer
+                .model
+                .joint_log_likelihood(&filter.store, scratch.counted.reals(), &rows, &mut joint)
+                .unwrap()
+        }
+    };
+    let largest =
+        joint.iter().filter(|joint| joint.is_finite()).fold(1.0, |largest, joint| joint.abs().max(largest));
+    softmax(&mut joint);
+    (joint, known, 1e-12_f64.max(16.0 * f64::EPSILON * largest))
+}
+
+/// Holds that a document's score is what its rows say, whatever the scratch has seen; returns the score.
+fn check(filter: &Filter, document: Document<'_>, scratch: &mut Scratch) -> Score {
+    let score = filter.score(document, scratch).unwrap();
+    let (posterior, known, off) = by_rows(filter, document);
+    assert_eq!(score.known_terms, known);
+    assert_eq!(scratch.probabilities().len(), posterior.len());
+    for (got, expected) in scratch.probabilities().iter().zip(&posterior) {
+        assert!((got - expected).abs() <= off * expected.max(1e-3), "{got} {expected}");
+    }
+    let about = posterior[usize::from(score.about)];
+    assert!((score.probability - about).abs() <= off, "{} {about}", score.probability);
+    score
+}
+
+/// Bytes that what any document here says takes.
+const LARGE: usize = 8000;
+
+const LABELS: [&str; 13] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"];
+
+fn text(words: &[u8]) -> String {
+    words.iter().map(|word| format!("w{word} ")).collect()
+}
+
+/// Of so many labels, of which the first has no documents if there are more than two.
+fn train(scoring: Scoring, n_labels: usize, documents: &[(usize, Vec<u8>)]) -> Trainer {
+    let is_expected = matches!(scoring, Scoring::ExpectationMaximization(_));
+    let options = TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
+    let mut trainer = Trainer::new(options).unwrap();
+    let labels = &LABELS[..n_labels];
+    for label in labels {
+        trainer.class_of(label).unwrap();
+    }
+    let learned = &labels[usize::from(n_labels > 2)..];
+    for (i, (label, words)) in documents.iter().enumerate() {
+        // some words are of one label each, some of all
+        let own = 40 + label % learned.len();
+        let text = format!("{} w{own}", text(words));
+        match is_expected && i % 4 == 0 {
+            true => trainer.add_unlabelled(Document::Text(&text)).unwrap(),
+            false => trainer.add(learned[label % learned.len()], Document::Text(&text)).unwrap(),
+        }
+    }
+    trainer
+}
+
+fn documents(most: usize) -> impl Strategy<Value = Vec<(usize, Vec<u8>)>> {
+    prop::collection::vec((0usize..13, prop::collection::vec(0u8..30, 0..9)), 1..most)
+}
+
+fn scoring() -> impl Strategy<Value = Scoring> {
+    use Likelihood::*;
+    let weighted = any::<bool>().prop_map(|correction| {
+        Scoring::Weighted(WeightedOptions { correction, ..WeightedOptions::default() })
+    });
+    let likelihood = || prop::sample::select(vec![Multinomial, Bernoulli, Complement, ComplementNormalized]);
+    let counting = prop::sample::select(vec![Counting::Occurrences, Counting::Presence]);
+    let select = prop::option::of((3usize..20).prop_map(|n| Select { by: Criterion::ChiSquare, n }));
+    let bayes = (likelihood(), counting, any::<bool>(), 1u64..3, select).prop_map(
+        |(likelihood, counting, is_smoothed, min_df, select)| {
+            let can_be_bare = matches!(likelihood, Multinomial | Bernoulli);
+            Scoring::NaiveBayes(Parameters {
+                likelihood,
+                counting,
+                alpha: match is_smoothed || !can_be_bare {
+                    true => Smoothing::try_from(0.3).unwrap(),
+                    false => Smoothing::maximum_likelihood(),
+                },
+                prior: ClassPrior::Smoothed,
+                features: FeatureLimits { min_df, select, ..FeatureLimits::default() },
+            })
+        },
+    );
+    let expected = (any::<bool>(), 1u64..3, any::<bool>()).prop_map(|(is_multinomial, min_df, has_norm)| {
+        let mut settings = ExpectationMaximization::for_documents(10);
+        settings.options.likelihood = if is_multinomial { Multinomial } else { Bernoulli };
+        settings.options.prior = ClassPrior::Smoothed;
+        settings.transform.min_df = min_df;
+        settings.transform.norm = settings.transform.norm.filter(|_| has_norm);
+        Scoring::ExpectationMaximization(settings)
+    });
+    prop_oneof![3 => weighted, 3 => bayes, 1 => expected]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn sums_of_what_terms_say_are_what_rows_say(
+        scoring in scoring(), n_labels in 2usize..=13, learned in documents(40), asked in documents(12),
+        terms in 1usize..60, bytes in 0..2 * LARGE,
+    ) {
+        let filter = train(scoring, n_labels, &learned).finish().unwrap().into_filter().unwrap();
+        // one that remembers all, one that forgets most, also in the midst of a document
+        let [mut scratch, mut small] = [Scratch::default(), Scratch::default()];
+        small.memo.limits = Limits { terms, bytes };
+        for (i, (label, words)) in asked.iter().enumerate() {
+            let text = text(words).repeat(1 + i % 3) + &format!("w{} new{i}", 40 + label);
+            let score = check(&filter, Document::Text(&text), &mut scratch);
+            let of_small = check(&filter, Document::Text(&text), &mut small);
+            // the same to the last bit, unless terms have no room even for the time of a document
+            prop_assert!(score == of_small || bytes < LARGE, "{score:?} {of_small:?}");
+        }
+    }
+
+    #[test]
+    fn they_are_so_of_what_was_learned_since_and_of_a_shared_model_behind_it(
+        correction in any::<bool>(), n_labels in 2usize..=5, own in documents(20), shared in documents(20),
+        learned in documents(6), asked in documents(8),
+    ) {
+        let weighted = WeightedOptions { correction, ..WeightedOptions::default() };
+        let train = |documents: &[_]| train(Scoring::Weighted(weighted), n_labels, documents);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.tamis");
+        train(&own).finish().unwrap().save(&path).unwrap();
+        let shared = Arc::new(train(&shared).finish().unwrap().into_filter().unwrap());
+        let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
+        for (label, words) in &learned {
+            learner.learn(LABELS[label % n_labels], Document::Text(&text(words))).unwrap();
+        }
+        drop(learner);
+        let mut filter = Filter::open(&path).unwrap();
+        // the same scratch for both: what it remembers of one is not taken for the other
+        let mut scratch = Scratch::default();
+        for is_shared in [false, true] {
+            if is_shared {
+                filter.set_fallback(shared.clone()).unwrap();
+            }
+            for (_, words) in &asked {
+                check(&filter, Document::Text(&text(words)), &mut scratch);
+            }
+        }
+    }
+
+    #[test]
+    fn they_are_so_of_the_cells_of_a_table(
+        rows in prop::collection::vec(prop::array::uniform4(0u8..6), 4..20), alpha in any::<bool>(),
+        asked in prop::collection::vec(prop::array::uniform4(0u8..9), 1..8),
+    ) {
+        let column = |name: &str, kind| Column { name: name.to_owned(), kind };
+        let mut options = TrainOptions::new(Kind::Table);
+        options.recipe.columns = vec![
+            column("kind", ColumnKind::Categorical),
+            column("miles", ColumnKind::Gaussian),
+            column("wet", ColumnKind::Bernoulli),
+            column("note", ColumnKind::Text),
+        ];
+        let bare = Smoothing::maximum_likelihood();
+        let alpha = if alpha { Smoothing::LAPLACE } else { bare };
+        let mixed = Mixed { alpha, text_alpha: alpha, prior: ClassPrior::Smoothed, ..Mixed::default() };
+        options.scoring = Some(Scoring::Mixed(mixed));
+        let cells = |[kind, miles, wet, note]: [u8; 4]| {
+            let wet = ["y", "n", ""][usize::from(wet % 3)].to_owned();
+            let kind = if kind == 5 { String::new() } else { format!("k{kind}") };
+            [("kind", kind), ("miles", miles.to_string()), ("wet", wet), ("note", format!("w{note} w{note} all"))]
+        };
+        let mut trainer = Trainer::new(options).unwrap();
+        for (i, row) in rows.iter().enumerate() {
+            let cells = cells(*row);
+            let fields = cells.each_ref().map(|(name, cell)| (*name, cell.as_str()));
+            trainer.add(LABELS[i % 3], Document::Fields(&fields)).unwrap();
+        }
+        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        let mut scratch = Scratch::default();
+        for row in asked {
+            let cells = cells(row);
+            let fields = cells.each_ref().map(|(name, cell)| (*name, cell.as_str()));
+            // a row that cannot be read leaves nothing behind
+            prop_assert!(filter.score(Document::Fields(&[fields[0], ("wet", "perhaps")]), &mut scratch).is_err());
+            check(&filter, Document::Fields(&fields), &mut scratch);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Mixed naive Bayes over the columns of a table.
+
+use tamis_model::{
+    ClassId, ClassPrior, ClassTotals, DocumentSums, GaussianParameters, MixedNaiveBayes, NaiveBayes, Part,
+    TermEntry,
+};
+use tamis_tokenizer::TermId;
+
+use crate::config::column::ColumnKind;
+use crate::config::columns::Columns;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::Mixed;
+use crate::error::Result;
+use crate::extract::extractor::Counted;
+use crate::file::table::Table;
+use crate::score::memo::Additive;
+use crate::score::verdict::less;
+use crate::store::layers::LoneTerm;
+use crate::store::store::Store;
+
+/// Mixed naive Bayes, made ready to run.
+pub(crate) struct MixedScorer {
+    pub(crate) model: MixedNaiveBayes,
+    recipe: Recipe,
+    columns: Columns,
+}
+
+/// What a column says about a row.
+pub(crate) enum Reason {
+    /// A real value: how people see it, and how many rows of each class have one in its column.
+    Real { term: String, rows: Vec<u64> },
+    /// A term.
+    Term(TermId),
+}
+
+impl MixedScorer {
+    pub(crate) fn new(
+        settings: &Mixed,
+        recipe: &Recipe,
+        table: &Table,
+        totals: &[ClassTotals],
+    ) -> Result<Self> {
+        let mut recipe = recipe.clone();
+        let columns = Columns::new(&mut recipe)?;
+        table.check(&recipe, totals.len())?;
+        let gaussian =
+            GaussianParameters { prior: ClassPrior::Uniform, var_smoothing: settings.var_smoothing };
+        let mut reals = gaussian.features(&table.reals)?.into_iter();
+        let mut groups = table.groups.iter();
+        let mut parts = Vec::with_capacity(recipe.columns.len());
+        for column in &recipe.columns {
+            let mut terms = || {
+                let (parameters, _) = settings.parameters_of(column.kind);
+                groups.next().map(|summary| NaiveBayes::new(&parameters, summary)).transpose()
+            };
+            // as many as there are columns
+            parts.extend(match column.kind {
+                ColumnKind::Gaussian => reals.next().map(Part::Gaussian),
+                ColumnKind::Text => terms()?.map(Part::Terms),
+                ColumnKind::Categorical | ColumnKind::Bernoulli => terms()?.map(Part::Category),
+            });
+        }
+        Ok(MixedScorer { model: MixedNaiveBayes::new(&settings.prior, totals, parts)?, recipe, columns })
+    }
+
+    /// The logarithm of each class's prior probability.
+    pub(crate) fn class_log_prior(&self) -> &[f64] {
+        self.model.class_log_prior()
+    }
+
+    /// Writes the joint log-likelihood of a row, whose terms add up to these sums, and each class to `out`; returns how many columns
+    /// took part. A category that was never learned is as good as missing, and so is a text without any known word.
+    pub(crate) fn joint_log_likelihood(
+        &self,
+        reals: &[Option<f64>],
+        sums: &DocumentSums,
+        out: &mut Vec<f64>,
+    ) -> usize {
+        self.model.joint_log_likelihood_of(reals, sums, out)
+    }
+
+    /// What each value and term of a row adds to the joint log-likelihood of a class over that of another.
+    pub(crate) fn reasons(
+        &self,
+        store: &Store,
+        counted: &Counted,
+        [class, against]: [ClassId; 2],
+    ) -> Result<Vec<(Reason, f64)>> {
+        let difference = |weights: &[f64]| less(weights[usize::from(class)], weights[usize::from(against)]);
+        let (mut reals, mut rows) = (counted.reals().iter(), counted.groups());
+        let (mut reasons, mut weights, mut n_reals) = (Vec::new(), Vec::new(), 0);
+        for (i, part) in self.model.parts().iter().enumerate() {
+            match part {
+                Part::Gaussian(feature) => {
+                    let value = reals.next().copied().flatten();
+                    weights.clear();
+                    weights.resize(self.class_log_prior().len(), 0.0);
+                    if let Some(value) = value.filter(|v| feature.add_log_density(Some(*v), &mut weights)) {
+                        let term = format!("{}={value}", self.recipe.columns[i].name);
+                        let moments = |class| store.header.table.as_ref()?.reals.moments(n_reals, class);
+                        let classes = 0..weights.len() as ClassId;
+                        let rows = classes.map(|class| moments(class).map_or(0, |m| m.n() as u64)).collect();
+                        reasons.push((Reason::Real { term, rows }, difference(&weights)));
+                    }
+                    n_reals += 1;
+                }
+                Part::Category(terms) | Part::Terms(terms) => {
+                    for (id, count) in rows.next().into_iter().flat_map(|row| row.iter()) {
+                        if terms.term_weights(store, id, count, &mut weights)? {
+                            reasons.push((Reason::Term(id), difference(&weights)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(reasons)
+    }
+
+    /// What a term says of each class, in `out`; `false` if it is of no column.
+    pub(crate) fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
+        let column = self.columns.of_term(store.text(id)?);
+        match column.and_then(|column| self.model.parts().get(column)) {
+            Some(Part::Category(terms) | Part::Terms(terms)) => terms.term_weights(store, id, 1, out),
+            Some(Part::Gaussian(_)) | None => Ok(false),
+        }
+    }
+}
+
+impl Additive for MixedScorer {
+    fn n_sums(&self) -> usize {
+        self.model.n_sums()
+    }
+
+    fn amount(&self, _: u32) -> f64 {
+        // all columns are of presence, see `Mixed::parameters_of`
+        1.0
+    }
+
+    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        // a model has no other terms than those of its columns
+        let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
+        let Ok(()) = self.model.weigh_term(term, part, term.id(), entry);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::column::Column;
+    use crate::config::keep::Keep;
+    use crate::config::scoring::Scoring;
+    use crate::config::training::TrainOptions;
+    use crate::error::Error;
+    use crate::extract::document::Document;
+    use crate::file::header::Header;
+    use crate::kind::Kind;
+    use crate::score::filter::Filter;
+    use crate::score::score::Scratch;
+    use crate::score::scorer::Scorer;
+    use crate::train::trainer::Trainer;
+    use tamis_model::GaussianStatistics;
+
+    fn options() -> TrainOptions {
+        let column = |name: &str, kind| Column { name: name.to_owned(), kind };
+        let mut options = TrainOptions::new(Kind::Table);
+        options.recipe.columns = vec![
+            column("wet", ColumnKind::Bernoulli),
+            column("miles", ColumnKind::Gaussian),
+            column("note", ColumnKind::Text),
+        ];
+        options
+    }
+
+    fn trained() -> Trainer {
+        let mut trainer = Trainer::new(options()).unwrap();
+        for (label, miles, wet, note) in
+            [("walk", "1", "y", "by foot"), ("walk", "2", "n", ""), ("bus", "", "n", "the bus")]
+        {
+            let fields = [("note", note), ("miles", miles), ("wet", wet), ("other", "x")];
+            trainer.add(label, Document::Fields(&fields)).unwrap();
+        }
+        trainer
+    }
+
+    fn filter() -> Filter {
+        trained().finish().unwrap().into_filter().unwrap()
+    }
+
+    #[test]
+    fn a_cell_that_cannot_be_read_is_not_learned() {
+        let expected = trained().finish().unwrap();
+        let mut trainer = trained();
+        let refused = trainer.add("tram", Document::Fields(&[("note", "new words"), ("wet", "perhaps")]));
+        assert!(matches!(refused, Err(Error::Cell { column, .. }) if column == "wet"));
+        assert_eq!(trainer.missing(), [1, 1, 0]);
+        assert!(trainer.finish().unwrap() == expected);
+    }
+
+    #[test]
+    fn digests_tell_numbers_and_missing_ones_apart() {
+        let filter = filter();
+        let digest = |miles| filter.digest(Document::Fields(&[("miles", miles)])).unwrap();
+        assert_ne!(digest("1"), digest("2"));
+        assert_ne!(digest("0"), digest("?"));
+        assert_eq!((digest("0"), digest("?")), (digest("-0.0"), digest("")));
+    }
+
+    #[test]
+    fn merged_trainers_miss_what_both_miss() {
+        let mut twice = trained();
+        twice.merge(trained()).unwrap();
+        assert_eq!(twice.missing(), [2, 2, 0]);
+        let filter = twice.finish().unwrap().into_filter().unwrap();
+        filter.verify().unwrap();
+        let (one, scratch) = (self::filter(), &mut Scratch::default());
+        let miles = [("miles", "1.5")];
+        let [once, twice] = [&one, &filter].map(|f| f.score_fields(&miles, scratch).unwrap().log_odds);
+        assert!((once - twice).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_does_not_suit_a_table_is_refused() {
+        let of_text = TrainOptions::new(Kind::Text);
+        let mut mixed_text =
+            Trainer::new(TrainOptions { scoring: Some(Scoring::Mixed(Mixed::default())), ..of_text });
+        let trainer = mixed_text.as_mut().unwrap();
+        trainer.add("a", Document::Text("x")).unwrap();
+        trainer.add("b", Document::Text("y")).unwrap();
+        assert!(matches!(mixed_text.unwrap().finish(), Err(Error::Columns { .. })));
+        let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
+        assert!(matches!(weighted.finish(), Err(Error::Columns { .. })));
+        assert!(matches!(trained().cross_validate(2), Err(Error::Columns { .. })));
+        let remembering = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options() }).unwrap();
+        let mut remembering = remembering;
+        remembering.add("a", Document::Fields(&[])).unwrap();
+        remembering.add("b", Document::Fields(&[])).unwrap();
+        assert!(matches!(remembering.finish(), Err(Error::Columns { .. })));
+        for change in [
+            |options: &mut TrainOptions| options.recipe.kind = Kind::Text,
+            |options: &mut TrainOptions| options.recipe.columns.clear(),
+            |options: &mut TrainOptions| options.recipe.columns[0].name = "miles".to_owned(),
+            |options: &mut TrainOptions| options.recipe.columns[0].name = String::new(),
+        ] {
+            let mut options = options();
+            change(&mut options);
+            assert!(matches!(Trainer::new(options), Err(Error::Columns { .. })));
+        }
+        let text = filter().score_text("x", &mut Scratch::default());
+        assert!(matches!(text, Err(Error::Kind { expected: Kind::Table, got: Kind::Text })));
+    }
+
+    #[test]
+    fn a_header_that_contradicts_itself_is_refused() {
+        let good = filter().store.header;
+        assert!(Scorer::new(&good, &good.totals, good.n_terms(), &[]).is_ok());
+        let changes: [fn(&mut Header); 7] = [
+            |header| header.table = None,
+            |header| header.keep = Keep::Vectors,
+            |header| header.recipe.columns.truncate(2),
+            |header| drop(header.table.as_mut().unwrap().groups.pop()),
+            |header| header.table.as_mut().unwrap().missing.truncate(2),
+            |header| header.table.as_mut().unwrap().reals = GaussianStatistics::new(3, 1),
+            |header| header.table.as_mut().unwrap().reals = GaussianStatistics::new(2, 2),
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let mut header = good.clone();
+            change(&mut header);
+            assert!(Scorer::new(&header, &header.totals, header.n_terms(), &[]).is_err(), "{i}");
+        }
+    }
+
+    #[test]
+    fn verify_holds_the_table_against_the_counts() {
+        let changes: [fn(&mut Table); 4] = [
+            |table| table.missing[0] += 1,
+            |table| table.missing[1] = 9,
+            |table| table.groups.swap(0, 1),
+            |table| table.reals.observe(0, &[Some(1.0)]).unwrap(),
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let mut filter = filter();
+            filter.verify().unwrap();
+            change(filter.store.header.table.as_mut().unwrap());
+            assert!(matches!(filter.verify(), Err(Error::Inconsistent { .. })), "{i}");
+        }
+    }
+}

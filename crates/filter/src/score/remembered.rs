@@ -1,0 +1,84 @@
+//! What a model remembers of the documents it learned.
+
+use tamis_model::ClassId;
+use tamis_tokenizer::Vocabulary;
+
+use crate::config::roles::positive_class;
+use crate::error::Result;
+use crate::extract::digest::{digest, digest_of_nothing};
+use crate::extract::document::Document;
+use crate::extract::extractor::Counted;
+use crate::file::documents::{NO_DATE, Remembered};
+use crate::file::names::named;
+use crate::score::filter::Filter;
+
+/// A learned document that a model which had not seen it would have labelled otherwise.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Suspect {
+    /// Its identity, see [`Filter::digest`].
+    pub digest: [u8; 16],
+    /// The class it was learned under.
+    pub class: ClassId,
+    /// When it was written, in seconds since 1970, where it says so.
+    pub date: Option<i64>,
+    /// What it is called, where that is remembered.
+    pub name: Option<String>,
+    /// Its held-out log-odds of the positive class, in nats.
+    pub log_odds: f64,
+}
+
+impl Filter {
+    /// The identity under which the model remembers, or would remember, a document: a digest of its terms.
+    ///
+    /// # Errors
+    /// If the document is not of the model's kind, or the model is damaged where it touches it.
+    pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
+        let (mut counted, mut terms) = (Counted::default(), Vocabulary::without_texts());
+        self.extractor.count(document, &mut counted, &mut terms)?;
+        Ok(digest(self.extractor.recipe().version, terms.document(), counted.reals()))
+    }
+
+    /// The remembered documents whose held-out score contradicts their label, the worst first: likely mislabelled.
+    ///
+    /// Reads all that is remembered. None where nothing was held out: in models of more than two classes and in plain
+    /// naive Bayes.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn suspects(&self) -> Result<Vec<Suspect>> {
+        let (positive, decision) = (positive_class(self.classes()), self.decision());
+        let Some(choices) = self.store.header.choices() else { return Ok(Vec::new()) };
+        let mut suspects = Vec::new();
+        for remembered in self.store.documents() {
+            let Remembered { digest, class, date, name, held_out, .. } = remembered?;
+            let Some(held_out) = held_out else { continue };
+            let log_odds = decision.log_odds(choices.log_odds(held_out));
+            if (log_odds > 0.0) != (class == positive) {
+                let (date, name) = ((date != NO_DATE).then_some(date), named(name));
+                suspects.push(Suspect { digest, class, date, name, log_odds });
+            }
+        }
+        suspects.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()).then(a.digest.cmp(&b.digest)));
+        Ok(suspects)
+    }
+
+    /// How many different documents the model knows under several labels. Reads all that is remembered.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn n_contradictions(&self) -> Result<u64> {
+        let nothing = digest_of_nothing(&self.store.header.recipe);
+        let (mut n, mut before, mut is_counted) = (0, nothing, true);
+        for document in self.store.documents() {
+            let digest = document?.digest;
+            if digest != before {
+                (before, is_counted) = (digest, digest == nothing);
+            } else if !is_counted {
+                n += 1;
+                is_counted = true;
+            }
+        }
+        Ok(n)
+    }
+}

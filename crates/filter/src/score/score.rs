@@ -1,0 +1,150 @@
+//! Scoring a document: counted, looked up, added up, decided.
+
+use tamis_mail::LimitsHit;
+use tamis_model::{ClassId, Counts, Readings};
+
+use crate::error::Result;
+use crate::extract::document::Document;
+use crate::extract::extractor::Counted;
+use crate::score::filter::Filter;
+use crate::score::memo::{Additive, Memo};
+use crate::score::scorer::{Scorer, WeightedScorer};
+use crate::score::verdict::{Score, likeliest, verdict};
+
+/// Reusable buffers, and what the terms met lately say: with one that has seen a few documents, scoring hardly
+/// allocates, and looks up only new words. It remembers up to 131,072 terms and 16 MB of what they say of the classes, some
+/// 30 MB in all; then it begins anew.
+#[derive(Default)]
+pub struct Scratch {
+    pub(crate) counted: Counted,
+    pub(crate) memo: Memo,
+    readings: Readings,
+    posterior: Vec<f64>,
+}
+
+impl Scratch {
+    /// The posterior probability of every class for the document scored last, in class order.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.posterior
+    }
+
+    /// Which limits cut something off the message scored last: the score is of the rest. None of what is no message.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
+    /// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+    /// trainer.add("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    ///
+    /// let mut scratch = Scratch::default();
+    /// filter.score_mail(&b"soup ".repeat(1_000_000), &mut scratch)?;
+    /// assert_eq!(scratch.limits_hit().to_string(), "bytes, text");
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    pub fn limits_hit(&self) -> LimitsHit {
+        self.counted.limits_hit()
+    }
+
+    /// The columns, by their number in the recipe, that were missing of the row scored last.
+    pub fn missing(&self) -> &[usize] {
+        self.counted.missing()
+    }
+}
+
+impl Filter {
+    /// Scores a raw RFC 5322 message.
+    ///
+    /// # Errors
+    /// If the model is of text, or damaged where this message touches it.
+    pub fn score_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Score> {
+        self.score(Document::Mail(raw), scratch)
+    }
+
+    /// Scores plain text.
+    ///
+    /// # Errors
+    /// If the model is of mail, or damaged where this text touches it.
+    pub fn score_text(&self, text: &str, scratch: &mut Scratch) -> Result<Score> {
+        self.score(Document::Text(text), scratch)
+    }
+
+    /// Scores named fields of text, of which the field with the empty name is the body; or a row of a table.
+    ///
+    /// # Errors
+    /// If a cell is not what its column holds, or the model is damaged where this document touches it.
+    pub fn score_fields(&self, fields: &[(&str, &str)], scratch: &mut Scratch) -> Result<Score> {
+        self.score(Document::Fields(fields), scratch)
+    }
+
+    /// Scores any document.
+    ///
+    /// # Errors
+    /// If the document is not of the model's kind, a cell of a row is not what its column holds, or the model is
+    /// damaged where it touches it.
+    pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
+        let known = match &self.scorer {
+            Scorer::Weighted(scorer) => {
+                self.add_up(scorer, document, scratch)?;
+                let Scratch { memo, readings, posterior, .. } = &mut *scratch;
+                scorer.log_odds.read_sums(&memo.sums, readings);
+                scorer.log_odds.log_odds(readings, posterior);
+                if scorer.is_of_two() {
+                    return self.score_two(scorer, scratch);
+                }
+                readings.known_terms
+            }
+            Scorer::NaiveBayes(bayes) => {
+                self.add_up(bayes, document, scratch)?;
+                bayes.joint_log_likelihood_of(&scratch.memo.sums, &mut scratch.posterior)
+            }
+            Scorer::Expected(scorer) => {
+                self.add_up(scorer, document, scratch)?;
+                scorer.scores(&scratch.memo.sums, &mut scratch.posterior)
+            }
+            Scorer::Mixed(scorer) => {
+                self.add_up(&**scorer, document, scratch)?;
+                let Scratch { memo, counted, posterior, .. } = &mut *scratch;
+                scorer.joint_log_likelihood(counted.reals(), &memo.sums, posterior)
+            }
+        };
+        let posterior = &mut scratch.posterior;
+        let score = likeliest(self.spam(), known, posterior);
+        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= self.least_probability;
+        Ok(Score { label: score.label.filter(is_sure), ..score })
+    }
+
+    /// Of two classes, whose log-odds are in the place of the posterior.
+    fn score_two(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
+        let known_terms = scratch.readings.known_terms;
+        let mut log_odds = scratch.posterior.first().copied().unwrap_or(0.0);
+        if scratch.counted.has_windows() {
+            self.rows(scratch);
+            let highest =
+                scorer.best(self.layers(), &scratch.counted)?.map_or(log_odds, |(highest, _)| highest);
+            log_odds = scorer.of_windows(highest);
+        }
+        let score = verdict(&self.decision(), scorer.positive, self.spam(), log_odds, known_terms);
+        scratch.posterior.clear();
+        scratch.posterior.resize(2, 1.0 - score.probability);
+        scratch.posterior[usize::from(score.about)] = score.probability;
+        Ok(score)
+    }
+
+    /// Counts the terms of a document, and adds up what they say.
+    fn add_up(&self, scorer: &impl Additive, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Scratch { counted, memo, .. } = scratch;
+        memo.prepare(&self.identity, scorer.n_sums());
+        let outcome = self.extractor.count(document, counted, &mut memo.terms);
+        // also of a document that cannot be counted to its end: terms that are new are of this document and no other
+        let added = memo.add_up(self.layers(), scorer);
+        outcome.and(added)
+    }
+
+    /// Makes the rows of the document that was counted.
+    pub(crate) fn rows(&self, Scratch { counted, memo, .. }: &mut Scratch) {
+        let n_terms = self.layers().n_terms();
+        counted.rows(memo.document(), |place| memo.id(place, n_terms));
+    }
+}

@@ -1,0 +1,83 @@
+//! From log-odds or joint log-likelihoods to a verdict.
+
+use tamis_model::{ClassId, log_sum_exp, softmax};
+
+use crate::config::decision::Decision;
+
+/// What a filter says of one document.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Score {
+    /// The verdict: of two classes by the model's thresholds, of more the likeliest. `None` is unsure: between the
+    /// thresholds, or with nothing to go by because no term is known or, without smoothing, because it is impossible in
+    /// every class.
+    pub label: Option<ClassId>,
+    /// The class that probability and log-odds are about: that of spam in a spam filter, else the likeliest.
+    pub about: ClassId,
+    /// The posterior probability of that class.
+    pub probability: f64,
+    /// Its log-odds against all others, in nats.
+    pub log_odds: f64,
+    /// Distinct terms of the document that the model knows; by mixed naive Bayes, columns of the row that took part.
+    pub known_terms: usize,
+}
+
+/// The verdict on log-odds between two classes, one of which may be spam; there is none if no term is known.
+pub(crate) fn verdict(
+    decision: &Decision,
+    positive: ClassId,
+    spam: Option<ClassId>,
+    log_odds: f64,
+    known_terms: usize,
+) -> Score {
+    let of_positive = decision.log_odds(log_odds);
+    let is_positive = (known_terms > 0).then(|| decision.is_positive(of_positive)).flatten();
+    let class = |is_positive: bool| if is_positive { positive } else { 1 - positive };
+    let label = is_positive.map(class);
+    let about = spam.or(label).unwrap_or(class(of_positive > 0.0));
+    let log_odds = if about == positive { of_positive } else { -of_positive };
+    Score { label, about, probability: sigmoid(log_odds), log_odds, known_terms }
+}
+
+/// The verdict by joint log-likelihoods, or what stands for them, which become the posterior.
+pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
+    let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
+    let about = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
+    // without smoothing a document can be impossible in every class: then all are as likely
+    let impossible = joint[best] == f64::NEG_INFINITY;
+    let log_odds = against_others(about, joint);
+    Score {
+        label: (known_terms > 0 && !impossible).then_some(best as ClassId),
+        about: about as ClassId,
+        probability: sigmoid(log_odds),
+        log_odds,
+        known_terms,
+    }
+}
+
+/// Makes joint log-likelihoods the posterior; returns the log-odds of a class against all others.
+fn against_others(class: usize, joint: &mut [f64]) -> f64 {
+    let (before, from) = joint.split_at(class);
+    let others = || before.iter().chain(&from[1..]).copied();
+    let nearest = others().fold(f64::NEG_INFINITY, f64::max);
+    // the exponentials below tell it too, unless there is nothing left of them
+    let is_far = (joint[class] - nearest).abs() > 500.0;
+    let of_far = is_far.then(|| joint[class] - log_sum_exp(&others().collect::<Vec<_>>()));
+    softmax(joint);
+    let others = joint[..class].iter().chain(&joint[class + 1..]).sum::<f64>();
+    of_far.unwrap_or_else(|| (joint[class] / others).ln())
+}
+
+fn sigmoid(log_odds: f64) -> f64 {
+    if log_odds >= 0.0 {
+        1.0 / (1.0 + (-log_odds).exp())
+    } else {
+        let odds = log_odds.exp();
+        odds / (1.0 + odds)
+    }
+}
+
+/// `a - b`; 0 for equal infinities, which come of probabilities that are 0 without smoothing.
+pub(crate) fn less(a: f64, b: f64) -> f64 {
+    if a == b { 0.0 } else { a - b }
+}

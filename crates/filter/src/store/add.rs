@@ -1,0 +1,71 @@
+//! Sums of what several files hold, each checked.
+
+use tamis_model::{Cell, ClassTotals, ClassWeight};
+
+use crate::error::{Error, Result};
+
+/// A number that the file keeps in 32 bits.
+pub(crate) fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
+    T::try_from(sum).map_err(|_| Error::TooLarge { what, limit, got: sum.unsigned_abs() })
+}
+
+/// Adds totals up.
+pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
+    let add = |a: u64, b: u64| {
+        a.checked_add(b).ok_or(Error::TooLarge { what: "counts", limit: u64::MAX, got: u64::MAX })
+    };
+    *to = ClassTotals {
+        documents: add(to.documents, of.documents)?,
+        df: add(to.df, of.df)?,
+        tf: add(to.tf, of.tf)?,
+    };
+    Ok(())
+}
+
+/// Puts cells in the order of their classes, and adds those of equal classes up.
+pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
+    cells.sort_unstable_by_key(|cell| cell.class);
+    let mut sums: Vec<Cell> = Vec::new();
+    for cell in cells.drain(..) {
+        let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
+        match sums.last_mut().filter(|sum| sum.class == cell.class) {
+            Some(sum) => (sum.df, sum.tf) = (add(sum.df, cell.df)?, add(sum.tf, cell.tf)?),
+            None => sums.push(cell),
+        }
+    }
+    *cells = sums;
+    Ok(())
+}
+
+/// A sum of coefficients that does not fit.
+pub(crate) fn too_large(got: i64) -> Error {
+    Error::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }
+}
+
+/// Adds biases, column by column.
+pub(crate) fn add_bias(to: &mut Vec<i64>, of: &[i64]) -> Result<()> {
+    to.resize(to.len().max(of.len()), 0);
+    for (to, of) in to.iter_mut().zip(of) {
+        *to = to.checked_add(*of).ok_or_else(|| too_large(*to))?;
+    }
+    Ok(())
+}
+
+/// Puts weights in the order of their classes, adds those of equal classes up and drops those that come to nothing.
+pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
+    if weights.is_sorted_by(|a, b| a.class < b.class) {
+        return Ok(());
+    }
+    weights.sort_unstable_by_key(|weight| weight.class);
+    let mut sums = Vec::new();
+    for equal in weights.chunk_by(|a, b| a.class == b.class) {
+        let sum = equal.iter().try_fold(0i64, |sum, weight| sum.checked_add(weight.units));
+        sums.push(ClassWeight {
+            class: equal[0].class,
+            units: sum.ok_or_else(|| too_large(equal[0].units))?,
+        });
+    }
+    sums.retain(|weight| weight.units != 0);
+    *weights = sums;
+    Ok(())
+}

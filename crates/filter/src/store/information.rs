@@ -1,0 +1,102 @@
+//! What a model says of itself.
+
+use tamis_model::{ClassTotals, Classes, GaussianStatistics, Summary};
+
+use crate::config::decision::{Decision, Expected};
+use crate::config::keep::Keep;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::{Chosen, Scoring};
+use crate::file::header::Header;
+use crate::store::store::Store;
+
+/// What a model says of itself.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Information<'a> {
+    /// How documents become terms.
+    pub recipe: &'a Recipe,
+    /// How counts become scores.
+    pub scoring: &'a Scoring,
+    /// From score to verdict, where there are two classes.
+    pub decision: &'a Decision,
+    /// What weighted scoring chose, and the losses that decided.
+    pub chosen: Option<&'a Chosen>,
+    /// What to expect on documents like those learned, if there were enough of them to tell.
+    pub expected: Option<Expected>,
+    /// The labels.
+    pub classes: &'a Classes,
+    /// Documents and counts, one entry a class.
+    pub totals: &'a [ClassTotals],
+    /// What mixed naive Bayes learned of the columns of real values, numbered among themselves.
+    pub reals: Option<&'a GaussianStatistics>,
+    /// Missing cells of each column of the recipe, for mixed naive Bayes.
+    pub missing: &'a [u64],
+    /// Terms in the vocabulary.
+    pub n_terms: usize,
+    /// Terms that take part in scoring.
+    pub n_features: u64,
+    /// Counts of a term in a class that are not zero.
+    pub n_cells: usize,
+    /// Weights of the correction for a term and a class.
+    pub n_weights: usize,
+    /// Distinct documents that it remembers.
+    pub documents: usize,
+    /// What it remembers of them.
+    pub keep: Keep,
+    /// Whether it remembers what they are called.
+    pub names: bool,
+    /// Documents that were learned or forgotten one by one since it was trained.
+    pub changes: u64,
+    /// Documents that were learned, forgotten or added by merging since everything was fitted to all documents.
+    pub unfitted: u64,
+    /// Bytes of the whole file.
+    pub bytes: usize,
+    /// Of these, bytes of the log of what was learned and forgotten since the rest was written.
+    pub log_bytes: usize,
+    /// Segments of what was learned and forgotten before, since everything was written anew.
+    pub segments: usize,
+}
+
+impl Store {
+    pub(crate) fn information(&self) -> Information<'_> {
+        let Header {
+            recipe,
+            keep,
+            names,
+            scoring,
+            decision,
+            chosen,
+            expected,
+            classes,
+            summary,
+            table,
+            size,
+            ..
+        } = &self.header;
+        let (start, log) = &self.log;
+        let has_more = !(self.segments.is_empty() && log.is_empty());
+        Information {
+            recipe,
+            scoring,
+            decision,
+            chosen: chosen.as_ref(),
+            expected: *expected,
+            classes,
+            totals: &self.totals,
+            reals: table.as_ref().map(|table| &table.reals),
+            missing: table.as_ref().map_or(&[], |table| &table.missing),
+            n_terms: self.n_features() as usize,
+            n_features: summary.as_ref().map_or(self.n_features(), Summary::n_features),
+            n_cells: size.cells as usize,
+            n_weights: size.weights as usize,
+            documents: self.n_documents(),
+            keep: *keep,
+            names: *names,
+            changes: self.changes(),
+            unfitted: self.unfitted(),
+            bytes: if has_more { *start as usize + log.len() } else { self.end },
+            log_bytes: log.len(),
+            segments: self.segments.len(),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What a log adds to the model before it: changes of counts and weights, new terms, documents.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient};
+use tamis_tokenizer::TermId;
+
+use crate::error::{Error, Result};
+use crate::file::documents::{DocumentKey, Remembered};
+use crate::file::log::Entry;
+use crate::store::add::too_large;
+
+/// The sum of a log's entries, by the ids of terms; those that the log brought come after the model's own.
+#[derive(Default)]
+pub(crate) struct Overlay {
+    /// Of each term the first of its changes.
+    heads: HashMap<TermId, u32>,
+    changes: Vec<Change>,
+    ids: HashMap<u64, TermId>,
+    new_terms: Vec<(u64, String)>,
+    /// What became of each document that the log speaks of; `None` if it is no longer known.
+    documents: BTreeMap<DocumentKey, Option<Remembered>>,
+    /// Terms that have counts now and had none, less those of which it is the other way round.
+    features: i64,
+    /// Entries of documents learned, and of documents forgotten.
+    learned: u64,
+    forgotten: u64,
+}
+
+/// What is different of a term in a class.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    class: ClassId,
+    df: i64,
+    tf: i64,
+    units: i64,
+    /// The next change of the term, one more than its place; 0 if there is none.
+    next: u32,
+}
+
+impl Overlay {
+    /// Nothing yet, over a model that has since its sections were written so many more terms with counts, and of which so
+    /// many documents were learned and forgotten since.
+    pub(crate) fn over(features: i64, learned: u64, forgotten: u64) -> Self {
+        Overlay { features, learned, forgotten, ..Overlay::default() }
+    }
+
+    /// Adds an entry. `totals` are those of the model and follow it.
+    pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
+        let Entry { learned, document, features, new_terms } = entry;
+        let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
+        let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
+        if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
+            return Err(impossible("coefficients of classes of the model"));
+        }
+        let copies = if learned { 1 } else { -1 } * i64::from(document.multiplicity);
+        let class = usize::from(document.class);
+        let own = totals.get_mut(class).ok_or_else(|| impossible("classes of the model"))?;
+        let row = document.vector.row();
+        let occurrences: i64 = row.counts().iter().map(|count| i64::from(*count)).sum();
+        let add = |to: &mut u64, n: Option<i64>| n.and_then(|n| to.checked_add_signed(n));
+        let sums = ClassTotals {
+            documents: add(&mut own.documents, Some(copies))
+                .ok_or_else(|| impossible("documents to forget"))?,
+            df: add(&mut own.df, copies.checked_mul(row.len() as i64))
+                .ok_or_else(|| impossible("counts to forget"))?,
+            tf: add(&mut own.tf, copies.checked_mul(occurrences))
+                .ok_or_else(|| impossible("counts to forget"))?,
+        };
+        *own = sums;
+        for (fingerprint, text) in new_terms {
+            self.ids.insert(fingerprint, (n_own + self.new_terms.len()) as TermId);
+            self.new_terms.push((fingerprint, text));
+        }
+        for (id, count) in row.iter() {
+            let tf = copies * i64::from(count);
+            self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
+            for coefficient in &document.coefficients {
+                let weight =
+                    ClassWeight::of(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
+                let units = if learned { weight.units } else { -weight.units };
+                self.change(id, Change { class: weight.class, units, ..Change::default() });
+            }
+        }
+        self.features = self.features.saturating_add(features.into());
+        let count = if learned { &mut self.learned } else { &mut self.forgotten };
+        *count = count.saturating_add(1);
+        self.documents.insert(document.key(), learned.then_some(document));
+        Ok(())
+    }
+
+    fn change(&mut self, id: TermId, change: Change) {
+        // there are fewer than 2^32, since a log is bounded
+        let next = self.changes.len() as u32 + 1;
+        let mut at = match self.heads.entry(id) {
+            hashbrown::hash_map::Entry::Vacant(head) => {
+                head.insert(next);
+                self.changes.push(change);
+                return;
+            }
+            hashbrown::hash_map::Entry::Occupied(head) => *head.get(),
+        };
+        loop {
+            let known = &mut self.changes[at as usize - 1];
+            if known.class == change.class {
+                known.df += change.df;
+                known.tf = known.tf.wrapping_add(change.tf);
+                known.units = known.units.wrapping_add(change.units);
+                return;
+            }
+            if known.next == 0 {
+                known.next = next;
+                self.changes.push(change);
+                return;
+            }
+            at = known.next;
+        }
+    }
+
+    fn changes_of(&self, id: TermId) -> impl Iterator<Item = Change> + '_ {
+        let mut at = self.heads.get(&id).copied().unwrap_or(0);
+        std::iter::from_fn(move || {
+            let change = *self.changes.get((at as usize).checked_sub(1)?)?;
+            at = change.next;
+            Some(change)
+        })
+    }
+
+    /// Whether the log says anything of a term.
+    pub(crate) fn changes(&self, id: TermId) -> bool {
+        !self.heads.is_empty() && self.heads.contains_key(&id)
+    }
+
+    /// How many terms the log says something of.
+    pub(crate) fn n_changed(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The terms that the log says something of, in no order.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = TermId> + '_ {
+        self.heads.keys().copied()
+    }
+
+    /// Adds what the log says of a term to its cells, which are in the order of their classes.
+    pub(crate) fn change_cells(&self, id: TermId, cells: &mut Vec<Cell>) -> Result<()> {
+        let impossible = |class| {
+            Error::inconsistent(
+                "log",
+                "counts that were learned",
+                format!("others of term {id}, class {class}"),
+            )
+        };
+        for Change { class, df, tf, .. } in
+            self.changes_of(id).filter(|change| change.tf != 0 || change.df != 0)
+        {
+            let at = cells.binary_search_by_key(&class, |cell| cell.class);
+            let known = at.map_or(Cell { class, df: 0, tf: 0 }, |at| cells[at]);
+            let add = |n: u32, more: i64| i64::from(n).checked_add(more).and_then(|n| u32::try_from(n).ok());
+            let (df, tf) = add(known.df, df).zip(add(known.tf, tf)).ok_or_else(|| impossible(class))?;
+            match (at, df) {
+                (Ok(at), 0) if tf == 0 => drop(cells.remove(at)),
+                (_, 0) => return Err(impossible(class)),
+                _ if tf < df => return Err(impossible(class)),
+                (Ok(at), _) => cells[at] = Cell { class, df, tf },
+                (Err(at), _) => cells.insert(at, Cell { class, df, tf }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the log says of a term to its weights, which are in the order of their classes.
+    pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<(ClassId, i64)>) -> Result<()> {
+        for Change { class, units, .. } in self.changes_of(id).filter(|change| change.units != 0) {
+            let at = weights.binary_search_by_key(&class, |weight| weight.0);
+            let before = at.map_or(0, |at| weights[at].1);
+            let units = before.checked_add(units).ok_or_else(|| too_large(before))?;
+            match at {
+                Ok(at) if units == 0 => drop(weights.remove(at)),
+                Ok(at) => weights[at].1 = units,
+                Err(at) => weights.insert(at, (class, units)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of a term that the log brought.
+    pub(crate) fn find(&self, fingerprint: u64) -> Option<TermId> {
+        self.ids.get(&fingerprint).copied()
+    }
+
+    /// The terms that the log brought, fingerprint and text, in the order of their ids.
+    pub(crate) fn new_terms(&self) -> &[(u64, String)] {
+        &self.new_terms
+    }
+
+    /// How many more terms have counts.
+    pub(crate) fn features(&self) -> i64 {
+        self.features
+    }
+
+    /// How many more documents are known.
+    pub(crate) fn n_documents(&self) -> i64 {
+        self.learned.wrapping_sub(self.forgotten) as i64
+    }
+
+    /// How many documents were learned or forgotten.
+    pub(crate) fn n_entries(&self) -> u64 {
+        self.learned.saturating_add(self.forgotten)
+    }
+
+    /// Documents learned, and documents forgotten.
+    pub(crate) fn learned_and_forgotten(&self) -> (u64, u64) {
+        (self.learned, self.forgotten)
+    }
+
+    /// What became of the documents that the log speaks of, in order; `None` of those no longer known.
+    pub(crate) fn documents(&self) -> &BTreeMap<DocumentKey, Option<Remembered>> {
+        &self.documents
+    }
+}

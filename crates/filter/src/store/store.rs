@@ -1,0 +1,310 @@
+//! A model file in use: its terms, counts, texts and documents, read in place.
+
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts};
+use tamis_tokenizer::TermId;
+
+use crate::disk::map::Bytes;
+use crate::disk::source::Source;
+use crate::error::{Error, Result};
+use crate::file::header::{self, Header};
+use crate::file::log::{self, Entry, Rest};
+use crate::file::slots::Slots;
+use crate::file::terms::{Runs, limited};
+use crate::store::overlay::Overlay;
+use crate::store::part::Part;
+use crate::store::segment::Segment;
+
+/// A model file in use.
+pub(crate) struct Store {
+    pub(super) bytes: Bytes,
+    /// Of the header, as it was when it was read; those of all else go on from it.
+    pub(crate) checksum: u32,
+    pub(crate) header: Header,
+    /// Documents and counts of each class, those learned since among them.
+    pub(crate) totals: Vec<ClassTotals>,
+    pub(crate) overlay: Overlay,
+    /// What of the rest of the file counts.
+    pub(crate) slots: Slots,
+    /// Where the log begins in the file, and its whole records.
+    pub(crate) log: (u64, Vec<u8>),
+    /// What follows these records, and how long the file was.
+    pub(crate) rest: (Rest, u64),
+    /// Where the sections end.
+    pub(super) end: usize,
+    pub(super) base: Part,
+    /// The oldest first.
+    pub(super) segments: Vec<Segment>,
+    /// Terms before the log.
+    pub(super) n_known: usize,
+}
+
+impl Store {
+    /// Reads preface, header and log; of sections and segments only where they lie. A mapped file is given with where it is
+    /// from.
+    pub(crate) fn new(bytes: Bytes, source: Option<&Source>) -> Result<Self> {
+        let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
+        let base = Part::new(sections, limited("terms", header.n_terms())? as usize)?;
+        let Appended { bytes, slots, mut log } = Appended::read(bytes, source, (end, checksum))?;
+        let mut n_known = base.n_terms;
+        let segments = slots.segments.iter().map(|range| {
+            let segment = Segment::open(&bytes, range.clone(), checksum, n_known)?;
+            n_known = segment.new_ids().end;
+            Ok(segment)
+        });
+        let segments = segments.collect::<Result<Vec<_>>>()?;
+        let start = slots.log_start();
+        let length = if log.is_empty() { bytes.len() } else { start + log.len() } as u64;
+        let overlay = Overlay::default();
+        let (totals, rest) = (Vec::new(), (Rest::Nothing, length));
+        let mut store = Store {
+            bytes,
+            checksum,
+            header,
+            totals,
+            overlay,
+            slots,
+            log: (start as u64, Vec::new()),
+            rest,
+            end,
+            base,
+            segments,
+            n_known,
+        };
+        let (whole, rest) = store.lay_over(&log)?;
+        store.check_rest(rest, log.len())?;
+        log.truncate(whole);
+        (store.log.1, store.rest.0) = (log, rest);
+        Ok(store)
+    }
+
+    /// Checks that nothing that counts follows the log.
+    fn check_rest(&self, rest: Rest, read: usize) -> Result<()> {
+        let begin = self.log.0;
+        match rest {
+            Rest::Segment(end) if self.slots.is_torn && self.rest.1 > begin + end => {
+                Err(self.slots.damaged())
+            }
+            Rest::Segment(_) => Ok(()),
+            _ if self.slots.is_torn => Err(self.slots.damaged()),
+            _ if read > log::LIMIT => {
+                Err(Error::TooLarge { what: "bytes of log", limit: log::LIMIT as u64, got: read as u64 })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lays a log over what was before it, and nothing else; returns how many bytes of it are whole records, and what follows
+    /// these.
+    fn lay_over(&mut self, log: &[u8]) -> Result<(usize, Rest)> {
+        let newest = self.segments.last().map(|segment| &segment.header);
+        let mut totals = newest.map_or(&self.header.totals, |newest| &newest.totals).clone();
+        if totals.len() != self.header.totals.len() {
+            let n = self.header.totals.len();
+            return Err(Error::inconsistent(
+                "header of a segment",
+                format!("totals of {n} labels"),
+                totals.len(),
+            ));
+        }
+        let mut overlay = newest.map_or_else(Overlay::default, |newest| {
+            Overlay::over(newest.features, newest.learned, newest.forgotten)
+        });
+        let n = self.n_known;
+        let read = log::read(log, self.log.0 as usize, self.checksum, n, |entry| {
+            overlay.add(entry, n, &mut totals)
+        })?;
+        (self.totals, self.overlay) = (totals, overlay);
+        Ok(read)
+    }
+
+    /// Goes through the log again, and then through further records: nothing else that was laid over the file stays.
+    pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
+        let log = [&self.log.1, more].concat();
+        self.lay_over(&log).map(|_| ())
+    }
+
+    /// Adds an entry to the log, as it will be.
+    pub(crate) fn add(&mut self, entry: Entry) -> Result<()> {
+        self.overlay.add(entry, self.n_known, &mut self.totals)
+    }
+
+    /// The part of the file before slots, segments and log, which never changes.
+    pub(crate) fn base(&self) -> &[u8] {
+        &self.bytes[..self.end]
+    }
+
+    /// All that counts of the file.
+    pub(crate) fn contents(&self) -> Vec<&[u8]> {
+        let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
+        [self.base()].into_iter().chain(segments).chain([&self.log.1[..]]).collect()
+    }
+
+    /// The file as it was when it was opened.
+    #[cfg(test)]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether nothing was learned or forgotten since the file was written anew.
+    pub(crate) fn is_written_anew(&self) -> bool {
+        self.segments.is_empty() && self.overlay.documents().is_empty()
+    }
+
+    /// Whether it reads the file in its own place.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.bytes, Bytes::Mapped(_))
+    }
+
+    /// Whether everything that was read of the file so far is still there, its log aside.
+    pub(crate) fn is_as_read(&self) -> bool {
+        let Store { bytes, base, segments, .. } = self;
+        header::checksum(bytes).is_ok_and(|checksum| checksum == self.checksum)
+            && base.sections().into_iter().all(|section| section.check_again(bytes).is_ok())
+            && segments.iter().all(|segment| segment.is_as_read(bytes, self.checksum))
+    }
+
+    /// Documents learned, forgotten or added by merging since everything was fitted to all.
+    pub(crate) fn unfitted(&self) -> u64 {
+        self.header.unfitted.saturating_add(self.overlay.n_entries())
+    }
+
+    /// Documents learned or forgotten one by one since the model was trained.
+    pub(crate) fn changes(&self) -> u64 {
+        self.header.changes.saturating_add(self.overlay.n_entries())
+    }
+
+    /// The bias of each column of the correction: as it was fitted. A document that is learned or forgotten by itself leaves it
+    /// alone, or it would move the scores of all others.
+    pub(crate) fn bias(&self) -> &[i64] {
+        &self.header.bias
+    }
+
+    /// Terms with counts, of which weighted scoring is.
+    pub(crate) fn n_features(&self) -> u64 {
+        (self.base.n_terms as u64).saturating_add_signed(self.overlay.features())
+    }
+
+    /// Whether a term of its vocabulary has counts: only one that segments or log speak of can have none.
+    pub(crate) fn has_counts(&self, id: TermId) -> Result<bool> {
+        let is_of_base = self.segments.is_empty() && (id as usize) < self.base.n_terms;
+        Ok(is_of_base && !self.overlay.changes(id) || self.document_frequency(id)? > 0)
+    }
+
+    /// Visits the weights of a term, in the order of their classes: in fixed point, or the bits of an `f32`.
+    pub(crate) fn for_each_value(
+        &self,
+        id: TermId,
+        visit: impl FnMut(ClassId, i64) -> Result<()>,
+    ) -> Result<()> {
+        self.values_of(id, self.runs(id)?, visit)
+    }
+
+    /// The same, given what the file says of the term.
+    #[inline]
+    pub(super) fn values_of(
+        &self,
+        id: TermId,
+        runs: Runs<'_>,
+        mut visit: impl FnMut(ClassId, i64) -> Result<()>,
+    ) -> Result<()> {
+        let n_classes = self.header.classes.len();
+        if !self.overlay.changes(id) {
+            return runs.for_each_weight(n_classes, visit);
+        }
+        let mut weights = Vec::new();
+        runs.for_each_weight(n_classes, |class, value| {
+            weights.push((class, value));
+            Ok(())
+        })?;
+        self.overlay.change_weights(id, &mut weights)?;
+        weights.into_iter().try_for_each(|(class, value)| visit(class, value))
+    }
+
+    /// Visits the weights of a term as real numbers, given what the file says of it.
+    #[inline]
+    pub(super) fn weights_of(
+        &self,
+        id: TermId,
+        runs: Runs<'_>,
+        mut visit: impl FnMut(ClassId, f64),
+    ) -> Result<()> {
+        let expected = self.header.expected_model.is_some();
+        self.values_of(id, runs, |class, value| {
+            let weight = match expected {
+                true => f64::from(f32::from_bits(value as u32)),
+                false => ClassWeight { class, units: value }.value(),
+            };
+            if expected && !(weight.is_finite() && weight >= 0.0) {
+                return Err(Error::inconsistent("terms", "weights that are not negative", weight));
+            }
+            visit(class, weight);
+            Ok(())
+        })
+    }
+
+    /// Visits the counts of a term, given what the file says of it.
+    #[inline]
+    pub(super) fn cells_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let n_classes = self.totals.len();
+        if !self.overlay.changes(id) {
+            return runs.for_each_cell(n_classes, visit);
+        }
+        let mut cells = Vec::new();
+        runs.for_each_cell(n_classes, |cell| cells.push(cell))?;
+        self.overlay.change_cells(id, &mut cells)?;
+        cells.into_iter().for_each(&mut visit);
+        Ok(())
+    }
+}
+
+/// What follows the sections of a file.
+struct Appended {
+    /// Those of the file, with all of its segments.
+    pub(super) bytes: Bytes,
+    slots: Slots,
+    log: Vec<u8>,
+}
+
+impl Appended {
+    /// Reads slots and log of a file whose sections end at `end`, and whose header has this checksum.
+    fn read(bytes: Bytes, source: Option<&Source>, (end, seed): (usize, u32)) -> Result<Self> {
+        let mapped = source.filter(|_| matches!(bytes, Bytes::Mapped(_)));
+        let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
+            Some(source) => source.read_from(at, most),
+            None => Ok(bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(most)].to_vec())),
+        };
+        let slots = || Slots::read(&read(&bytes, end, Slots::reach(end))?, end, seed);
+        let slots = slots().and_then(|read| if read.is_torn { slots() } else { Ok(read) })?;
+        let start = slots.log_start();
+        let bytes = match mapped {
+            Some(source) => source.map_more(bytes, start)?,
+            None => bytes,
+        };
+        let log = read(&bytes, start, log::LIMIT + 1)?;
+        Ok(Appended { bytes, slots, log })
+    }
+}
+
+impl Counts for Store {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        &self.totals
+    }
+
+    fn n_terms(&self) -> usize {
+        self.n_known + self.overlay.new_terms().len()
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
+        self.cells_of(term, self.runs(term)?, visit)
+    }
+}
+
+impl ClassWeights for Store {
+    type Error = Error;
+
+    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        self.weights_of(term, self.runs(term)?, visit)
+    }
+}

@@ -1,0 +1,62 @@
+//! Equal documents: those that count once, and those that have several labels.
+
+use tamis_model::{ClassId, Counts};
+
+use crate::train::learned::{Learned, UNLABELLED};
+use crate::train::trainer::Trainer;
+
+/// Equal documents that were given under several labels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Contradiction {
+    /// What they all have in common, see [`Filter::digest`].
+    pub digest: [u8; 16],
+    /// The classes in increasing order, each with how often such a document counts there.
+    pub classes: Vec<(ClassId, u32)>,
+}
+
+impl Trainer {
+    /// Documents that equal one of the same label given before; those without terms equal none. Whether they count,
+    /// [`TrainOptions::repeat`](crate::TrainOptions::repeat) says.
+    pub fn n_equal(&self) -> u64 {
+        self.n_equal
+    }
+
+    /// Documents of a class counted.
+    pub fn n_documents_of(&self, class: ClassId) -> u64 {
+        let totals = self.parts.iter().filter_map(|part| part.statistics.totals().get(usize::from(class)));
+        totals.map(|totals| totals.documents).sum()
+    }
+
+    /// The [digest](Filter::digest) of the document that was added last.
+    pub fn last_digest(&self) -> Option<[u8; 16]> {
+        self.last_digest
+    }
+
+    /// Equal documents under several labels, by digest: some of them are likely filed wrongly.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("an apple"))?;
+    /// trainer.add("metal", Document::Text("an apple"))?;
+    /// trainer.add("metal", Document::Text("iron"))?;
+    /// assert_eq!(trainer.contradictions()[0].classes, [(0, 1), (1, 1)]);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    pub fn contradictions(&self) -> Vec<Contradiction> {
+        let is_one = |d: &&Learned| d.class != UNLABELLED && d.digest != self.nothing;
+        let mut documents: Vec<_> = self.documents.iter().filter(is_one).collect();
+        documents.sort_unstable_by_key(|document| (document.digest, document.class));
+        let equal = documents.chunk_by(|a, b| a.digest == b.digest).filter(|equal| equal.len() > 1);
+        let contradiction = |equal: &[&Learned]| Contradiction {
+            digest: equal[0].digest,
+            classes: equal.iter().map(|d| (d.class, d.multiplicity)).collect(),
+        };
+        equal.map(contradiction).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

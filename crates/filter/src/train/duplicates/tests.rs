@@ -1,0 +1,145 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::keep::Keep;
+use crate::config::scoring::Scoring;
+use crate::config::training::TrainOptions;
+use crate::evaluate::prequential::Online;
+use crate::extract::document::Document;
+use crate::kind::Kind;
+
+const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
+
+/// Words in two orders, on two days: the same terms, another body.
+fn mail((word, flip, day): (u8, bool, u8)) -> String {
+    let (a, b) = (format!("w{word}"), format!("v{}", word / 2));
+    let body = if flip { format!("{a} {b}") } else { format!("{b} {a}") };
+    format!("Subject: x\nDate: {} Oct 2001 10:00:00 +0000\n\n{body}\n", day % 2 + 1)
+}
+
+/// A trainer that knows as many labels as it may.
+fn train(options: &TrainOptions, documents: &[(usize, (u8, bool, u8))]) -> Trainer {
+    let mut trainer = Trainer::new(options.clone()).unwrap();
+    for label in &LABELS[..if options.recipe.windows.is_some() { 2 } else { 3 }] {
+        trainer.class_of(label).unwrap();
+    }
+    for (label, document) in documents {
+        trainer.add(LABELS[*label], Document::Mail(mail(*document).as_bytes())).unwrap();
+    }
+    trainer
+}
+
+fn scoring() -> impl Strategy<Value = (Option<Scoring>, Keep)> {
+    let bayes = || {
+        Some(Scoring::NaiveBayes(tamis_model::Parameters {
+            prior: tamis_model::ClassPrior::Smoothed,
+            ..Scoring::parameters()
+        }))
+    };
+    prop_oneof![Just((None, Keep::Vectors)), Just((bayes(), Keep::Digests)), Just((bayes(), Keep::Vectors)),]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However mail is shared out among trainers, in whatever order, and added before merging or after.
+    #[test]
+    fn equal_mail_counts_once_whatever_the_shares(
+        all in proptest::collection::vec((0usize..3, (0u8..6, any::<bool>(), any::<u8>())), 0..20),
+        cuts in (0usize..20, 0usize..20),
+        (scoring, keep) in scoring(), windows: bool,
+    ) {
+        let mut options = TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Mail) };
+        options.recipe.windows = (windows && options.scoring.is_none()).then_some(20);
+        let n_labels = if options.recipe.windows.is_some() { 2 } else { 3 };
+        let all: Vec<_> = all.into_iter().map(|(label, document)| (label % n_labels, document)).collect();
+        let at_once = train(&options, &all);
+        let (first, second) = (cuts.0.min(cuts.1).min(all.len()), cuts.0.max(cuts.1).min(all.len()));
+        let mut shares = train(&options, &all[second..]);
+        shares.merge(train(&options, &all[..first])).unwrap();
+        for (label, document) in all[first..second].iter().rev() {
+            shares.add(LABELS[*label], Document::Mail(mail(*document).as_bytes())).unwrap();
+        }
+        prop_assert_eq!(shares.n_equal(), at_once.n_equal());
+        prop_assert_eq!(shares.n_documents() + shares.n_equal(), all.len() as u64);
+        prop_assert_eq!(shares.n_documents(), at_once.documents.len() as u64);
+        prop_assert_eq!(shares.contradictions(), at_once.contradictions());
+        let (at_once, shares) = (at_once.finish().unwrap(), shares.finish().unwrap());
+        prop_assert_eq!(at_once.as_bytes(), shares.as_bytes());
+        at_once.into_filter().unwrap().verify().unwrap();
+    }
+}
+
+#[test]
+fn mail_of_equal_terms_is_equal_whatever_their_order_and_its_date() {
+    let options = TrainOptions::new(Kind::Mail);
+    let both = [(0, (1, false, 1)), (0, (1, true, 0))];
+    let trainer = train(&options, &both);
+    assert_eq!((trainer.n_documents(), trainer.n_equal()), (1, 1));
+    let other = train(&options, &[both[1], both[0]]);
+    assert_eq!(trainer.documents[0].group, other.documents[0].group);
+    assert_eq!(trainer.documents[0].date(), other.documents[0].date());
+}
+
+#[test]
+fn mail_counts_once_and_text_as_often_as_given() {
+    for (kind, repeat, expected) in
+        [(Kind::Mail, false, 2), (Kind::Mail, true, 4), (Kind::Text, true, 4), (Kind::Text, false, 2)]
+    {
+        let mut options = TrainOptions::new(kind);
+        assert_eq!(options.repeat, kind == Kind::Text);
+        options.repeat = repeat;
+        let mut trainer = Trainer::new(options).unwrap();
+        for label in ["ham", "ham", "ham", "spam"] {
+            trainer.add(label, Document::Fields(&[("", "soup at noon")])).unwrap();
+        }
+        assert_eq!((trainer.n_documents(), trainer.n_equal()), (expected, 2));
+        assert_eq!(trainer.contradictions()[0].classes, [(0, expected as u32 - 1), (1, 1)]);
+        assert_eq!(trainer.cross_validate(2).unwrap().len() as u64, expected);
+        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        assert_eq!(filter.n_contradictions().unwrap(), 1);
+        filter.verify().unwrap();
+    }
+}
+
+#[test]
+fn documents_without_terms_are_never_equal() {
+    for repeat in [false, true] {
+        let options = TrainOptions { repeat, keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+        let count = || {
+            let mut trainer = Trainer::new(options.clone()).unwrap();
+            for (label, text) in
+                [("ham", ""), ("spam", " - "), ("ham", "?"), ("ham", "soup"), ("spam", "pills")]
+            {
+                trainer.add(label, Document::Text(text)).unwrap();
+            }
+            trainer
+        };
+        let mut trainer = count();
+        assert_eq!((trainer.n_documents(), trainer.n_equal()), (5, 0));
+        assert!(trainer.contradictions().is_empty());
+        trainer.merge(count()).unwrap();
+        let (documents, equal) = if repeat { (10, 2) } else { (8, 2) };
+        assert_eq!((trainer.n_documents(), trainer.n_equal()), (documents, equal));
+        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        assert_eq!(filter.n_contradictions().unwrap(), 0);
+        filter.verify().unwrap();
+    }
+}
+
+#[test]
+fn online_learning_learns_equal_mail_once() {
+    let document = |i: usize| {
+        if i.is_multiple_of(2) { "Subject: lunch\n\nsoup at noon" } else { "Subject: pills\n\nbuy now" }
+    };
+    let score = |repeat, n| {
+        let options = TrainOptions { repeat, ..TrainOptions::new(Kind::Mail) };
+        let mut online = Online::new(options, ["ham", "spam"]).unwrap();
+        for i in 0..n {
+            online.next(LABELS[i % 2], Document::Mail(document(i).as_bytes())).unwrap();
+        }
+        online.next("spam", Document::Mail(b"Subject: soup\n\nbuy soup")).unwrap().score.log_odds
+    };
+    assert_eq!(score(false, 2), score(false, 8));
+    assert_ne!(score(true, 2), score(true, 8));
+}

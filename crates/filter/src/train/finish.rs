@@ -1,0 +1,166 @@
+//! What was counted, made into the bytes of a model file.
+
+use tamis_model::{Counts, GaussianStatistics, Statistics};
+use tamis_tokenizer::TermId;
+
+use crate::config::column::ColumnKind;
+use crate::config::decision::DecisionOptions;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
+use crate::config::training::TrainOptions;
+use crate::disk::model::Model;
+use crate::error::{Error, Result};
+use crate::file::header::Header;
+use crate::file::table::Table;
+use crate::file::terms::Size;
+use crate::store::summarize::{summarize, summarize_columns};
+use crate::train::fit::fit;
+use crate::train::learned::Learned;
+use crate::train::ordered::Ordered;
+use crate::train::sections::{document_sections, seal, term_sections, write_term};
+use crate::train::trainer::Trainer;
+use crate::train::union::Union;
+
+impl Trainer {
+    /// The model of everything learned.
+    ///
+    /// # Errors
+    /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
+    /// that only [`Scoring::Weighted`] heeds, or the model is larger than its format allows.
+    pub fn finish(mut self) -> Result<Model> {
+        if self.classes.len() < 2 {
+            return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
+        }
+        let (trainer, union) = self.settle_terms()?;
+        self = trainer;
+        self.forget_places();
+        let mut parts = self.parts;
+        let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
+        let union = union.map_or_else(|| Union::new(&parts), Ok)?;
+        let (n_classes, n_terms) = (self.classes.len(), union.n_terms());
+        let mut documents = Ordered::new(self.documents, rows, &union.ids, (n_classes, n_terms))?;
+        let statistics = &union.statistics;
+        let scoring = settle_scoring(&self.options, n_classes, statistics)?;
+        let asked = &self.options.decision;
+        let how = (&scoring, asked, asked.default_for(&self.classes)?);
+        let fitted = fit(how, &self.classes, statistics, &mut documents, None)?;
+        let table = match &scoring {
+            Scoring::Mixed(_) => {
+                let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
+                let text = |id: TermId| Ok(union.term(&parts, id).1);
+                let groups = summarize_columns(&self.options.recipe, statistics, text)?;
+                Some(Table { reals, groups, missing: self.missing })
+            }
+            _ => None,
+        };
+        let keep = self.options.keep;
+        let (sections, documents) = rayon::join(
+            || {
+                term_sections(n_terms, |writer, id| {
+                    write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
+                })
+            },
+            || document_sections(&mut documents, &fitted, keep),
+        );
+        let bias = fitted.bias();
+        let Ok(summary) = summarize(&scoring, statistics);
+        let header = Header {
+            recipe: self.options.recipe,
+            asked: Some(self.options.decision),
+            changes: 0,
+            unfitted: 0,
+            keep,
+            names: self.options.names,
+            summary,
+            table,
+            scoring,
+            classes: self.classes,
+            totals: statistics.totals().to_vec(),
+            decision: fitted.decision,
+            chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.pair_losses, ..chosen }),
+            bias,
+            expected_model: fitted.expected_model,
+            expected: fitted.expected,
+            size: Size::default(),
+            lengths: Default::default(),
+        };
+        seal(header, sections?, documents?)
+    }
+}
+
+/// The scoring asked for, or the default for what was counted.
+fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statistics) -> Result<Scoring> {
+    let has_unlabelled = statistics.totals().len() > n_classes;
+    let all = statistics.totals().iter().map(|t| t.documents).sum();
+    let scoring = match (&options.scoring, has_unlabelled) {
+        (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
+        _ => options.scoring(),
+    };
+    scoring.check(&options.recipe, options.keep)?;
+    if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
+        return Err(Error::Unlabelled);
+    }
+    let only_for_two = options.decision != DecisionOptions::default() || options.recipe.windows.is_some();
+    match (&scoring, n_classes) {
+        (Scoring::Weighted(_), 2) => Ok(scoring),
+        _ if !only_for_two => Ok(scoring),
+        (_, 2) => Err(Error::NotWeighted),
+        (_, got) => Err(Error::NotTwoLabels { got }),
+    }
+}
+
+/// What the documents, in canonical order, say of the columns of real values.
+fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Learned]) -> Result<GaussianStatistics> {
+    let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
+    let mut reals = GaussianStatistics::new(n_classes, n);
+    for document in documents {
+        let mut values = vec![None; n];
+        let Learned { class, multiplicity, .. } = document;
+        document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
+        reals.observe_weighted(*class, &values, f64::from(*multiplicity))?;
+    }
+    Ok(reals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::document::Document;
+    use crate::kind::Kind;
+
+    #[test]
+    fn what_only_weighted_scoring_heeds_is_refused_elsewhere() {
+        let finish = |scoring: &Option<Scoring>, labels: &[&str], change: fn(&mut TrainOptions)| {
+            let mut options = TrainOptions { scoring: scoring.clone(), ..TrainOptions::new(Kind::Text) };
+            change(&mut options);
+            let mut trainer = Trainer::new(options).unwrap();
+            labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
+            trainer.finish()
+        };
+        let asked: [fn(&mut TrainOptions); 2] =
+            [|options| options.recipe.windows = Some(100), |options| options.decision.cost = Some(9.0)];
+        for ask in asked {
+            let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
+            assert!(finish(&None, &["a", "b"], ask).is_ok());
+            assert!(matches!(finish(&bayes, &["a", "b"], ask), Err(Error::NotWeighted)));
+            assert!(matches!(finish(&None, &["a", "b", "c"], ask), Err(Error::NotTwoLabels { got: 3 })));
+        }
+        assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
+    }
+
+    #[test]
+    fn of_documents_with_the_same_words_it_does_not_matter_which_came_first() {
+        let model = |order: [&str; 3]| {
+            let mut options = TrainOptions::new(Kind::Text);
+            options.recipe.windows = Some(20);
+            let mut trainer = Trainer::new(options).unwrap();
+            order.iter().for_each(|text| trainer.add("ham", Document::Text(text)).unwrap());
+            trainer.add("spam", Document::Text("a")).unwrap();
+            trainer.finish().unwrap()
+        };
+        // cut into windows at other places
+        let [one, other, third] =
+            ["a pear is a fruit, lunch at noon", "a pear is a fruit ,,,,,,,, lunch at noon", ""];
+        assert_eq!(model([one, third, other]).as_bytes(), model([other, one, third]).as_bytes());
+    }
+}

@@ -1,0 +1,275 @@
+//! What is derived from counted documents: choices, correction, held-out scores, thresholds.
+
+use std::cmp::Reverse;
+use std::convert::Infallible;
+
+use tamis_model::{
+    Choices, ClassId, ClassTotals, Classes, Coefficients, Columns, Correction, Counts, Documents,
+    ExpectedNaiveBayes, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
+    StatisticsError, WeightedOptions, WeightedVector, threshold_for_fpr,
+};
+use tamis_tokenizer::CountVector;
+
+use crate::config::decision::{Decision, DecisionOptions, Expected};
+use crate::config::roles::{positive_class, spam_class};
+use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
+use crate::error::{Error, Result};
+use crate::file::documents::as_kept;
+
+/// All that fitting gives.
+pub(crate) struct Fitted {
+    pub(crate) weights: Weights,
+    /// Of two classes, documents by their increasing numbers with what models that had not seen them said.
+    pub(crate) held_out: Vec<(usize, [f64; 2])>,
+    pub(crate) decision: Decision,
+    pub(crate) chosen: Option<Chosen>,
+    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
+    pub(crate) expected: Option<Expected>,
+}
+
+/// What terms weigh besides their counts.
+pub(crate) enum Weights {
+    None,
+    /// A correction and the part of each document in it.
+    Correction(Correction, Coefficients),
+    /// The counts that documents without a label are expected to have, and the others.
+    Expected(ExpectedStatistics),
+}
+
+impl Fitted {
+    /// Nothing to fit.
+    pub(crate) const NONE: Fitted = Fitted {
+        weights: Weights::None,
+        held_out: Vec::new(),
+        decision: Decision::PLAIN,
+        chosen: None,
+        expected_model: None,
+        expected: None,
+    };
+
+    /// The bias of each column of the correction.
+    pub(crate) fn bias(&self) -> Vec<i64> {
+        match &self.weights {
+            Weights::Correction(correction, _) => correction.bias().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Smoothing and idf by what predicts left-out documents best.
+pub(crate) fn smoothing(
+    options: &WeightedOptions,
+    statistics: &Statistics,
+    documents: &dyn Documents,
+    classes: &Classes,
+) -> Result<SmoothingChoice> {
+    options.check()?;
+    Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
+}
+
+/// The columns of these classes.
+pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
+    Ok(Columns::new(classes.len(), positive_class(classes))?)
+}
+
+/// Fits to documents in canonical order.
+pub(crate) fn fit(
+    (options, smoothing): (&WeightedOptions, SmoothingChoice),
+    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
+    statistics: &Statistics,
+    documents: &dyn Documents,
+    classes: &Classes,
+) -> Result<Fitted> {
+    let columns = columns(classes)?;
+    let fit = Fit { counts: statistics, documents, columns, options };
+    let fitted = fit.fit(smoothing).map_err(refused)?;
+    let choices = fitted.choices;
+    let chosen =
+        Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
+    let weights = match options.correction {
+        true => Weights::Correction(fitted.correction, fitted.coefficients),
+        false => Weights::None,
+    };
+    let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
+    if !columns.is_one() {
+        return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents), ..rest });
+    }
+    let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+    // as a model keeps them, so that all can be settled again by the same numbers
+    let kept = |held: &HeldOut| Some((held.document, as_kept(held.highest(&choices)?).map(f64::from)));
+    let held_out: Vec<_> = held_out.filter_map(kept).collect();
+    let positive = positive_class(classes);
+    let judged = |(document, held_out): &(usize, [f64; 2])| {
+        let Label { class, multiplicity, group } = documents.label(*document);
+        Judged { held_out: *held_out, is_positive: class == positive, multiplicity, learned: 0, group }
+    };
+    let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &choices);
+    let decision = decide(&scores)?;
+    let expected = expect(&scores, &decision, classes);
+    Ok(Fitted { held_out, decision, expected, ..rest })
+}
+
+/// Fits to documents of which those of the class after the last have no label.
+pub(crate) fn maximize_expectation(
+    ExpectationMaximization { options, transform }: &ExpectationMaximization,
+    statistics: &Statistics,
+    n_classes: usize,
+    documents: &dyn Documents,
+) -> Result<Fitted> {
+    let all: u64 = statistics.totals().iter().map(|t| t.documents).sum();
+    let df = |term| Ok(statistics.document_frequency(term));
+    let weigh = |(document, row): (usize, &CountVector)| {
+        let mut weights = WeightedVector::default();
+        let Ok::<(), Infallible>(()) = transform.apply(row.row(), all, df, &mut weights);
+        let Label { class, multiplicity, .. } = documents.label(document);
+        std::iter::repeat_n((class, weights), multiplicity as usize)
+    };
+    let rows = documents.rows(&(0..documents.len()).collect::<Vec<_>>());
+    let weighted: Vec<_> = rows.iter().enumerate().flat_map(weigh).collect();
+    let is_labelled = |class: ClassId| usize::from(class) < n_classes;
+    let (labelled, unlabelled): (Vec<_>, Vec<_>) =
+        weighted.iter().map(|(class, weights)| (*class, weights.row())).partition(|(c, _)| is_labelled(*c));
+    let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
+    let em = options.fit(n_classes, &labelled, &unlabelled)?;
+    Ok(Fitted { weights: Weights::Expected(em.statistics), expected_model: Some(em.model), ..Fitted::NONE })
+}
+
+pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
+    match error {
+        FitError::Counts(error) => error.into(),
+        FitError::Parameters(error) => error.into(),
+    }
+}
+
+/// How often the likeliest label is right, of documents held out.
+fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &dyn Documents) -> Option<Expected> {
+    let (mut all, mut right, mut n) = (0.0, 0.0, 0);
+    for held in held_out.iter().filter(|held| held.weight > 0.0) {
+        let Label { class, multiplicity, .. } = documents.label(held.document);
+        let z = held.log_odds(choices);
+        let is_right = held.known_terms > 0 && z.iter().all(|other| *other <= z[usize::from(class)]);
+        (all, n) = (all + held.weight, n + u64::from(multiplicity));
+        right += if is_right { held.weight } else { 0.0 };
+    }
+    // of a sample, as many as their weights say
+    let right = (right / all * n as f64).round() as u64;
+    (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n) })
+}
+
+/// The share of a class among the documents.
+fn share(totals: &[ClassTotals], class: ClassId) -> f64 {
+    let of_class = totals.get(usize::from(class)).map_or(0, |t| t.documents) as f64;
+    of_class / totals.iter().map(|t| t.documents as f64).sum::<f64>()
+}
+
+/// What is known of a document of two classes that a model had not seen when it scored it.
+pub(crate) struct Judged {
+    pub(crate) held_out: [f64; 2],
+    pub(crate) is_positive: bool,
+    pub(crate) multiplicity: u32,
+    /// Its place among those learned one by one.
+    pub(crate) learned: u32,
+    pub(crate) group: u64,
+}
+
+/// The most documents that the weights of counts and correction are fitted to again, the latest ones.
+pub(crate) const LATEST: usize = 1_000;
+
+/// The weights of counts and correction anew, where documents were learned one by one, and the thresholds, by what was said of the
+/// documents that a model remembers: as they were asked for, or with the thresholds of the decision before where that is not
+/// known, or where there is too little ham for it by now.
+pub(crate) fn settle(
+    judged: &mut [Judged],
+    (scoring, chosen, of_windows): (&Scoring, &mut Chosen, bool),
+    (asked, before): (Option<&DecisionOptions>, Decision),
+    totals: &[ClassTotals],
+    classes: &Classes,
+) -> Result<(Decision, Option<Expected>)> {
+    let is_corrected = matches!(scoring, Scoring::Weighted(options) if options.correction);
+    chosen.refitted = None;
+    if is_corrected && judged.iter().any(|judged| judged.learned > 0) {
+        judged.sort_by_key(|judged| (Reverse(judged.learned), judged.group, judged.is_positive));
+        let latest = judged.iter().take(LATEST);
+        let weight = |judged: &Judged| f64::from(judged.multiplicity.min(1_000));
+        let latest = latest.map(|judged| (judged.held_out, judged.is_positive, weight(judged)));
+        chosen.refitted = Some(chosen.choices.refitted(&latest.collect::<Vec<_>>(), of_windows));
+    }
+    let scores = scores(judged, chosen.in_use());
+    let decide = |asked| decide(&scores, asked, default_of(asked, before, classes), totals, classes);
+    let decision = match asked.map(decide) {
+        Some(Err(Error::TooLittleHam(_))) | None => before,
+        Some(decision) => decision?,
+    };
+    Ok((decision, expect(&scores, &decision, classes)))
+}
+
+/// The log-odds of documents, as often as they were given, and whether they are of the positive class.
+fn scores(judged: &[Judged], choices: &Choices) -> Vec<(f64, bool)> {
+    let repeated = |judged: &Judged| {
+        let score = (choices.log_odds(judged.held_out), judged.is_positive);
+        // a thousand copies say as much as more
+        std::iter::repeat_n(score, judged.multiplicity.min(1_000) as usize)
+    };
+    judged.iter().flat_map(repeated).collect()
+}
+
+/// The thresholds where those asked for go from: those that a model has, unless they were moved.
+pub(crate) fn default_of(asked: &DecisionOptions, before: Decision, classes: &Classes) -> Decision {
+    let is_moved = asked.cost.is_some() || asked.max_fpr.is_some();
+    let Decision { lower, upper, .. } = if is_moved { Decision::for_classes(classes) } else { before };
+    Decision { lower, upper, ..Decision::PLAIN }
+}
+
+/// From held-out log-odds, and whether they are of the positive class, to thresholds.
+pub(crate) fn decide(
+    scores: &[(f64, bool)],
+    options: &DecisionOptions,
+    default: Decision,
+    totals: &[ClassTotals],
+    classes: &Classes,
+) -> Result<Decision> {
+    let positive = positive_class(classes);
+    // where ham is the positive class, what is asked of it is asked of the other end
+    let ham_is_positive = ham_class(classes) == Some(positive);
+    let seen_by_ham = |decision: Decision| if ham_is_positive { decision.mirrored() } else { decision };
+    let mut decision = default;
+    if let Some(prior) = options.prior {
+        decision = decision.expecting(prior, share(totals, positive))?;
+    }
+    if let Some(cost) = options.cost {
+        decision = seen_by_ham(seen_by_ham(decision).costing(cost)?);
+    }
+    if let Some(max_fpr) = options.max_fpr {
+        let sign = if ham_is_positive { -1.0 } else { 1.0 };
+        let of_ham = scores.iter().filter(|(_, positive)| *positive == ham_is_positive);
+        let mut ham: Vec<f64> = of_ham.map(|(score, _)| sign * score).collect();
+        ham.sort_by(f64::total_cmp);
+        let threshold = sign * decision.log_odds(sign * threshold_for_fpr(&ham, max_fpr)?);
+        decision = seen_by_ham(seen_by_ham(decision).cutting_at(threshold));
+    }
+    Ok(decision)
+}
+
+/// The class that is not spam, in a spam filter.
+fn ham_class(classes: &Classes) -> Option<ClassId> {
+    spam_class(classes).filter(|_| classes.len() == 2).map(|spam| 1 - spam)
+}
+
+fn expect(scores: &[(f64, bool)], decision: &Decision, classes: &Classes) -> Option<Expected> {
+    let positive = positive_class(classes);
+    let ham = ham_class(classes);
+    let (mut negatives, mut false_positives, mut positives, mut missed) = (0, 0, 0, 0);
+    for (score, is_positive) in scores {
+        let verdict = decision.is_positive(decision.log_odds(*score));
+        let is_ham = ham.is_some_and(|ham| (ham == positive) == *is_positive);
+        let is_wrong = verdict.map_or(!is_ham, |verdict| verdict != *is_positive);
+        let (all, wrong) = match is_positive {
+            true => (&mut positives, &mut missed),
+            false => (&mut negatives, &mut false_positives),
+        };
+        *all += 1;
+        *wrong += u64::from(is_wrong);
+    }
+    let expected = Expected::Detection { negatives, false_positives, positives, missed };
+    (positives > 0 && negatives > 0).then_some(expected)
+}

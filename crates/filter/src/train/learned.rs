@@ -1,0 +1,182 @@
+//! What a trainer knows of a document besides its counts, and which documents it knows.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use tamis_model::{ClassId, Classes, Labelled};
+use tamis_tokenizer::{CountRow, fingerprint};
+
+use crate::error::{Error, Result};
+use crate::file::documents::NO_DATE;
+use crate::file::names;
+use crate::train::rows::RowId;
+
+/// The class of a document without a label: one that no label can have.
+pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
+
+/// The real values that a row has, each with the number of its column among those of real values.
+pub(crate) type Reals = Box<[(usize, f64)]>;
+
+/// A document as it was counted, and how often. There are as many of them as documents, so it has no more than most need.
+#[derive(Clone)]
+pub(crate) struct Learned {
+    pub(crate) digest: [u8; 16],
+    pub(crate) group: u64,
+    /// Its terms, if they are needed once more.
+    pub(crate) terms: Option<RowId>,
+    pub(crate) multiplicity: u32,
+    pub(crate) class: ClassId,
+    /// Which part has its rows; if it counts once, also its counts.
+    pub(crate) part: u16,
+    /// What a text seldom has.
+    more: Option<Box<More>>,
+}
+
+/// What mail, rows and documents with windows have besides.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct More {
+    pub(crate) date: Option<i64>,
+    /// What it is called; empty if that is not known, or not to be remembered.
+    pub(crate) name: Box<str>,
+    /// What lies in which window.
+    pub(crate) cuts: u64,
+    pub(crate) windows: Vec<RowId>,
+    pub(crate) reals: Reals,
+}
+
+impl Learned {
+    /// A document that was counted once.
+    pub(crate) fn new(digest: [u8; 16], group: u64, more: More) -> Self {
+        let more = (more != More::default()).then(|| Box::new(more));
+        Learned { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
+    }
+
+    pub(crate) fn date(&self) -> i64 {
+        self.more.as_ref().and_then(|more| more.date).unwrap_or(NO_DATE)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.more.as_ref().map_or("", |more| &more.name)
+    }
+
+    pub(crate) fn cuts(&self) -> u64 {
+        self.more.as_ref().map_or(0, |more| more.cuts)
+    }
+
+    pub(crate) fn windows(&self) -> &[RowId] {
+        self.more.as_ref().map_or(&[], |more| &more.windows)
+    }
+
+    pub(crate) fn reals(&self) -> &[(usize, f64)] {
+        self.more.as_ref().map_or(&[], |more| &more.reals)
+    }
+
+    /// Takes the rows of an equal document.
+    pub(crate) fn share(&mut self, known: &Learned) {
+        (self.part, self.terms) = (known.part, known.terms);
+        self.set_windows(known.windows().to_vec());
+    }
+
+    pub(crate) fn set_windows(&mut self, windows: Vec<RowId>) {
+        if windows != self.windows() {
+            self.more.get_or_insert_default().windows = windows;
+        }
+    }
+
+    /// Learns of an equal one that came later, which does not count.
+    pub(crate) fn meet(&mut self, later: &Learned) {
+        let date = self.date().min(later.date());
+        if date != self.date() {
+            self.more.get_or_insert_default().date = Some(date);
+        }
+        self.unite_names(later);
+    }
+
+    fn unite_names(&mut self, other: &Learned) {
+        let mut name: Box<str> = self.name().into();
+        names::unite(&mut name, other.name());
+        if *name != *self.name() {
+            self.more.get_or_insert_default().name = name;
+        }
+    }
+
+    /// The same terms can come in another order, at another time or cut at other places: the first by that counts, whoever
+    /// came first.
+    fn is_before(&self, other: &Learned) -> bool {
+        (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
+    }
+
+    /// Its label, with the row of its terms.
+    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
+        let Learned { class, multiplicity, group, .. } = *self;
+        Labelled { row, class, multiplicity, group }
+    }
+
+    /// Learns the same document once more.
+    pub(crate) fn repeat(&mut self, mut other: Learned) -> Result<()> {
+        let multiplicity = copies(self.multiplicity, other.multiplicity)?;
+        self.put_first(&mut other);
+        self.multiplicity = multiplicity;
+        Ok(())
+    }
+
+    /// Becomes the one of two equal documents that counts, the other becomes the other one. The name is that of both.
+    pub(crate) fn put_first(&mut self, other: &mut Learned) {
+        self.unite_names(other);
+        if other.is_before(self) {
+            other.unite_names(self);
+            std::mem::swap(self, other);
+        }
+    }
+}
+
+/// How often a document was learned that was learned so often here and so often there.
+pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
+    here.checked_add(there).ok_or_else(|| Error::TooLarge {
+        what: "copies of a document",
+        limit: u32::MAX.into(),
+        got: u64::from(here) + u64::from(there),
+    })
+}
+
+/// Where different documents are among those learned: they differ in digest or label.
+#[derive(Default)]
+pub(crate) struct Known {
+    places: HashTable<u32>,
+    state: RandomState,
+}
+
+impl Known {
+    /// A label stands for itself by its fingerprint, since classes move.
+    fn hash(&self, digest: &[u8; 16], class: ClassId, classes: &Classes) -> u64 {
+        self.state.hash_one((digest, classes.label(class).map_or(0, fingerprint)))
+    }
+
+    /// Where a document is.
+    pub(crate) fn find(
+        &self,
+        documents: &[Learned],
+        classes: &Classes,
+        digest: &[u8; 16],
+        class: ClassId,
+    ) -> Option<usize> {
+        let is_equal = |place: &u32| {
+            let known = &documents[*place as usize];
+            (&known.digest, known.class) == (digest, class)
+        };
+        let place = self.places.find(self.hash(digest, class, classes), is_equal);
+        place.map(|place| *place as usize)
+    }
+
+    /// Notes the last one of the documents, which is new.
+    pub(crate) fn insert_last(&mut self, documents: &[Learned], classes: &Classes) {
+        let Some(last) = documents.len().checked_sub(1) else { return };
+        let hash = |place: &u32| {
+            let Learned { digest, class, .. } = &documents[*place as usize];
+            self.state.hash_one((digest, classes.label(*class).map_or(0, fingerprint)))
+        };
+        let own = self.hash(&documents[last].digest, documents[last].class, classes);
+        // fewer documents than a u32 can number
+        self.places.insert_unique(own, last as u32, hash);
+    }
+}

@@ -1,0 +1,171 @@
+//! Pairs of words: counted beside words while a text has at most two labels, kept where they predict better.
+
+use rayon::prelude::*;
+use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedOptions, is_worse};
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::config::scoring::Scoring;
+use crate::disk::spool::spill;
+use crate::error::{Error, Result};
+use crate::train::fitting;
+use crate::train::learned::Learned;
+use crate::train::trainer::Trainer;
+use crate::train::union::Union;
+
+/// Different documents that each label needs before it is told whether pairs are of use.
+const ENOUGH: usize = 50;
+
+/// Documents of each label that tell it at least, if there are as many.
+const OF_EACH: usize = 750;
+
+/// Documents that tell it; with those of a rare label no more than a choice of smoothing asks.
+const SAMPLE: usize = 3_000 - OF_EACH;
+
+impl Trainer {
+    /// Decides whether pairs of words are terms, if [`Pairs::Auto`] left it open: by the documents learned so far, and for
+    /// those to come as well. [`finish`](Self::finish) does it too.
+    ///
+    /// # Errors
+    /// If a count overflows.
+    pub fn choose_pairs(self) -> Result<Trainer> {
+        self.settle_terms().map(|(trainer, _)| trainer)
+    }
+
+    /// As [`choose_pairs`](Self::choose_pairs); with the union of the parts if it had to be made.
+    pub(crate) fn settle_terms(self) -> Result<(Trainer, Option<Union>)> {
+        self.settle_terms_by(ENOUGH, predict_better)
+    }
+
+    /// With so many different documents of both labels, by what `predict_better` says of what was counted with pairs
+    /// and without.
+    fn settle_terms_by(
+        mut self,
+        enough: usize,
+        predict_better: impl FnOnce(&WeightedOptions, [(&Trainer, &Union); 2]) -> Result<Option<Verdict>>,
+    ) -> Result<(Trainer, Option<Union>)> {
+        let Some(mut with) = self.pairs.take() else { return Ok((self, None)) };
+        let Scoring::Weighted(weighted) = self.options.scoring() else {
+            return Ok((self, None));
+        };
+        let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
+        if self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
+            return Ok((self, None));
+        }
+        let (of_pairs, of_words) = rayon::join(|| Union::new(&with.parts), || Union::new(&self.parts));
+        let (of_pairs, of_words) = (of_pairs?, of_words?);
+        let verdict = predict_better(&weighted, [(&with, &of_pairs), (&self, &of_words)])?;
+        self.pair_losses = verdict.map(|verdict| verdict.losses);
+        if !verdict.is_some_and(|verdict| verdict.has_pairs) {
+            return Ok((self, Some(of_words)));
+        }
+        // these may have been changed since it was made
+        (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
+        with.pair_losses = self.pair_losses;
+        Ok((*with, Some(of_pairs)))
+    }
+}
+
+/// Whether pairs help, and the mean log loss of left-out documents with them and without, in nats a document.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) has_pairs: bool,
+    pub(crate) losses: [f64; 2],
+}
+
+/// Whether pairs help, as far as a sample of the documents tells.
+fn predict_better(
+    weighted: &WeightedOptions,
+    [(trainer, with), (_, without)]: [(&Trainer, &Union); 2],
+) -> Result<Option<Verdict>> {
+    let words = with.ids_in(without);
+    let sample = sample(&trainer.documents);
+    let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
+    let rows = rows.collect::<Result<Vec<_>>>()?;
+    // a document without words says nothing either way
+    let has_words = |(_, rows): &(&Learned, [CountVector; 2])| !rows[1].row().is_empty();
+    let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
+    let labelled = |i: usize| -> Vec<_> {
+        let documents = std::iter::zip(&sample, &rows);
+        documents.map(|(document, rows)| document.labelled(rows[i].row())).collect()
+    };
+    let [of_pairs, of_words] = [0, 1].map(labelled);
+    let with = Candidate { statistics: &with.statistics, documents: &of_pairs };
+    let without = Candidate { statistics: &without.statistics, documents: &of_words };
+    pairs_predict_better(weighted, &trainer.classes, &with, &without)
+}
+
+/// The documents that tell it: those whose bodies have the least hashes, whatever the order they came in.
+fn sample(documents: &[Learned]) -> Vec<&Learned> {
+    let mut order: Vec<_> = documents.iter().collect();
+    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    let mut rank = 0;
+    let mut of_class = [0; 2];
+    order.retain(|document| {
+        let of_class = &mut of_class[usize::from(document.class)];
+        (rank, *of_class) = (rank + 1, *of_class + 1);
+        rank <= SAMPLE || *of_class <= OF_EACH
+    });
+    order
+}
+
+/// The terms of a document that was counted with pairs, by their ids in the union; then its words, by those given here.
+fn rows(
+    document: &Learned,
+    trainer: &Trainer,
+    union: &Union,
+    words: &[Option<TermId>],
+) -> Result<[CountVector; 2]> {
+    let part = usize::from(document.part);
+    let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| trainer.parts[part].rows.get(row));
+    let terms = terms.map_err(spill)?.into_iter().map(|(id, count)| (union.ids[part][id as usize], count));
+    let of_words = terms.clone().filter_map(|(id, count)| Some((words[id as usize]?, count)));
+    let of_both = CountVector::from_pairs(terms);
+    let refused = |e| Error::inconsistent("documents", "terms of the vocabulary", e);
+    Ok([of_both.map_err(refused)?, CountVector::from_pairs(of_words).map_err(refused)?])
+}
+
+/// What a model would be made of: counts, and documents that are among those counted.
+pub(crate) struct Candidate<'a> {
+    statistics: &'a Statistics,
+    documents: &'a Vec<Labelled<'a>>,
+}
+
+impl Candidate<'_> {
+    /// How many of the documents counted each stands for: of the two classes, different parts may be here.
+    fn shares(&self) -> Vec<f64> {
+        let copies = |class: ClassId| {
+            let of_class = self.documents.iter().filter(move |d| d.class == class);
+            of_class.map(|d| f64::from(d.multiplicity)).sum::<f64>()
+        };
+        let each =
+            [0, 1].map(|class| self.statistics.totals()[class].documents as f64 / copies(class as ClassId));
+        let share = |d: &Labelled<'_>| f64::from(d.multiplicity) * each[usize::from(d.class)];
+        self.documents.iter().map(share).collect()
+    }
+}
+
+/// Whether left-out documents, the same of both, are predicted better with pairs of words, each with the smoothing that suits it
+/// best: by more than one standard error of the mean difference.
+pub(crate) fn pairs_predict_better(
+    options: &WeightedOptions,
+    classes: &Classes,
+    with: &Candidate<'_>,
+    without: &Candidate<'_>,
+) -> Result<Option<Verdict>> {
+    let losses = |candidate: &Candidate<'_>| -> Result<Vec<f64>> {
+        let choice = fitting::smoothing(options, candidate.statistics, candidate.documents, classes)?;
+        Ok(choice.losses.into_iter().map(|(loss, _)| loss).collect())
+    };
+    let (shares, losses) = (with.shares(), [losses(with)?, losses(without)?]);
+    if losses.iter().any(|losses| losses.len() != shares.len()) {
+        return Ok(None);
+    }
+    let weighted = |losses: Vec<f64>| losses.into_iter().zip(shares.iter().copied()).collect::<Vec<_>>();
+    let [with, without] = losses.map(weighted);
+    let all: f64 = shares.iter().sum();
+    let mean = |of: &[(f64, f64)]| of.iter().map(|(loss, share)| loss * share).sum::<f64>() / all;
+    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), losses: [mean(&with), mean(&without)] }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+use proptest::prelude::*;
+use tamis_tokenizer::Terms;
+
+use super::*;
+use crate::config::keep::Keep;
+use crate::config::training::{Pairs, TrainOptions};
+use crate::disk::model::Model;
+use crate::extract::document::Document;
+use crate::kind::Kind;
+
+const LABELS: [&str; 4] = ["ham", "spam", "eggs", "zest"];
+
+/// Text, or two fields; in a field of the name `a b`, words begin as pairs of a text may.
+#[derive(Clone, Debug)]
+struct Words {
+    label: usize,
+    words: Vec<usize>,
+    field: Option<usize>,
+    trainer: usize,
+}
+
+impl Words {
+    fn teach(&self, trainer: &mut Trainer) {
+        let text = |words: &[usize]| -> Vec<&str> {
+            words.iter().map(|word| ["a", "b", "b:c", "c", "d", "Ω", "发布会", ""][*word]).collect()
+        };
+        let (body, more) = self.words.split_at(self.words.len() / 2);
+        let label = LABELS[self.label];
+        let learned = match self.field {
+            None => trainer.add(label, Document::Text(&text(&self.words).join(" "))),
+            Some(field) => {
+                let fields =
+                    [("", text(body).join(" ")), (["a b", "subject", "a"][field], text(more).join(", "))];
+                let fields = fields.each_ref().map(|(name, text)| (*name, text.as_str()));
+                trainer.add(label, Document::Fields(&fields))
+            }
+        };
+        learned.unwrap();
+    }
+}
+
+fn documents() -> impl Strategy<Value = Vec<Words>> {
+    (1..=LABELS.len()).prop_flat_map(|labels| {
+        let words = prop::collection::vec(0..8_usize, 0..9);
+        let document = (0..labels, words, prop::option::of(0..3_usize), 0..3_usize);
+        let document =
+            document.prop_map(|(label, words, field, trainer)| Words { label, words, field, trainer });
+        prop::collection::vec(document, 0..24)
+    })
+}
+
+fn options() -> impl Strategy<Value = TrainOptions> {
+    let keep = prop::sample::select(vec![Keep::Digests, Keep::Vectors]);
+    let windows = prop::sample::select(vec![None, None, Some(8)]);
+    (keep, any::<bool>(), windows).prop_map(|(keep, repeat, windows)| {
+        let mut options = TrainOptions { keep, repeat, ..TrainOptions::new(Kind::Text) };
+        options.recipe.windows = windows;
+        options
+    })
+}
+
+/// The options of a model whose terms are settled.
+fn fixed(options: &TrainOptions, max: u8) -> TrainOptions {
+    let mut options = TrainOptions { pairs: Pairs::Fixed, ..options.clone() };
+    options.recipe.tokenizer.terms = Terms::Words { min: 1, max };
+    options
+}
+
+/// The model of documents learned by one trainer.
+fn model<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Words>) -> Option<Model> {
+    let mut trainer = Trainer::new(options.clone()).unwrap();
+    assert_eq!(trainer.pairs.is_some(), options.pairs == Pairs::Auto);
+    documents.into_iter().for_each(|document| document.teach(&mut trainer));
+    trainer.finish().ok()
+}
+
+proptest! {
+    #[test]
+    fn a_model_is_that_of_the_terms_it_has(options in options(), documents in documents(), better: bool) {
+        let mut trainers: Vec<_> = (0..3).map(|_| Trainer::new(options.clone()).unwrap()).collect();
+        documents.iter().for_each(|document| document.teach(&mut trainers[document.trainer]));
+        let mut whole = trainers.pop().unwrap();
+        trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
+        let n_labels = whole.classes().len();
+        prop_assert_eq!(whole.pairs.is_some(), n_labels <= 2);
+        let verdict = Verdict { has_pairs: better, losses: [0.1, 0.2] };
+        let (mut chosen, _) = whole.settle_terms_by(0, |_, _| Ok(Some(verdict))).unwrap();
+        // but for the losses that decided, which the header keeps
+        chosen.pair_losses = None;
+        let expected = fixed(&options, if better && n_labels == 2 { 2 } else { 1 });
+        prop_assert_eq!(&chosen.recipe().tokenizer, &expected.recipe.tokenizer);
+        prop_assert_eq!(chosen.finish().ok(), model(&expected, documents.iter().rev()));
+    }
+}
+
+/// The words of a document, by its label and numbers below others.
+type Text = fn(usize, &mut dyn FnMut(usize) -> usize) -> String;
+
+/// Documents of two labels.
+fn two_labels(n: usize, words: Text) -> Trainer {
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for i in 0..n {
+        let text = words(i % 2, &mut random);
+        trainer.add(LABELS[i % 2], Document::Text(&format!("{text} number{i}"))).unwrap();
+    }
+    trainer
+}
+
+fn max(trainer: Trainer) -> u8 {
+    let filter = trainer.finish().unwrap().into_filter().unwrap();
+    match filter.information().recipe.tokenizer.terms {
+        Terms::Words { min: 1, max } => max,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Only both words together tell the label.
+fn together(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
+    let first = random(2);
+    format!("{} {}", ["not", "very"][first], ["good", "bad"][(first + label) % 2])
+}
+
+/// One word tells the label, and those around it come as it happens.
+fn one(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
+    let tells = if random(5) == 0 { random(2) } else { label };
+    let noise = (0..4).map(|_| format!("w{}", random(8))).collect::<Vec<_>>().join(" ");
+    format!("{} {noise}", ["lunch", "pills"][tells])
+}
+
+#[test]
+fn pairs_are_kept_where_they_predict_better() {
+    assert_eq!(max(two_labels(400, together)), 2);
+    assert_eq!(max(two_labels(400, one)), 1);
+    // no document has two words
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+    (0..200).for_each(|i| trainer.add(LABELS[i % 2], Document::Text(&format!("w{i}"))).unwrap());
+    assert_eq!(max(trainer), 1);
+}
+
+#[test]
+fn few_documents_do_not_tell() {
+    assert_eq!(max(two_labels(2 * ENOUGH, together)), 2);
+    assert_eq!(max(two_labels(2 * ENOUGH - 1, together)), 1);
+}
+
+#[test]
+fn what_is_asked_for_is_not_chosen() {
+    let asked: [fn(&mut TrainOptions); 5] = [
+        |options| options.pairs = Pairs::Fixed,
+        |options| options.recipe.tokenizer.terms = Terms::Words { min: 2, max: 2 },
+        |options| options.recipe.tokenizer.terms = Terms::Characters { min: 1, max: 1 },
+        |options| options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters())),
+        |options| options.recipe.kind = Kind::Mail,
+    ];
+    for ask in asked {
+        let mut options = TrainOptions::new(Kind::Text);
+        ask(&mut options);
+        assert!(Trainer::new(options).unwrap().pairs.is_none());
+    }
+    let later = two_labels(400, together).with_scoring(Scoring::NaiveBayes(Scoring::parameters()));
+    assert_eq!(max(later), 1);
+    let mut unlabelled = two_labels(400, together);
+    unlabelled.add_unlabelled(Document::Text("not so good")).unwrap();
+    assert_eq!(max(unlabelled), 1);
+    let mut third = two_labels(400, together);
+    third.add("eggs", Document::Text("not so good")).unwrap();
+    assert_eq!(max(third), 1);
+}
+
+#[test]
+fn trainers_that_choose_first_choose_what_their_models_would() {
+    for (words, max) in [(together as Text, 2), (one, 1)] {
+        let chosen = two_labels(400, words).choose_pairs().unwrap();
+        assert_eq!(chosen.recipe().tokenizer.terms, Terms::Words { min: 1, max });
+        assert!(chosen.finish().unwrap() == two_labels(400, words).finish().unwrap());
+    }
+    let mut chosen = two_labels(400, together).choose_pairs().unwrap();
+    assert!(matches!(chosen.merge(two_labels(4, together)), Err(Error::DifferentSettings)));
+}
+
+#[test]
+fn a_document_that_is_refused_is_not_counted_with_pairs_either() {
+    let n_documents = |trainer: &Trainer| trainer.pairs.as_ref().map(|pairs| pairs.n_documents());
+    let mut trainer = two_labels(4, together);
+    assert!(trainer.add("a\u{7}b", Document::Text("x y")).is_err());
+    assert!(trainer.add("eggs", Document::Mail(b"x y")).is_err());
+    assert!(trainer.add_unlabelled(Document::Mail(b"x y")).is_err());
+    assert_eq!(n_documents(&trainer), Some(4));
+    // as often as it may be: the words, but not the pairs
+    trainer.documents[0].multiplicity = u32::MAX;
+    let again = two_labels(1, together);
+    assert!(trainer.merge(again).is_err());
+    assert_eq!(n_documents(&trainer), Some(4));
+}
+
+#[test]
+fn a_sample_has_documents_of_both_labels() {
+    let trainer = two_labels(5_000, |label, random| {
+        format!("{} w{} w{}", ["lunch", "pills"][label], random(100), random(100))
+    });
+    let few: Vec<_> =
+        trainer.documents.iter().filter(|d| d.class == 0 || d.group % 50 == 0).cloned().collect();
+    let n = |documents: &[&Learned], class| documents.iter().filter(|d| d.class == class).count();
+    let all: Vec<_> = few.iter().collect();
+    let sample = sample(&few);
+    assert!(n(&all, 1) < OF_EACH && n(&all, 0) > 2_000);
+    assert_eq!(n(&sample, 1), n(&all, 1));
+    assert!((2_000..=SAMPLE).contains(&n(&sample, 0)));
+}

@@ -1,0 +1,339 @@
+use tamis_model::{ClassId, Classes, Counts};
+use tamis_tokenizer::TermId;
+
+use crate::config::decision::DecisionOptions;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::Scoring;
+use crate::config::training::TrainOptions;
+use crate::disk::spool::spill;
+use crate::error::{Error, Result};
+use crate::extract::digest::{digest, digest_of_nothing};
+use crate::extract::document::Document;
+use crate::extract::extractor::{Counted, Extractor};
+use crate::train::learned::{Known, Learned, More, UNLABELLED, copies};
+use crate::train::union::{self, Part};
+
+/// Counts labelled documents into a model.
+///
+/// Trainers add up: give every thread one, [`merge`](Trainer::merge) them, and the model has the same bytes
+/// whatever the shares and the order.
+///
+/// ```
+/// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+///
+/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// trainer.add("fruit", Document::Text("apples and pears"))?;
+/// trainer.add("metal", Document::Text("iron and tin"))?;
+/// let filter = trainer.finish()?.into_filter()?;
+/// assert_eq!(filter.information().n_terms, 5);
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+pub struct Trainer {
+    pub(crate) options: TrainOptions,
+    extractor: Extractor,
+    pub(crate) classes: Classes,
+    /// What it counted itself, and then what others did that were merged with it.
+    pub(crate) parts: Vec<Part>,
+    /// The different documents, and where each is among them.
+    pub(crate) documents: Vec<Learned>,
+    known: Known,
+    /// Every document that was counted, by its place among the different ones.
+    pub(crate) added: Vec<u32>,
+    /// Documents that equal one of the same label that came before.
+    pub(crate) n_equal: u64,
+    /// The digest of documents without terms, which are never equal.
+    pub(crate) nothing: [u8; 16],
+    pub(crate) last_digest: Option<[u8; 16]>,
+    pub(crate) missing: Vec<u64>,
+    pub(crate) counted: Counted,
+    /// The terms of the document being learned, as they first came.
+    terms: Vec<(TermId, u32)>,
+    /// Where it is open whether a model has pairs of words: the same labels and documents, counted with them.
+    pub(crate) pairs: Option<Box<Trainer>>,
+    /// Where pairs were tried, the mean log loss with them and without.
+    pub(crate) pair_losses: Option<[f64; 2]>,
+}
+
+impl Trainer {
+    /// A trainer that has seen nothing.
+    ///
+    /// # Errors
+    /// If the recipe's options are out of range or its version is not this one.
+    pub fn new(options: TrainOptions) -> Result<Self> {
+        let extractor = Extractor::new(options.recipe.clone())?;
+        let options = TrainOptions { recipe: extractor.recipe().clone(), ..options };
+        let missing = vec![0; options.recipe.columns.len()];
+        let nothing = digest_of_nothing(&options.recipe);
+        let pairs = options.with_pairs().map(Trainer::new).transpose()?.map(Box::new);
+        Ok(Trainer {
+            options,
+            extractor,
+            classes: Classes::new(Vec::<String>::new())?,
+            parts: vec![Part::new(0)],
+            documents: Vec::new(),
+            known: Known::default(),
+            added: Vec::new(),
+            n_equal: 0,
+            nothing,
+            last_digest: None,
+            missing,
+            counted: Counted::grouping(),
+            terms: Vec::new(),
+            pairs,
+            pair_losses: None,
+        })
+    }
+
+    /// Labelled documents counted.
+    pub fn n_documents(&self) -> u64 {
+        self.parts.iter().flat_map(|part| part.statistics.totals()).map(|t| t.documents).sum()
+    }
+
+    /// Documents without a label counted.
+    pub fn n_unlabelled(&self) -> u64 {
+        self.parts.iter().map(|part| part.unlabelled.totals()[0].documents).sum()
+    }
+
+    /// The labels seen.
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The recipe, of a table with its columns in the order of their names.
+    pub fn recipe(&self) -> &Recipe {
+        &self.options.recipe
+    }
+
+    /// Of rows of a table, the missing cells of each column of the recipe.
+    pub fn missing(&self) -> &[u64] {
+        &self.missing
+    }
+
+    /// The same trainer with another scoring: what was counted does not depend on it.
+    ///
+    /// A trainer that began with naive Bayes and digests only has not kept what weighted scoring is fitted to; its
+    /// its correction then learns nothing.
+    pub fn with_scoring(mut self, scoring: Scoring) -> Self {
+        self.options.scoring = Some(scoring);
+        self
+    }
+
+    /// The same trainer with other demands on decisions between two classes.
+    pub fn with_decision(mut self, decision: DecisionOptions) -> Self {
+        self.options.decision = decision;
+        self
+    }
+
+    /// Learns one document; one that equals another of the label counts again only if
+    /// [`TrainOptions::repeat`] says so.
+    ///
+    /// # Errors
+    /// If the document is of the wrong kind, a cell of a row not what its column holds, the label not acceptable or a
+    /// count overflows; nothing is learned then.
+    pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
+        self.learn(Some(label), document)
+    }
+
+    /// Learns from one document whose label is not known; needs [`Scoring::ExpectationMaximization`], which is the
+    /// default once there are such documents.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
+        self.learn(None, document)
+    }
+
+    fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+        if label.is_none() {
+            self.learn_itself(None, document)?;
+            // what is learned without labels is learned from words
+            self.pairs = None;
+            return Ok(());
+        }
+        if let Some(pairs) = &mut self.pairs {
+            pairs.learn(label, document)?;
+        }
+        // what is refused here must not be counted there
+        self.learn_itself(label, document).inspect_err(|_| self.pairs = None)
+    }
+
+    fn learn_itself(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+        self.count(document)?;
+        if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
+            // whether it is acceptable: it becomes a class only once nothing else can fail
+            self.classes.clone().insert(label)?;
+        }
+        let digest = self.digest();
+        let part = &mut self.parts[0];
+        let counted = &self.counted;
+        let reals =
+            (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
+        let more = More {
+            date: counted.date(),
+            name: if self.options.names { counted.name().into() } else { Box::default() },
+            cuts: counted.cuts(part.vocabulary.document()),
+            windows: Vec::new(),
+            reals,
+        };
+        let mut document = Learned::new(digest, counted.group(), more);
+        let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
+        let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
+        let known = known.map(|place| &mut self.documents[place]);
+        known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
+        let same = known.filter(|known| (known.group, known.cuts()) == (document.group, document.cuts()));
+        if let Some(known) = same {
+            if self.options.counts_once() && digest != self.nothing {
+                known.meet(&document);
+                self.n_equal += 1;
+                self.last_digest = Some(digest);
+                return Ok(());
+            }
+            document.share(known);
+        } else if self.options.needs_terms() {
+            let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| part.rows.push(row);
+            document.terms = Some(keep(&mut self.terms.iter().copied()).map_err(spill)?);
+            let windows = counted.windows().map(|window| keep(&mut window.iter()));
+            document.set_windows(windows.collect::<std::io::Result<_>>().map_err(spill)?);
+        }
+        // only now: what cannot be kept is not counted either
+        if let Some(label) = label {
+            document.class = self.class_of(label)?;
+        }
+        let (statistics, class) = self.parts[0].statistics_of(document.class);
+        statistics.observe_terms(class, &self.terms)?;
+        self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
+        self.remember(document)?;
+        self.last_digest = Some(digest);
+        Ok(())
+    }
+
+    /// The digest of the document that was counted last.
+    pub(crate) fn digest(&self) -> [u8; 16] {
+        let terms = self.parts[0].vocabulary.document();
+        digest(self.options.recipe.version, terms, self.counted.reals())
+    }
+
+    /// Adds a document that was counted to those learned. If it counts once and is known already, one of the two is taken
+    /// away again.
+    fn remember(&mut self, mut document: Learned) -> Result<()> {
+        let Learned { digest, class, multiplicity, .. } = document;
+        let is_nothing = digest == self.nothing;
+        let place = self.known.find(&self.documents, &self.classes, &digest, class);
+        let place = place.unwrap_or(self.documents.len());
+        match self.documents.get_mut(place) {
+            Some(known) if self.options.counts_once() && !is_nothing => {
+                known.put_first(&mut document);
+                self.n_equal += 1;
+                return union::uncount(&mut self.parts, &document);
+            }
+            Some(known) => {
+                known.repeat(document)?;
+                self.n_equal += u64::from(!is_nothing);
+            }
+            None => {
+                self.documents.push(document);
+                self.known.insert_last(&self.documents, &self.classes);
+            }
+        }
+        self.added.extend(std::iter::repeat_n(place as u32, multiplicity as usize));
+        Ok(())
+    }
+
+    /// Gives back the memory of what only learning and cross-validation need.
+    pub(crate) fn forget_places(&mut self) {
+        (self.known, self.added) = (Known::default(), Vec::new());
+    }
+
+    /// Counts a document without learning it: afterwards its terms are in `terms`.
+    pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
+        let vocabulary = &mut self.parts[0].vocabulary;
+        self.extractor.count(document, &mut self.counted, vocabulary)?;
+        let terms = vocabulary.document();
+        self.terms.clear();
+        self.terms.extend(terms.iter().map(|term| (term.id, term.count)));
+        if self.counted.has_windows() {
+            self.counted.rows(terms, |at| Some(terms[at].id));
+        }
+        Ok(())
+    }
+
+    /// The class of a label, new if it was not seen before: then those after it move up.
+    pub(crate) fn class_of(&mut self, label: &str) -> Result<ClassId> {
+        if let Some(class) = self.classes.index(label) {
+            return Ok(class);
+        }
+        let class = self.classes.insert(label)?;
+        match &mut self.pairs {
+            Some(pairs) if self.classes.len() <= 2 => _ = pairs.class_of(label)?,
+            pairs => *pairs = None,
+        }
+        self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
+        let moved = |d: &&mut Learned| d.class >= class && d.class != UNLABELLED;
+        self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
+        Ok(class)
+    }
+
+    /// Adds everything that another trainer has learned. What counts once and both know counts once.
+    ///
+    /// # Errors
+    /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
+    pub fn merge(&mut self, mut other: Trainer) -> Result<()> {
+        let pairs = other.pairs.take();
+        self.merge_itself(other)?;
+        match (&mut self.pairs, pairs) {
+            (Some(here), Some(there)) => here.merge(*there),
+            _ => {
+                self.pairs = None;
+                Ok(())
+            }
+        }
+    }
+
+    fn merge_itself(&mut self, mut other: Trainer) -> Result<()> {
+        if self.options != other.options {
+            return Err(Error::DifferentSettings);
+        }
+        let first = self.parts.len();
+        let parts = first + other.parts.len();
+        let limit = Error::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };
+        u16::try_from(parts).map_err(|_| limit)?;
+        Classes::new(self.classes.iter().chain(other.classes.iter()).map(|(_, label)| label))?;
+        self.check_copies(&other)?;
+        // from here on nothing fails
+        for (_, label) in self.classes.clone().iter() {
+            other.class_of(label)?;
+        }
+        for (_, label) in other.classes.iter() {
+            self.class_of(label)?;
+        }
+        self.parts.append(&mut other.parts);
+        for mut document in other.documents {
+            document.part += first as u16;
+            self.remember(document)?;
+        }
+        self.n_equal += other.n_equal;
+        self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
+        Ok(())
+    }
+
+    /// Checks that no document was learned too often by both together.
+    fn check_copies(&self, other: &Trainer) -> Result<()> {
+        let most = |documents: &[Learned]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);
+        if most(&self.documents).checked_add(most(&other.documents)).is_some() {
+            return Ok(());
+        }
+        for there in &other.documents {
+            let class = match other.classes.label(there.class) {
+                Some(label) => self.classes.index(label),
+                None => Some(UNLABELLED),
+            };
+            let here =
+                class.and_then(|class| self.known.find(&self.documents, &self.classes, &there.digest, class));
+            here.map_or(Ok(0), |here| copies(self.documents[here].multiplicity, there.multiplicity))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

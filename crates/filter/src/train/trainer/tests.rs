@@ -1,0 +1,79 @@
+use tamis_model::Statistics;
+
+use super::*;
+use crate::config::keep::Keep;
+use crate::kind::Kind;
+
+fn trainer(documents: &[(&str, &str)]) -> Trainer {
+    let options = TrainOptions { keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+    let mut trainer = Trainer::new(options).unwrap();
+    documents.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
+    trainer
+}
+
+const OWN: [(&str, &str); 3] = [("ham", "boiled ham"), ("spam", "fried spam"), ("spam", "boiled spam")];
+
+/// Everything that a trainer has learned.
+fn state(trainer: &Trainer) -> impl PartialEq + std::fmt::Debug + use<> {
+    let counts: Vec<Statistics> = trainer.parts.iter().map(|part| part.statistics.clone()).collect();
+    let documents = trainer.documents.iter().map(|d| (d.digest, d.class, d.multiplicity, d.part));
+    let documents: Vec<_> = documents.collect();
+    (trainer.classes.clone(), counts, documents, trainer.added.clone())
+}
+
+#[test]
+fn a_merge_that_fails_changes_nothing() {
+    let other = || trainer(&[("eggs", "boiled egg"), ("ham", "boiled ham"), ("zest", "lemon")]);
+    let mut too_often = trainer(&OWN);
+    too_often.documents[0].multiplicity = u32::MAX;
+    let mut other_settings = trainer(&OWN);
+    other_settings.options.recipe.content_only = true;
+    // of two labels more there is room for one
+    let mut too_many = trainer(&[]);
+    too_many.classes = Classes::new((1..Classes::MAX).map(|n| format!("{n:05}"))).unwrap();
+    too_many.parts[0] = Part::new(too_many.classes.len());
+    for (mut trainer, other) in
+        [(too_often, other()), (other_settings, other()), (too_many, trainer(&[OWN[0], OWN[1]]))]
+    {
+        let before = state(&trainer);
+        assert!(trainer.merge(other).is_err());
+        assert!(state(&trainer) == before);
+    }
+}
+
+#[test]
+fn a_document_that_is_refused_is_not_counted() {
+    let mut trainer = trainer(&OWN);
+    trainer.documents[0].multiplicity = u32::MAX;
+    let before = state(&trainer);
+    assert!(matches!(
+        trainer.add("ham", Document::Text("boiled ham")),
+        Err(Error::TooLarge { what: "copies of a document", .. })
+    ));
+    assert!(trainer.add("a\u{7}b", Document::Text("boiled egg")).is_err());
+    assert!(trainer.add("", Document::Text("boiled egg")).is_err());
+    assert!(trainer.add("eggs", Document::Mail(b"Subject: x\n\nboiled egg")).is_err());
+    assert_eq!(state(&trainer), before);
+}
+
+/// Rows beyond a bound go to the folder for temporary files; the test starts itself with one that is not there.
+#[test]
+fn a_document_that_cannot_be_kept_leaves_not_even_its_label() {
+    const NAME: &str = "trainer::tests::a_document_that_cannot_be_kept_leaves_not_even_its_label";
+    if std::env::temp_dir().exists() {
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", NAME]).env("TMPDIR", "/nowhere/at/all");
+        let output = again.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        return assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    }
+    let mut trainer = trainer(&OWN);
+    // to the bound
+    for _ in 0..crate::disk::spool::IN_MEMORY / (1 << 20) - 1 {
+        trainer.parts[0].rows.push((0..1 << 18).map(|_| (1 << 26, 1))).unwrap();
+    }
+    while trainer.parts[0].rows.push(std::iter::empty()).is_ok() {}
+    let before = state(&trainer);
+    assert!(matches!(trainer.add("eggs", Document::Text("boiled egg")), Err(Error::Io { .. })));
+    assert_eq!(state(&trainer), before);
+}

@@ -1,0 +1,166 @@
+//! What several threads counted, as one.
+
+use rayon::prelude::*;
+use tamis_model::{Cell, ClassId, Counts, Statistics};
+use tamis_tokenizer::{CountVector, TermId, Vocabulary};
+
+use crate::disk::spool::spill;
+use crate::error::{Error, Result};
+use crate::train::learned::{Learned, UNLABELLED};
+use crate::train::rows::Rows;
+
+/// What one thread counted, by ids of its own.
+pub(crate) struct Part {
+    pub(crate) vocabulary: Vocabulary,
+    pub(crate) statistics: Statistics,
+    /// The counts of documents without a label, of which all are of one class.
+    pub(crate) unlabelled: Statistics,
+    pub(crate) rows: Rows,
+}
+
+impl Part {
+    pub(crate) fn new(n_classes: usize) -> Self {
+        Part {
+            vocabulary: Vocabulary::new(),
+            statistics: Statistics::new(n_classes),
+            unlabelled: Statistics::new(1),
+            rows: Rows::default(),
+        }
+    }
+
+    /// The counts that documents of a class are in, and the class there.
+    pub(crate) fn statistics_of(&mut self, class: ClassId) -> (&mut Statistics, ClassId) {
+        match class {
+            UNLABELLED => (&mut self.unlabelled, 0),
+            class => (&mut self.statistics, class),
+        }
+    }
+}
+
+/// A term of a part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Source {
+    fingerprint: u64,
+    part: u16,
+    id: TermId,
+}
+
+/// The counts of all parts, over ids in the order of fingerprints: these depend neither on the order of documents nor on
+/// which thread took which.
+///
+/// Terms are sorted by fingerprint, and each stretch of the sorted ones is added up by itself, so that the threads that
+/// counted also do this side by side.
+pub(crate) struct Union {
+    /// Documents without a label are in a class after the others.
+    pub(crate) statistics: Statistics,
+    /// One source of each term.
+    terms: Vec<Source>,
+    /// For each part, the ids here by the ids there.
+    pub(crate) ids: Vec<Vec<TermId>>,
+}
+
+/// Terms in a stretch that is added up by itself.
+const STRETCH: usize = 1 << 13;
+
+impl Union {
+    /// Terms without counts, which documents that were refused leave behind, have no place in it.
+    pub(crate) fn new(parts: &[Part]) -> Result<Self> {
+        let mut sources: Vec<_> = (0..)
+            .zip(parts)
+            .flat_map(|(part, p)| {
+                p.vocabulary.fingerprints().map(move |(id, fingerprint)| Source { fingerprint, part, id })
+            })
+            .collect();
+        sources.par_sort_unstable();
+        let documents = documents(parts);
+        let shards = stretches(&sources).into_par_iter().map(|stretch| add_up(parts, &documents, stretch));
+        let shards = shards.collect::<Result<Vec<_>>>()?;
+        let mut ids: Vec<_> = parts.iter().map(|part| vec![0; part.vocabulary.len()]).collect();
+        let (mut terms, mut statistics) = (Vec::with_capacity(sources.len()), Vec::new());
+        for (of_stretch, kept) in shards {
+            statistics.push(of_stretch);
+            for equal in kept {
+                equal.iter().for_each(|s| ids[usize::from(s.part)][s.id as usize] = terms.len() as TermId);
+                terms.push(equal[0]);
+            }
+        }
+        let none = Statistics::with_documents(documents);
+        Ok(Union { statistics: Statistics::concatenated(none, statistics)?, terms, ids })
+    }
+
+    pub(crate) fn n_terms(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// For each of the terms, the id that it has in another union.
+    pub(crate) fn ids_in(&self, other: &Union) -> Vec<Option<TermId>> {
+        // both are in the order of fingerprints
+        let mut others = (0..).zip(&other.terms).peekable();
+        let id = |term: &Source| {
+            while others.next_if(|(_, it)| it.fingerprint < term.fingerprint).is_some() {}
+            others.next_if(|(_, it)| it.fingerprint == term.fingerprint).map(|(id, _)| id)
+        };
+        self.terms.iter().map(id).collect()
+    }
+
+    /// The fingerprint of a term and its text, of colliding ones that of the first of the parts.
+    pub(crate) fn term<'a>(&self, parts: &'a [Part], id: TermId) -> (u64, &'a str) {
+        let Some(source) = self.terms.get(id as usize) else { return (0, "") };
+        let text = parts[usize::from(source.part)].vocabulary.term(source.id);
+        (source.fingerprint, text.unwrap_or_default())
+    }
+}
+
+/// The documents of each class of all parts; of those without a label, if there are any, in one more.
+fn documents(parts: &[Part]) -> Vec<u64> {
+    let n_classes = parts.first().map_or(0, |part| part.statistics.totals().len());
+    let of_class = |class: usize| parts.iter().map(|part| part.statistics.totals()[class].documents).sum();
+    let unlabelled: u64 = parts.iter().map(|part| part.unlabelled.totals()[0].documents).sum();
+    (0..n_classes).map(of_class).chain((unlabelled > 0).then_some(unlabelled)).collect()
+}
+
+/// Sorted sources in stretches, none of which ends amid equal terms.
+fn stretches(mut sources: &[Source]) -> Vec<&[Source]> {
+    let mut stretches = Vec::new();
+    while !sources.is_empty() {
+        let last = sources[STRETCH.min(sources.len()) - 1].fingerprint;
+        let (stretch, rest) = sources.split_at(sources.partition_point(|source| source.fingerprint <= last));
+        stretches.push(stretch);
+        sources = rest;
+    }
+    stretches
+}
+
+/// The counts of a stretch of terms, and of each that has some its sources.
+fn add_up<'s>(
+    parts: &[Part],
+    documents: &[u64],
+    stretch: &'s [Source],
+) -> Result<(Statistics, Vec<&'s [Source]>)> {
+    let mut statistics = Statistics::with_documents(documents.iter().copied());
+    let (mut kept, mut cells) = (Vec::new(), Vec::new());
+    for equal in stretch.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+        cells.clear();
+        for source in equal {
+            let part = &parts[usize::from(source.part)];
+            let unlabelled = part.statistics.totals().len() as ClassId;
+            cells.extend(part.statistics.cells(source.id));
+            cells.extend(part.unlabelled.cells(source.id).map(|cell| Cell { class: unlabelled, ..cell }));
+        }
+        if !cells.is_empty() {
+            statistics.push_term(&mut cells)?;
+            kept.push(equal);
+        }
+    }
+    Ok((statistics, kept))
+}
+
+/// Takes the counts of a document away again, of which the terms are kept.
+pub(crate) fn uncount(parts: &mut [Part], document: &Learned) -> Result<()> {
+    let part = &mut parts[usize::from(document.part)];
+    let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
+    let vector = CountVector::from_pairs(terms)
+        .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
+    let (statistics, class) = part.statistics_of(document.class);
+    Ok(statistics.forget(class, vector.row())?)
+}

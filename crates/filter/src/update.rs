@@ -1,0 +1,7 @@
+//! Changing a model: learning and forgetting one by one, adding up, writing anew.
+
+pub(crate) mod learner;
+pub(crate) mod merge;
+pub(crate) mod rewrite;
+pub(crate) mod shared;
+pub(crate) mod stores;

@@ -1,0 +1,534 @@
+//! Learning and forgetting one document at a time, in a file that others read meanwhile.
+
+mod commit;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tamis_model::{ClassId, Coefficient, Counts, Readings};
+use tamis_tokenizer::{CountVector, TermId, Vocabulary};
+
+use crate::config::labels::unknown_label;
+use crate::config::scoring::Scoring;
+use crate::config::training::{Pairs, TrainOptions};
+use crate::disk::lock::{Lock, PATIENCE};
+use crate::disk::model::Model;
+use crate::error::{Error, Result};
+use crate::extract::digest::{digest, digest_of_nothing};
+use crate::extract::document::Document;
+use crate::extract::extractor::Counted;
+use crate::file::documents::{NO_DATE, Remembered, as_kept};
+use crate::file::log::{self, Entry};
+use crate::file::names;
+use crate::score::filter::Filter;
+use crate::score::score::Scratch;
+use crate::score::scorer::{Scorer, WeightedScorer};
+use crate::score::verdict::Score;
+use crate::store::layers::TermByTerm;
+use crate::train::trainer::Trainer;
+use crate::update::rewrite;
+
+/// How a model learns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LearnOptions {
+    /// How long to wait while another process is changing the model; a minute by default.
+    pub patience: Duration,
+    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file is written
+    /// anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). As long as the file
+    /// may grow, a quarter of it becomes a segment instead, in which readers look up what they need. With 0 the file is written anew
+    /// every time.
+    pub log_limit: usize,
+    /// Bytes by which log and segments may make the file longer before it is written anew; by default as many as it had then.
+    /// A small file so has no segments.
+    pub growth_limit: Option<u64>,
+}
+
+impl LearnOptions {
+    /// The highest [`log_limit`](Self::log_limit): no reader takes more log than that, 128 MiB.
+    pub const MAX_LOG_LIMIT: usize = log::LIMIT;
+
+    fn check(&self) -> Result<()> {
+        let (limit, got) = (Self::MAX_LOG_LIMIT as u64, self.log_limit as u64);
+        match got > limit {
+            true => Err(Error::TooLarge { what: "bytes of log (log_limit)", limit, got }),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Default for LearnOptions {
+    fn default() -> Self {
+        LearnOptions { patience: PATIENCE, log_limit: 128 << 10, growth_limit: None }
+    }
+}
+
+/// What learning a document came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Learned {
+    /// It was new.
+    New,
+    /// It was known under this label: nothing changed.
+    Already,
+    /// It was known under other labels, and is now under this one.
+    Moved {
+        /// The labels it was known under.
+        from: Vec<String>,
+    },
+}
+
+/// A model file open for learning. Nobody else can change it until this is dropped; readers go on as if nothing were.
+///
+/// What is learned is in the file once [`commit`](Self::commit) has returned, and then for good: a record is appended
+/// and synced, whole or not at all. When it is time, the log becomes a segment of the file, which costs as much in a
+/// large model as in a small one; beyond [`LearnOptions::growth_limit`] the file is written anew, and replaced.
+/// What was not committed when it is dropped is not learned.
+///
+/// Writing it anew also fits what counts and correction weigh to the latest 1,000 documents. With naive Bayes every commit writes the
+/// file anew: what its scores need of all terms at once stands in the header, and one document may change what terms take part.
+///
+/// Learning a document twice is learning it once, and forgetting it takes away exactly what learning it added.
+///
+/// ```
+/// use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.tamis");
+/// let mut learner = Learner::create(&path, TrainOptions::new(Kind::Mail), ["ham", "spam"], LearnOptions::default())?;
+/// learner.learn("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+/// learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// let again = learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// assert_eq!(again, Learned::Already);
+/// learner.commit()?;
+///
+/// let filter = Filter::open(&path)?;
+/// let score = filter.score_mail(b"Subject: offer\n\nbuy cheap pills\n", &mut Scratch::default())?;
+/// assert!(score.log_odds > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Learner {
+    lock: Lock,
+    options: LearnOptions,
+    filter: Filter,
+    /// Records that are not in the file yet.
+    pending: Vec<u8>,
+    /// Whether the file has to be written anew: the summary in the header of naive Bayes goes over all terms.
+    must_fold: bool,
+    counted: Counted,
+    vocabulary: Vocabulary,
+    scratch: Scratch,
+}
+
+/// A document as the model would know it.
+struct Seen {
+    /// Over the ids of the model, and further ones for the terms that are new.
+    document: Remembered,
+    new_terms: Vec<(u64, String)>,
+}
+
+impl Learner {
+    /// Opens a model for learning, once nobody else is changing it.
+    ///
+    /// # Errors
+    /// As [`Filter::open`]; another process holds the model for too long; it does not learn so: one of a table with
+    /// columns other than text, or of expectation maximization; [`Error::TooLarge`] if the options allow for a log that
+    /// nobody would read.
+    pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
+        options.check()?;
+        Learner::new(Lock::wait(path, options.patience)?, options)
+    }
+
+    /// As [`open`](Self::open); if there is no file, makes one that knows these labels and nothing else.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`Trainer::finish`].
+    pub fn create<'a>(
+        path: impl AsRef<Path>,
+        train: TrainOptions,
+        labels: impl IntoIterator<Item = &'a str>,
+        options: LearnOptions,
+    ) -> Result<Self> {
+        options.check()?;
+        let lock = Lock::wait(path, options.patience)?;
+        if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
+            let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..train })?;
+            for label in labels {
+                trainer.class_of(label)?;
+            }
+            lock.save(&trainer.finish()?)?;
+        }
+        Learner::new(lock, options)
+    }
+
+    fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
+        let filter = Filter::open(&lock.path)?;
+        let got = match filter.store.header.scoring {
+            Scoring::Weighted(_) | Scoring::NaiveBayes(_) => None,
+            Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
+            Scoring::Mixed(_) => Some("of columns other than text"),
+        };
+        if let Some(got) = got {
+            return Err(Error::NotLearning { got });
+        }
+        let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
+        Ok(Learner {
+            must_fold: is_bayes,
+            lock,
+            options,
+            filter,
+            pending: Vec::new(),
+            counted: Counted::grouping(),
+            vocabulary: Vocabulary::new(),
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] says: what a document adds to
+    /// the correction is by what both make of it.
+    ///
+    /// # Errors
+    /// As [`Filter::set_fallback`].
+    pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
+        self.filter.set_fallback(shared)
+    }
+
+    /// The filter with all that was learned so far, committed or not.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Scores a document with all that was learned so far.
+    ///
+    /// # Errors
+    /// As [`Filter::score`].
+    pub fn score(&mut self, document: Document<'_>) -> Result<Score> {
+        self.filter.score(document, &mut self.scratch)
+    }
+
+    /// Learns a document under a label that the model knows; one known under other labels moves, with all its copies. A
+    /// document without terms is like any other without: it is always new, and counts once more.
+    ///
+    /// # Errors
+    /// If the label is unknown, the document not of the model's kind, a count overflows or the model is damaged where
+    /// the document touches it. Nothing is learned then.
+    pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
+        let class = self.class(label)?;
+        let mut seen = self.see(document)?;
+        let mut known = self.known(seen.document.digest)?;
+        let is_nothing = self.is_nothing(seen.document.digest);
+        if is_nothing {
+            known.retain(|known| known.class == class);
+        } else if matches!(&known[..], [one] if one.class == class) {
+            return Ok(Learned::Already);
+        }
+        let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
+        let from: Vec<_> = from.collect();
+        let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
+        let copies = if is_nothing { copies + 1 } else { copies.max(1) };
+        let limit = Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+        seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+        seen.document.class = class;
+        known.iter().for_each(|known| names::unite(&mut seen.document.name, &known.name));
+        let mut done = Vec::new();
+        let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
+        self.settle(done, outcome)?;
+        Ok(if from.is_empty() { Learned::New } else { Learned::Moved { from } })
+    }
+
+    /// Forgets a document, all copies of it; with a label, only if it is known under that one. Of documents without terms,
+    /// which cannot be told apart, it forgets one, and that needs the label if they are known under several. Returns what
+    /// it is called, where that is remembered.
+    ///
+    /// # Errors
+    /// [`Error::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
+    /// then.
+    pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
+        let seen = self.see(document)?;
+        self.forget_known(label, seen.document.digest, Some(seen))
+    }
+
+    /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
+    ///
+    /// # Errors
+    /// As [`forget`](Self::forget); [`Error::NotAtHand`] if the model remembers digests only.
+    pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<Option<String>> {
+        self.forget_known(label, digest, None)
+    }
+
+    fn forget_known(
+        &mut self,
+        label: Option<&str>,
+        digest: [u8; 16],
+        seen: Option<Seen>,
+    ) -> Result<Option<String>> {
+        let class = label.map(|label| self.class(label)).transpose()?;
+        let mut known = self.known(digest)?;
+        if let Some(class) = class {
+            let elsewhere =
+                known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
+            known.retain(|known| known.class == class);
+            if known.is_empty() {
+                return Err(Error::NotLearned { digest, known: elsewhere });
+            }
+        }
+        if known.is_empty() {
+            return Err(Error::NotLearned { digest, known: None });
+        }
+        let one_less = seen.is_some() && self.is_nothing(digest);
+        if one_less && known.len() > 1 {
+            let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
+            return Err(Error::NotLearned { digest, known: Some(elsewhere) });
+        }
+        let left = known
+            .first()
+            .filter(|_| one_less)
+            .map(|known| (known.class, known.multiplicity.saturating_sub(1)));
+        let mut name = Box::default();
+        known.iter().for_each(|known| names::unite(&mut name, &known.name));
+        let mut done = Vec::new();
+        let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
+            (Some((class, multiplicity)), Some(mut seen)) if multiplicity > 0 => {
+                (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
+                seen.document.name.clone_from(&name);
+                self.add(seen, &mut done)
+            }
+            _ => Ok(()),
+        });
+        self.settle(done, outcome).map(|()| names::named(name))
+    }
+
+    /// Whether a document has no terms.
+    fn is_nothing(&self, digest: [u8; 16]) -> bool {
+        digest == digest_of_nothing(&self.filter.store.header.recipe)
+    }
+
+    /// Teaches the model a label that it does not know yet, and writes the file anew with it. A model of two labels gets
+    /// the scoring of topics by that.
+    ///
+    /// # Errors
+    /// If the label is not acceptable or known, or there is a [shared model](Self::set_fallback) behind this one, which does
+    /// not know it; and as [`commit`](Self::commit).
+    pub fn add_label(&mut self, label: &str) -> Result<()> {
+        if let Some(shared) = self.filter.fallback() {
+            let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
+            return Err(Error::Unlike {
+                setting: "labels".to_owned(),
+                expected: labels.join(", "),
+                got: label.to_owned(),
+            });
+        }
+        self.replace(rewrite::with_label(&self.filter.store, label)?)
+    }
+
+    /// The most documents of a model that is fitted anew by itself.
+    pub(crate) const MOST_REFITTED: u64 = 2_000;
+
+    /// Whether so much was learned one by one, more than a quarter of all documents, that it is time to
+    /// [`retrain`](Self::retrain): steps of the correction that were taken with few documents known, or many of one label
+    /// in a row, are worse than those taken with all in view. Never true of a model that cannot, nor beyond 2,000 documents, where it takes
+    /// its time: it is then for whoever teaches the model to decide.
+    pub fn wants_retraining(&self) -> bool {
+        let store = &self.filter.store;
+        let n = store.n_documents() as u64;
+        rewrite::can_refit(store) && n <= Self::MOST_REFITTED && store.unfitted() > n / 4
+    }
+
+    /// Chooses and fits everything anew, by all documents that the model remembers, and writes the file.
+    ///
+    /// # Errors
+    /// [`Error::NotAtHand`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
+    pub fn retrain(&mut self) -> Result<()> {
+        self.replace(rewrite::refit(&self.filter.store)?)
+    }
+
+    /// Writes the file anew with all that was learned, committed or not, and without a log. [`commit`](Self::commit)
+    /// does it when it is time.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn fold(&mut self) -> Result<()> {
+        self.replace(rewrite::fold(&self.filter.store)?)
+    }
+
+    /// Puts a model in the place of the file that is all this filter knows.
+    fn replace(&mut self, model: Model) -> Result<()> {
+        self.filter.check_unchanged()?;
+        // if this fails midway, nobody knows which file is there, nor where a log of it ends
+        self.must_fold = true;
+        self.lock.save(&model)?;
+        self.pending.clear();
+        self.reopen()
+    }
+
+    fn reopen(&mut self) -> Result<()> {
+        self.filter = self.filter.reopened(&self.lock.path)?;
+        self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
+        Ok(())
+    }
+
+    fn class(&self, label: &str) -> Result<ClassId> {
+        let classes = self.filter.classes();
+        classes.index(label).ok_or_else(|| unknown_label(label, classes))
+    }
+
+    fn label(&self, class: ClassId) -> String {
+        self.filter.classes().label(class).unwrap_or_default().to_owned()
+    }
+
+    /// What is known of a document, under whatever classes.
+    fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
+        let classes = 0..self.filter.classes().len() as ClassId;
+        classes.filter_map(|class| self.filter.store.document((digest, class)).transpose()).collect()
+    }
+
+    fn see(&mut self, document: Document<'_>) -> Result<Seen> {
+        let Learner { filter: Filter { store, extractor, .. }, counted, vocabulary, .. } = self;
+        extractor.count(document, counted, vocabulary)?;
+        let (mut ids, mut new_terms): (Vec<TermId>, Vec<_>) = (Vec::new(), Vec::new());
+        for term in vocabulary.document() {
+            ids.push(match store.find(term.fingerprint)? {
+                Some(id) => id,
+                None => {
+                    let text = vocabulary.term(term.id).unwrap_or_default().to_owned();
+                    new_terms.push((term.fingerprint, text));
+                    (store.n_terms() + new_terms.len() - 1) as TermId
+                }
+            });
+        }
+        let digest = digest(extractor.recipe().version, vocabulary.document(), counted.reals());
+        counted.rows(vocabulary.document(), |place| ids.get(place).copied());
+        let document = Remembered {
+            digest,
+            class: 0,
+            multiplicity: 1,
+            date: counted.date().unwrap_or(NO_DATE),
+            group: counted.group(),
+            name: if store.header.names { counted.name().into() } else { Box::default() },
+            coefficients: Vec::new(),
+            held_out: None,
+            learned: 0,
+            vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
+        };
+        self.see_layers()?;
+        Ok(Seen { document, new_terms })
+    }
+
+    /// Makes the rows of the document at hand those of both layers, if there are two: by these it is scored.
+    fn see_layers(&mut self) -> Result<()> {
+        if self.filter.fallback.is_none() {
+            return Ok(());
+        }
+        let (layers, terms) = (self.filter.layers(), self.vocabulary.document());
+        let unknown = |place| TermId::try_from(layers.n_terms() + place).ok();
+        let ids = terms
+            .iter()
+            .enumerate()
+            .map(|(place, term)| Ok(layers.find(term.fingerprint)?.or(unknown(place))));
+        let ids: Vec<_> = ids.collect::<Result<_>>()?;
+        self.counted.rows(terms, |place| ids.get(place).copied().flatten());
+        Ok(())
+    }
+
+    /// Forgets what is known of a document; its terms are those of the document at hand where the model has none.
+    fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
+        for mut document in known {
+            if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
+                let seen = seen.ok_or(Error::NotAtHand)?;
+                document.vector.clone_from(&seen.document.vector);
+            }
+            let mut features = 0;
+            for id in document.vector.row().ids() {
+                let copies = u64::from(document.multiplicity);
+                features -= i32::from(self.filter.store.document_frequency(*id)? == copies);
+            }
+            self.apply(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
+        }
+        Ok(())
+    }
+
+    /// Learns a document that is not known.
+    fn add(&mut self, Seen { mut document, new_terms }: Seen, done: &mut Vec<Entry>) -> Result<()> {
+        let mut features = 0;
+        for id in document.vector.row().ids() {
+            features += i32::from(self.filter.store.document_frequency(*id)? == 0);
+        }
+        (document.coefficients, document.held_out) = self.teach(&document)?;
+        // as a model keeps it
+        document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
+        document.learned = u32::try_from(self.filter.store.changes().saturating_add(1)).unwrap_or(u32::MAX);
+        self.apply(Entry { learned: true, document, features, new_terms }, done)
+    }
+
+    /// What a document adds to the correction, and what is said of it before it is learned, of two classes.
+    fn teach(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
+        let (Scorer::Weighted(scorer), Scoring::Weighted(options)) =
+            (&self.filter.scorer, &self.filter.store.header.scoring)
+        else {
+            return Ok((Vec::new(), None));
+        };
+        let (layers, row) = (self.filter.layers(), self.counted.whole());
+        let held_out = match scorer.is_of_two() && layers.totals().iter().all(|class| class.documents > 0) {
+            true => self.held_out(scorer)?,
+            // there is nothing yet to tell it from
+            false => None,
+        };
+        if !options.correction {
+            return Ok((Vec::new(), held_out));
+        }
+        let terms = TermByTerm::new(layers);
+        let taught = (row, document.class, document.multiplicity);
+        Ok((scorer.log_odds.teach(&terms, &terms, options, taught)?, held_out))
+    }
+
+    /// What counts and correction say of the part of the document that scores highest; `None` if no term is known.
+    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
+        let best = scorer.best(self.filter.layers(), &self.counted)?;
+        best.map(|(_, row)| {
+            let (mut readings, mut b) = (Readings::default(), Vec::new());
+            scorer.read(self.filter.layers(), row, &mut readings)?;
+            scorer.log_odds.bayes(&readings, &mut b);
+            let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
+            Ok([first(&b), first(&scorer.log_odds.correction(&readings))])
+        })
+        .transpose()
+    }
+
+    /// Adds an entry to what this filter knows.
+    fn apply(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
+        self.filter.change(entry.clone())?;
+        let row = entry.document.vector.row();
+        let learned = entry.learned;
+        let ids = row.ids().to_vec();
+        done.push(entry);
+        // nothing may be written that cannot be read again
+        for id in ids.into_iter().filter(|_| learned) {
+            self.filter.store.for_each_cell(id, |_| ())?;
+            self.filter.store.for_each_value(id, |_, _| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a record of the entries; if something went wrong, nothing of them stays.
+    fn settle(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
+        let (start, log) = &self.filter.store.log;
+        let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store.checksum);
+        let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
+        if outcome.is_err() {
+            self.filter.store.reread(&self.pending)?;
+            self.filter.settle()?;
+        }
+        outcome
+    }
+}
+
+impl Filter {
+    /// Adds an entry of a log to what is known.
+    fn change(&mut self, entry: Entry) -> Result<()> {
+        self.store.add(entry)?;
+        self.settle()
+    }
+}
+
+#[cfg(test)]
+mod tests;

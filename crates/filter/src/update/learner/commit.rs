@@ -1,0 +1,115 @@
+//! What was learned, written to the file: a record of the log, a segment, or the file anew.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+
+use super::Learner;
+use crate::disk::open;
+use crate::error::{Error, Result};
+use crate::file::log::{self, Rest};
+
+/// Where segments are made, the log has this share of what it may have: it costs its readers more than they do.
+const SEGMENTS: usize = 4;
+
+impl Learner {
+    /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
+    /// nothing to write.
+    ///
+    /// # Errors
+    /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
+    /// [`Error::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
+    pub fn commit(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.filter.check_unchanged()?;
+        if self.must_fold {
+            return self.fold();
+        }
+        let (mut file, metadata) = open::open(&self.lock.path, OpenOptions::new().write(true))?;
+        let store = &self.filter.store;
+        let bytes = store.log.1.len() + self.pending.len();
+        let (rest, length) = store.rest;
+        let is_full = self.is_full(bytes);
+        let limit = self.options.log_limit / if is_full { 1 } else { SEGMENTS };
+        match rest {
+            // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
+            Rest::Torn => self.fold(),
+            _ if length != metadata.len() => self.fold(),
+            Rest::Nothing if bytes <= limit => self.append(&mut file),
+            _ if bytes > log::LIMIT || is_full => self.fold(),
+            // one that was not put to use follows the log
+            Rest::Segment(_) => self.compact(&mut file),
+            Rest::Nothing => {
+                // first to the log: what a slot makes count, the other slot must not lack if this one is damaged
+                self.append(&mut file)?;
+                match self.compact(&mut file) {
+                    // it is in the log, and there will be another time
+                    Err(Error::Io { .. }) => Ok(()),
+                    outcome => outcome,
+                }
+            }
+        }
+    }
+
+    /// Whether the file grew so much that it is time to write it anew, if a segment were made of so many bytes of log.
+    fn is_full(&self, log: usize) -> bool {
+        let store = &self.filter.store;
+        let base = store.base().len() as u64;
+        let growth = store.rest.1 - base + log as u64 + store.kept_segments().1 as u64;
+        self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base)
+    }
+
+    /// Writes what is not yet committed after the last whole record, and waits until it is on the disk.
+    fn append(&mut self, file: &mut File) -> Result<()> {
+        let store = &mut self.filter.store;
+        let end = store.log.0 + store.log.1.len() as u64;
+        write_after(file, store.rest.1, end, &self.pending).map_err(Error::io(&self.lock.path))?;
+        self.lock.wrote();
+        store.rest.1 = end + self.pending.len() as u64;
+        store.log.1.append(&mut self.pending);
+        Ok(())
+    }
+
+    /// Makes a segment of the log and what is not yet committed, and the slot that makes it count.
+    fn compact(&mut self, file: &mut File) -> Result<()> {
+        let store = &self.filter.store;
+        let (length, seed) = (store.rest.1, store.checksum);
+        let (kept, _) = store.kept_segments();
+        let content = store.compacted(kept)?;
+        let mut segment = log::head_of_segment(content.len(), length as usize, seed)?;
+        let start = length as usize + segment.len();
+        let mut segments = store.slots.segments[..kept].to_vec();
+        segments.push(start..start + content.len());
+        let (place, slot) = store.slots.next(&segments, seed);
+        segment.extend(content);
+        let path = &self.lock.path;
+        if store.slots.is_torn {
+            // else the segment that is written now would seem to be what follows it
+            write_at(file, place, &[0; log::SECTOR]).map_err(Error::io(path))?;
+        }
+        write_after(file, length, length, &segment).map_err(Error::io(path))?;
+        // if this fails midway, nobody knows which slot counts
+        self.must_fold = true;
+        write_at(file, place, &slot).map_err(Error::io(path))?;
+        self.lock.wrote();
+        self.pending.clear();
+        self.reopen()
+    }
+}
+
+/// Writes at a place beyond the end of a file that has a length, and waits until it is on the disk.
+fn write_after(file: &mut File, length: u64, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    let written = write_at(file, at, bytes);
+    if written.is_err() {
+        // what was written of it must not stand before what comes next
+        let _ = file.set_len(length);
+    }
+    written
+}
+
+fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)?;
+    file.sync_data()
+}

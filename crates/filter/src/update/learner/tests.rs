@@ -1,0 +1,518 @@
+mod segments;
+
+use proptest::prelude::*;
+use tamis_model::Statistics;
+
+use super::*;
+use crate::config::keep::Keep;
+use crate::config::training::TrainOptions;
+use crate::kind::Kind;
+
+const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
+
+fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
+    let mut trainer = Trainer::new(TrainOptions { keep, ..TrainOptions::new(Kind::Text) }).unwrap();
+    LABELS[..n_labels].iter().for_each(|label| {
+        trainer.class_of(label).unwrap();
+    });
+    for (label, text) in texts {
+        trainer.add(LABELS[*label % n_labels], Document::Text(text)).unwrap();
+    }
+    trainer.finish().unwrap().as_bytes().to_vec()
+}
+
+/// How much a learner appends to a file: bytes of log, and whether there are segments without end.
+type Limits = (usize, bool);
+
+const LOG_ALONE: Limits = (1 << 20, false);
+
+/// A model file, and a learner of it.
+fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, (log_limit, grows): Limits) -> Learner {
+    let path = folder.path().join("model.tamis");
+    bytes.into_iter().for_each(|bytes| std::fs::write(&path, bytes).unwrap());
+    let growth_limit = grows.then_some(u64::MAX);
+    Learner::open(path, LearnOptions { log_limit, growth_limit, ..LearnOptions::default() }).unwrap()
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    proptest::sample::select(vec![(0, false), (300, false), LOG_ALONE, (1, true), (900, true), (3_000, true)])
+}
+
+fn text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(0u8..20, 0..8)
+        .prop_map(|words| words.iter().map(|w| format!("w{w} ")).collect::<String>())
+}
+
+fn texts() -> impl Strategy<Value = Vec<(usize, String)>> {
+    proptest::collection::vec((0usize..3, text()), 0..12)
+}
+
+/// Counts by the texts of terms, since ids move.
+fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
+    let store = &filter.store;
+    let mut counts = Vec::new();
+    for id in 0..store.n_terms() as TermId {
+        let mut cells = Vec::new();
+        store.for_each_cell(id, |cell| cells.push(cell)).unwrap();
+        if !cells.is_empty() {
+            counts.push((store.text(id).unwrap().to_owned(), cells));
+        }
+    }
+    counts.sort_by(|a, b| a.0.cmp(&b.0));
+    counts
+}
+
+/// The file without what may differ: how often it changed.
+fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
+    let mut filter = Filter::from_bytes(bytes).unwrap();
+    (filter.store.header.changes, filter.store.header.unfitted) = (0, 0);
+    rewrite::fold(&filter.store).unwrap().as_bytes().to_vec()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the log's bound, the number of labels and what is remembered: forgetting in any order what was learned
+    /// leaves the file that was there before, counts, correction, calibration and all.
+    #[test]
+    fn learned_and_forgotten_is_never_learned(
+        n_labels in 2usize..=3,
+        before in texts(), more in texts(),
+        digests: bool,
+        limits in limits(),
+        order in any::<u64>(),
+    ) {
+        let keep = if digests { Keep::Digests } else { Keep::Vectors };
+        let start = trained(n_labels, keep, &before);
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&start), limits);
+        let mut new = Vec::new();
+        for (label, text) in &more {
+            let document = Document::Text(text);
+            if learner.known(learner.filter.digest(document).unwrap()).unwrap().is_empty() {
+                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::New);
+                new.push(text);
+            }
+            learner.commit().unwrap();
+            prop_assert!(learner.filter().verify().is_ok(), "{:?}", learner.filter().verify());
+        }
+        drop(learner);
+        let mut learner = open(&folder, None, limits);
+        if !new.is_empty() {
+            let middle = order as usize % new.len();
+            new.rotate_left(middle);
+        }
+        for text in &new {
+            learner.forget(None, Document::Text(text)).unwrap();
+            learner.commit().unwrap();
+            learner.filter().verify().unwrap();
+            let again = learner.forget(None, Document::Text(text));
+            let is_refused = matches!(again, Err(Error::NotLearned { .. }));
+            prop_assert!(is_refused);
+        }
+        learner.fold().unwrap();
+        let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
+        prop_assert_eq!(unchanging(end), unchanging(start));
+    }
+
+    /// One by one in any order and by several processes, or all at once.
+    #[test]
+    fn learning_one_by_one_counts_as_training_does(
+        n_labels in 2usize..=3, all in texts(), split in 0usize..12, limits in limits(),
+    ) {
+        let mut different: Vec<(usize, String)> = Vec::new();
+        let empty = Filter::from_bytes(trained(n_labels, Keep::Vectors, &[])).unwrap();
+        let digest = |text: &str| empty.digest(Document::Text(text)).unwrap();
+        for (label, text) in all {
+            if different.iter().all(|(_, known)| digest(known) != digest(&text)) {
+                different.push((label, text));
+            }
+        }
+        let at_once = Filter::from_bytes(trained(n_labels, Keep::Vectors, &different)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (first, rest) = different.split_at(split.min(different.len()));
+        let mut bytes = Some(trained(n_labels, Keep::Vectors, rest));
+        for (label, text) in first.iter().rev() {
+            let mut learner = open(&folder, bytes.take().as_deref(), limits);
+            learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
+            let document = Document::Text(text);
+            if !text.is_empty() {
+                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::Already);
+            }
+            learner.commit().unwrap();
+        }
+        let learner = open(&folder, bytes.take().as_deref(), limits);
+        prop_assert_eq!(counts(learner.filter()), counts(&at_once));
+        prop_assert_eq!(&learner.filter.store.totals, &at_once.store.totals);
+        prop_assert_eq!(learner.filter.store.n_features(), at_once.store.n_features());
+        prop_assert_eq!(learner.filter.information().documents, different.len());
+        // and what others read is what the learner knows
+        let read = Filter::open(folder.path().join("model.tamis")).unwrap();
+        for (_, text) in &different {
+            let scores = [&read, learner.filter()].map(|f| f.score_text(text, &mut Scratch::default()).unwrap());
+            prop_assert_eq!(scores[0], scores[1]);
+        }
+        let statistics: Statistics = read.store.statistics().unwrap();
+        prop_assert_eq!(statistics.n_features() as u64, at_once.store.n_features());
+    }
+
+    /// Moving to another label and back.
+    #[test]
+    fn a_document_moves(n_labels in 2usize..=3, before in texts(), pick: proptest::sample::Index, to in 0usize..3) {
+        let before: Vec<_> = before.into_iter().filter(|(_, text)| !text.is_empty()).collect();
+        prop_assume!(!before.is_empty());
+        let folder = tempfile::tempdir().unwrap();
+        let start = trained(n_labels, Keep::Vectors, &before);
+        let mut learner = open(&folder, Some(&start), LOG_ALONE);
+        let text = &before[pick.index(before.len())].1;
+        let known: Vec<_> = learner.known(learner.filter.digest(Document::Text(text)).unwrap()).unwrap();
+        let copies: u32 = known.iter().map(|known| known.multiplicity).sum();
+        let label = LABELS[to % n_labels];
+        let outcome = learner.learn(label, Document::Text(text)).unwrap();
+        let from: Vec<_> =
+            known.iter().map(|known| learner.label(known.class)).filter(|known| known != label).collect();
+        prop_assert_eq!(outcome, if from.is_empty() { Learned::Already } else { Learned::Moved { from } });
+        let now = learner.known(learner.filter.digest(Document::Text(text)).unwrap()).unwrap();
+        prop_assert_eq!(now.len(), 1);
+        let under = learner.label(now[0].class);
+        prop_assert_eq!((under.as_str(), now[0].multiplicity), (label, copies));
+        learner.filter().verify().unwrap();
+        learner.commit().unwrap();
+        Filter::open(folder.path().join("model.tamis")).unwrap().verify().unwrap();
+    }
+}
+
+#[test]
+fn documents_without_terms_are_counted_and_never_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    let start = trained(2, Keep::Vectors, &texts);
+    let mut learner = open(&folder, Some(&start), LOG_ALONE);
+    let nothing = Document::Text(" - ");
+    let documents = |learner: &Learner| {
+        learner.filter().information().totals.iter().map(|t| t.documents).collect::<Vec<_>>()
+    };
+    for label in ["eggs", "eggs", "ham", "eggs"] {
+        assert_eq!(learner.learn(label, nothing).unwrap(), Learned::New);
+    }
+    assert_eq!(documents(&learner), [4, 2]);
+    learner.filter().verify().unwrap();
+    // which of them, only the label can tell
+    let refused = learner.forget(None, nothing);
+    assert!(matches!(refused, Err(Error::NotLearned { known: Some(labels), .. }) if labels == "eggs, ham"));
+    learner.forget(Some("eggs"), nothing).unwrap();
+    learner.forget(Some("ham"), nothing).unwrap();
+    assert_eq!(documents(&learner), [3, 1]);
+    learner.forget(None, nothing).unwrap();
+    learner.forget(None, nothing).unwrap();
+    assert!(matches!(learner.forget(None, nothing), Err(Error::NotLearned { known: None, .. })));
+    learner.fold().unwrap();
+    let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
+    assert_eq!(unchanging(end), unchanging(start));
+}
+
+#[test]
+fn forgetting_wants_the_document_and_its_label() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    for (keep, known) in [(Keep::Vectors, true), (Keep::Digests, false)] {
+        let mut learner = open(&folder, Some(&trained(2, keep, &texts)), LOG_ALONE);
+        let egg = Document::Text("boiled egg");
+        let digest = learner.filter().digest(egg).unwrap();
+        let outcome = learner.forget(Some("ham"), egg);
+        assert!(matches!(outcome, Err(Error::NotLearned { known: Some(label), .. }) if label == "eggs"));
+        let outcome = learner.forget(Some("hum"), egg);
+        assert!(
+            matches!(outcome, Err(Error::UnknownLabel { nearest: Some(nearest), .. }) if nearest == "ham")
+        );
+        assert!(matches!(
+            learner.forget(None, Document::Text("x")),
+            Err(Error::NotLearned { known: None, .. })
+        ));
+        match (learner.forget_digest(None, digest), known) {
+            (Ok(_), true) => (),
+            (Err(Error::NotAtHand), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
+            other => panic!("{other:?}"),
+        }
+        learner.commit().unwrap();
+        assert_eq!(learner.filter().information().documents, 1);
+        assert_eq!(learner.filter().information().n_terms, 2);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// What was learned one by one and then fitted anew is what training on all of it gives, to the byte.
+    #[test]
+    fn retrained_is_trained(n_labels in 2usize..=3, before in texts(), more in texts()) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), LOG_ALONE);
+        let mut all = before.clone();
+        for (label, text) in &more {
+            let document = Document::Text(text);
+            if learner.known(learner.filter.digest(document).unwrap()).unwrap().is_empty() {
+                learner.learn(LABELS[label % n_labels], document).unwrap();
+                all.push((*label, text.clone()));
+            }
+        }
+        learner.retrain().unwrap();
+        let got = std::fs::read(folder.path().join("model.tamis")).unwrap();
+        prop_assert_eq!(unchanging(got), unchanging(trained(n_labels, Keep::Vectors, &all)));
+    }
+
+    /// A label that comes later, before or after the others.
+    #[test]
+    fn a_label_comes_later(before in texts(), more in texts(), digests: bool, first: bool) {
+        let keep = if digests { Keep::Digests } else { Keep::Vectors };
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&trained(2, keep, &before)), (300, false));
+        let label = if first { "bacon" } else { "tea" };
+        let missing = matches!(learner.learn(label, Document::Text("x")), Err(Error::UnknownLabel { .. }));
+        prop_assert!(missing);
+        learner.add_label(label).unwrap();
+        learner.filter().verify().unwrap();
+        for (_, text) in &more {
+            learner.learn(label, Document::Text(text)).unwrap();
+            learner.commit().unwrap();
+        }
+        let read = Filter::open(folder.path().join("model.tamis")).unwrap();
+        read.verify().unwrap();
+        let class = read.classes().index(label).unwrap();
+        prop_assert_eq!(class, if first { 0 } else { 2 });
+        for (_, text) in &more {
+            let document = read.digest(Document::Text(text)).unwrap();
+            prop_assert!(read.store.document((document, class)).unwrap().is_some());
+        }
+    }
+}
+
+#[test]
+fn two_writers_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
+    let options = LearnOptions { patience: Duration::from_millis(20), ..LearnOptions::default() };
+    let path = folder.path().join("model.tamis");
+    assert!(matches!(Learner::open(&path, options), Err(Error::Locked { .. })));
+    drop(learner);
+    assert!(Learner::open(&path, options).is_ok());
+}
+
+#[test]
+fn nothing_is_appended_to_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
+    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
+    learner.learn("ham", Document::Text("raw ham")).unwrap();
+    // as after a fold that failed when all but its end was done
+    let (path, other) = (folder.path().join("model.tamis"), folder.path().join("other.tamis"));
+    std::fs::write(&other, trained(3, Keep::Vectors, &texts)).unwrap();
+    std::fs::rename(other, &path).unwrap();
+    learner.commit().unwrap();
+    let filter = Filter::open(&path).unwrap();
+    filter.verify().unwrap();
+    assert_eq!(filter.information().documents, 3);
+}
+
+/// Whatever an entry can be made of, for a model of few terms and labels.
+fn entry() -> impl Strategy<Value = Entry> {
+    let number = || prop_oneof![4 => 0u32..3, 1 => any::<u32>()];
+    let row = proptest::collection::btree_map(0u32..7, number().prop_map(|n| n.max(1)), 0..5);
+    let class = || prop_oneof![9 => 0u16..2, 1 => 2u16..5];
+    let coefficients = proptest::collection::vec((class(), any::<i32>(), any::<i64>()), 0..4);
+    let new = proptest::collection::vec((any::<u64>(), text()), 0..3);
+    let numbers = (number(), number(), any::<Option<[f32; 2]>>(), -2i32..3);
+    ((proptest::bool::weighted(0.8), class(), 0u8..3), row, coefficients, new, numbers).prop_map(
+        |(
+            (learned, class, digest),
+            row,
+            coefficients,
+            new_terms,
+            (multiplicity, place, held_out, features),
+        )| {
+            let coefficients = coefficients.into_iter().map(|(class, units, bias)| Coefficient {
+                class,
+                bias,
+                units: units.into(),
+            });
+            let document = Remembered {
+                name: Box::default(),
+                digest: [digest; 16],
+                class,
+                multiplicity,
+                date: NO_DATE,
+                group: 7,
+                coefficients: coefficients.collect(),
+                held_out: held_out.map(|both| both.map(f64::from)),
+                learned: place,
+                vector: CountVector::from_pairs(row).unwrap(),
+            };
+            Entry { learned, document, features, new_terms }
+        },
+    )
+}
+
+/// Models of all scorings, without a log.
+fn of_every_scoring() -> Vec<Vec<u8>> {
+    use crate::config::scoring::ExpectationMaximization;
+    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned()), (2, "cheap ham".to_owned())];
+    let scorings = [
+        None,
+        Some(Scoring::NaiveBayes(Scoring::parameters())),
+        Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(4))),
+    ];
+    let model = |scoring: &Option<Scoring>, n_labels: usize| {
+        let options =
+            TrainOptions { scoring: scoring.clone(), keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+        let mut trainer = Trainer::new(options).unwrap();
+        texts[..n_labels]
+            .iter()
+            .for_each(|(label, text)| trainer.add(LABELS[*label], Document::Text(text)).unwrap());
+        trainer.finish().unwrap().as_bytes().to_vec()
+    };
+    scorings.iter().flat_map(|scoring| [2, 3].map(|n_labels| model(scoring, n_labels))).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// A log that says what it likes, with the right checksums: an error or an answer, whatever is asked.
+    #[test]
+    fn a_log_of_anything_is_read_or_refused(
+        pick: proptest::sample::Index,
+        records in proptest::collection::vec(proptest::collection::vec(entry(), 1..3), 1..4),
+    ) {
+        thread_local!(static MODELS: Vec<Vec<u8>> = of_every_scoring());
+        let mut file = MODELS.with(|models| models[pick.index(models.len())].clone());
+        let seed = crate::file::header::checksum(&file).unwrap();
+        file.resize(file.len() + crate::file::slots::Slots::reach(file.len()), 0);
+        for record in &records {
+            let at = file.len();
+            log::write(record, at, seed, &mut file).unwrap();
+        }
+        if let Ok(filter) = Filter::from_bytes(file.clone()) {
+            let (document, mut scratch) = (Document::Text("boiled ham w1 w2"), Scratch::default());
+            if let Ok(score) = filter.score(document, &mut scratch) {
+                prop_assert!((0.0..=1.0).contains(&score.probability) && !score.log_odds.is_nan());
+            }
+            let _ = (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
+            (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
+            // a fold lists the scores of all copies
+            prop_assume!(records.iter().flatten().all(|entry| entry.document.multiplicity < 3));
+            let _ = (rewrite::fold(&filter.store), rewrite::refit(&filter.store));
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("model.tamis");
+            std::fs::write(&path, &file).unwrap();
+            if let Ok(mut learner) = Learner::open(&path, LearnOptions::default()) {
+                let _ = (learner.learn("ham", document), learner.forget_digest(None, [0; 16]), learner.commit());
+            }
+        }
+    }
+}
+
+/// A model in which a term of ham has nearly as many occurrences as can be counted.
+fn nearly_full(keep: Keep) -> Vec<u8> {
+    let mut trainer = Trainer::new(TrainOptions { keep, ..TrainOptions::new(Kind::Text) }).unwrap();
+    trainer.add("eggs", Document::Text("w1 w2 full")).unwrap();
+    trainer.add("ham", Document::Text("w3 full")).unwrap();
+    trainer.count(Document::Text("full")).unwrap();
+    let (term, ham) = (trainer.parts[0].vocabulary.document()[0].id, trainer.classes.index("ham").unwrap());
+    trainer.parts[0].statistics.observe_terms(ham, &[(term, u32::MAX - 3)]).unwrap();
+    trainer.finish().unwrap().as_bytes().to_vec()
+}
+
+/// Everything that a learner knows, and what it would write.
+fn state(learner: &mut Learner) -> impl PartialEq + std::fmt::Debug + use<> {
+    let score = learner.score(Document::Text("w1 w2 w3 w4 q")).unwrap();
+    let store = &learner.filter.store;
+    let overlay = &store.overlay;
+    (
+        format!("{:?}", learner.filter.information()),
+        (store.totals.clone(), store.changes(), store.unfitted(), store.n_documents()),
+        (overlay.documents().clone(), overlay.new_terms().to_vec(), overlay.features(), overlay.n_entries()),
+        (learner.pending.clone(), counts(&learner.filter), score),
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whether it fails at once, or after it was taken away from another label.
+    #[test]
+    fn what_cannot_be_learned_leaves_everything_as_it_was(
+        before in texts(), after in texts(), digests: bool, moves: bool, commits: bool,
+        limits in limits(),
+    ) {
+        let start = nearly_full(if digests { Keep::Digests } else { Keep::Vectors });
+        let files = [true, false].map(|is_refused| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut learner = open(&folder, Some(&start), limits);
+            let too_much = Document::Text("full full full full new w1 q");
+            for (label, text) in &before {
+                learner.learn(LABELS[label % 2], Document::Text(text)).unwrap();
+            }
+            if moves {
+                learner.learn("eggs", too_much).unwrap();
+            }
+            if commits {
+                learner.commit().unwrap();
+            }
+            if is_refused {
+                let known = state(&mut learner);
+                assert!(learner.learn("ham", too_much).is_err());
+                assert_eq!(state(&mut learner), known);
+            }
+            for (label, text) in &after {
+                learner.learn(LABELS[label % 2], Document::Text(text)).unwrap();
+            }
+            learner.commit().unwrap();
+            std::fs::read(folder.path().join("model.tamis")).unwrap()
+        });
+        prop_assert_eq!(&files[0], &files[1]);
+    }
+}
+
+#[test]
+fn a_log_that_nobody_would_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.tamis");
+    let options = LearnOptions { log_limit: LearnOptions::MAX_LOG_LIMIT + 1, ..LearnOptions::default() };
+    let train = TrainOptions::new(Kind::Text);
+    let outcomes = [
+        Learner::create(&path, train.clone(), ["ham", "spam"], options).err(),
+        Learner::open(&path, options).err(),
+    ];
+    for error in outcomes {
+        let said = error.unwrap().to_string();
+        assert!(said.contains("log_limit") && said.contains("134217728"), "{said}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let options = LearnOptions { log_limit: LearnOptions::MAX_LOG_LIMIT, ..options };
+    Learner::create(&path, train, ["ham", "spam"], options).unwrap();
+}
+
+#[test]
+fn a_commit_that_fails_can_be_tried_again() {
+    let start = nearly_full(Keep::Vectors);
+    for limits in [(0, false), (1, true), LOG_ALONE] {
+        let files = [true, false].map(|fails| {
+            let folder = tempfile::tempdir().unwrap();
+            let (model, away) = (folder.path().join("model.tamis"), folder.path().join("away"));
+            let mut learner = open(&folder, Some(&start), limits);
+            learner.learn("eggs", Document::Text("w1 w2 w3")).unwrap();
+            if fails {
+                std::fs::rename(&model, &away).unwrap();
+                std::fs::create_dir(&model).unwrap();
+                let known = state(&mut learner);
+                assert!(matches!(learner.commit(), Err(Error::NotAFile { got: "a folder", .. })));
+                assert_eq!(state(&mut learner), known);
+                std::fs::remove_dir(&model).unwrap();
+                std::fs::rename(&away, &model).unwrap();
+            }
+            learner.commit().unwrap();
+            std::fs::read(&model).unwrap()
+        });
+        assert_eq!(files[0], files[1]);
+    }
+}

@@ -1,0 +1,269 @@
+//! A model file written anew: what its log says becomes part of the rest.
+
+use tamis_model::{Cell, ClassTotals, ClassWeight, Classes, Counts};
+use tamis_tokenizer::TermId;
+use zerocopy::IntoBytes;
+
+use crate::config::decision::Decision;
+use crate::config::keep::Keep;
+use crate::config::roles::positive_class;
+use crate::config::scoring::{Chosen, Scoring};
+use crate::disk::model::Model;
+use crate::error::{Error, Result};
+use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
+use crate::file::header::Header;
+use crate::file::names;
+use crate::store::store::Store;
+use crate::store::summarize::summarize;
+use crate::train::fit::fit;
+use crate::train::fitting::{self, Judged};
+use crate::train::learned::{Learned, More};
+use crate::train::ordered::Ordered;
+use crate::train::sections::{document_sections, seal, term_sections, write_term};
+use crate::update::shared::{Surplus, unite};
+use crate::update::stores::{Stores, for_each_group, keeps_weights};
+
+/// The model of a file and its log, as a file without a log. The correction stays what it is; the weights of counts and correction, and thresholds,
+/// follow from the scores of all documents remembered.
+pub(crate) fn fold(store: &Store) -> Result<Model> {
+    add_up(&[store], store.header.classes.clone(), kept(store), true)
+}
+
+/// The same model with one label more. A model of two labels gets another scoring by that, of which everything is fitted
+/// anew if it remembers documents; else its correction begins again from nothing.
+pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
+    let mut classes = store.header.classes.clone();
+    classes.insert(label)?;
+    let is_other = !keeps_weights(store, classes.len());
+    let model = add_up(&[store], classes, kept(store), true)?;
+    match is_other && can_refit(store) {
+        true => refit(&model.into_filter()?.store),
+        false => Ok(model),
+    }
+}
+
+/// What a model keeps of documents: their terms or not, and whether their names.
+pub(crate) fn kept(store: &Store) -> (Keep, bool) {
+    (store.header.keep, store.header.names)
+}
+
+/// The sum of models and their logs, as a file without a log; `classes` are all of theirs. What does not add up is that of
+/// the first. `repeat` says whether a document that several know counts as often as in all of them.
+pub(crate) fn add_up(
+    stores: &[&Store],
+    classes: Classes,
+    (keep, names): (Keep, bool),
+    repeat: bool,
+) -> Result<Model> {
+    let mut terms = Terms::new(stores, &classes)?;
+    if !repeat {
+        terms.count_once()?;
+    }
+    let terms = terms;
+    let sections = term_sections(terms.of.len(), |writer, id| {
+        let (fingerprint, text) = terms.of.term(id)?;
+        let mut cells = Vec::new();
+        terms.for_each_cell(id, |cell| cells.push(cell))?;
+        let weights = terms.weights(id)?.into_iter().map(|weight| (weight.class, weight.units));
+        writer.push(fingerprint, text, cells.into_iter(), weights)
+    })?;
+    let first = stores[0];
+    let scoring = first.header.scoring.clone();
+    let (documents, mut held_out) = documents(&terms, &classes, (keep, names), repeat)?;
+    let sum =
+        |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
+    let mut header = Header {
+        totals: terms.totals.clone(),
+        bias: terms.bias()?,
+        changes: sum(&|store| store.changes()),
+        unfitted: sum(&|store| store.unfitted()),
+        summary: summarize(&scoring, &terms)?,
+        keep,
+        names,
+        scoring,
+        classes,
+        ..first.header.clone()
+    };
+    if is_fitted(first) {
+        // the others were not in view when the first was fitted
+        let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
+        header.unfitted = header.unfitted.saturating_add(others - terms.surplus.n_documents);
+    }
+    if !terms.of.keeps_weights[0] {
+        (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
+        let n_classes = header.classes.len();
+        header.chosen = match &header.scoring {
+            Scoring::Weighted(options) => Some(Chosen::for_options(options, n_classes)),
+            _ => None,
+        };
+    } else if let (Some(chosen), 2) = (&mut header.chosen, header.classes.len()) {
+        let of_windows = header.recipe.windows.is_some();
+        let settled = fitting::settle(
+            &mut held_out,
+            (&header.scoring, chosen, of_windows),
+            (header.asked.as_ref(), header.decision),
+            &header.totals,
+            &header.classes,
+        )?;
+        (header.decision, header.expected) = settled;
+    }
+    seal(header, sections, documents)
+}
+
+/// The model with everything chosen and fitted anew to the documents it remembers.
+///
+/// # Errors
+/// [`Error::NotAtHand`] if it remembers digests only, or scores windows, which no model remembers.
+pub(crate) fn refit(store: &Store) -> Result<Model> {
+    let header = &store.header;
+    if !is_fitted(store) {
+        return fold(store);
+    }
+    if !can_refit(store) {
+        return Err(Error::NotAtHand);
+    }
+    let stores = [store];
+    let terms = Terms::new(&stores, &header.classes)?;
+    let statistics =
+        store.statistics()?.permuted(&terms.of.order.iter().map(|source| source.id).collect::<Vec<_>>());
+    let documents = store.documents().map(|document| -> Result<_> {
+        let document: Remembered = document?;
+        Ok((learned(&document), terms.of.renumber(0, &document.vector)?))
+    });
+    let mut documents = Ordered::of(documents, terms.of.len())?;
+    let asked = header.asked.unwrap_or_default();
+    let default = fitting::default_of(&asked, header.decision, &header.classes);
+    let how = (&header.scoring, &asked, default);
+    let fitted = fit(how, &header.classes, &statistics, &mut documents, None)?;
+    let sections = term_sections(terms.of.len(), |writer, id| {
+        write_term(writer, terms.of.term(id)?, statistics.cells(id), &fitted.weights, id)
+    })?;
+    let decision = if header.asked.is_some() { fitted.decision } else { header.decision };
+    let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
+    let sealed = Header {
+        totals: store.totals.clone(),
+        bias: fitted.bias(),
+        changes: store.changes(),
+        unfitted: 0,
+        decision,
+        chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, ..chosen }),
+        expected: fitted.expected,
+        ..header.clone()
+    };
+    seal(sealed, sections, document_sections(&mut documents, &fitted, header.keep)?)
+}
+
+/// A document as it was when it was counted.
+fn learned(document: &Remembered) -> Learned {
+    let Remembered { digest, class, multiplicity, group, .. } = *document;
+    let more = More {
+        date: Some(document.date).filter(|date| *date != NO_DATE),
+        name: document.name.clone(),
+        ..More::default()
+    };
+    let mut learned = Learned::new(digest, group, more);
+    (learned.class, learned.multiplicity) = (class, multiplicity);
+    learned
+}
+
+/// Whether anything of the model is fitted to documents, besides counting them.
+fn is_fitted(store: &Store) -> bool {
+    matches!(store.header.scoring, Scoring::Weighted(_))
+}
+
+/// Whether there is something to fit, and what it is fitted to is remembered: windows are not.
+pub(crate) fn can_refit(store: &Store) -> bool {
+    is_fitted(store) && store.header.keep == Keep::Vectors && store.header.recipe.windows.is_none()
+}
+
+/// The terms of several stores that have counts, without what of them counts twice.
+struct Terms<'a> {
+    of: Stores<'a>,
+    totals: Vec<ClassTotals>,
+    surplus: Surplus,
+}
+
+impl<'a> Terms<'a> {
+    fn new(stores: &'a [&'a Store], classes: &Classes) -> Result<Self> {
+        let of = Stores::new(stores, classes)?;
+        Ok(Terms { totals: of.totals.clone(), of, surplus: Surplus::default() })
+    }
+
+    /// Takes away what of documents that several stores know counts twice. What is left has the same terms, since each of
+    /// these documents stays.
+    fn count_once(&mut self) -> Result<()> {
+        self.surplus = Surplus::new(&self.of)?;
+        self.surplus.take_from_totals(&mut self.totals)
+    }
+
+    /// The bias of each column of the correction; those beyond the last are 0.
+    fn bias(&self) -> Result<Vec<i64>> {
+        let mut sums = self.of.bias()?;
+        self.surplus.take_from_bias(&mut sums)?;
+        sums.truncate(sums.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
+        Ok(sums)
+    }
+
+    /// The weights of a term, in the order of their classes.
+    fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
+        let mut weights = self.of.weights(id)?;
+        self.surplus.take_from_weights(id, &mut weights)?;
+        Ok(weights)
+    }
+}
+
+impl Counts for Terms<'_> {
+    type Error = Error;
+
+    fn totals(&self) -> &[ClassTotals] {
+        &self.totals
+    }
+
+    fn n_terms(&self) -> usize {
+        self.of.len()
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
+        if self.surplus.is_empty() {
+            return self.of.for_each_cell(term, visit);
+        }
+        let mut cells = Vec::new();
+        self.of.for_each_cell(term, |cell| cells.push(cell))?;
+        self.surplus.take_from_cells(term, &mut cells)?;
+        cells.into_iter().for_each(visit);
+        Ok(())
+    }
+}
+
+/// The sections `documents` and `vectors`.
+type DocumentSections = (Vec<u8>, Vec<u8>);
+
+/// The sections of documents, and what was said of those that were held out.
+fn documents(
+    terms: &Terms<'_>,
+    classes: &Classes,
+    (keep, keeps_names): (Keep, bool),
+    repeat: bool,
+) -> Result<(DocumentSections, Vec<Judged>)> {
+    let positive = positive_class(classes);
+    let has_coefficients = terms.of.stores[0].header.has_coefficients();
+    let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+    for_each_group(&terms.of, |group| {
+        let adds_up = repeat || group[0].1.digest == terms.of.nothing;
+        let (store, document) = unite(group, adds_up)?;
+        if let Some(held_out) = document.held_out {
+            let Remembered { class, multiplicity, learned, group, .. } = document;
+            judged.push(Judged { held_out, is_positive: class == positive, multiplicity, learned, group });
+        }
+        names::encode(if keeps_names { &document.name } else { "" }, &mut vectors);
+        if has_coefficients {
+            encode_coefficients(&document.coefficients, &mut vectors);
+        }
+        if keep == Keep::Vectors {
+            encode_vector(terms.of.renumber(store, &document.vector)?.row(), &mut vectors);
+        }
+        records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
+        Ok(())
+    })?;
+    Ok(((records, vectors), judged))
+}

@@ -1,0 +1,207 @@
+//! Several stores as one: their terms with new ids, their documents in canonical order.
+
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::error::{Error, Result};
+use crate::extract::digest::digest_of_nothing;
+use crate::file::documents::Remembered;
+use crate::file::terms::limited;
+use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
+use crate::store::store::Store;
+
+/// Where a term comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Source {
+    pub(crate) fingerprint: u64,
+    store: u16,
+    pub(crate) id: TermId,
+}
+
+/// The terms that have counts.
+pub(crate) struct Stores<'a> {
+    pub(crate) stores: &'a [&'a Store],
+    /// Whether the weights of each store are still what its scoring, as it will be, means by them.
+    pub(crate) keeps_weights: Vec<bool>,
+    /// Sources in the order of fingerprints, which is that of the new ids.
+    pub(crate) order: Vec<Source>,
+    /// Where the sources of each term begin, and where the last ones end.
+    pub(crate) starts: Vec<u32>,
+    /// Of each store, the new id of each id there.
+    pub(crate) ids: Vec<Vec<Option<TermId>>>,
+    /// Of each store, the new class of each class there.
+    pub(crate) moved: Vec<Vec<ClassId>>,
+    pub(crate) totals: Vec<ClassTotals>,
+    /// The digest of documents without terms.
+    pub(crate) nothing: [u8; 16],
+}
+
+impl<'a> Stores<'a> {
+    pub(crate) fn new(stores: &'a [&'a Store], classes: &Classes) -> Result<Self> {
+        let mut order = Vec::with_capacity(stores.iter().map(|store| store.n_terms()).sum());
+        for (at, store) in (0..).zip(stores) {
+            for id in 0..store.n_terms() as TermId {
+                if store.has_counts(id)? {
+                    order.push(Source { fingerprint: store.fingerprint(id)?, store: at, id });
+                }
+            }
+        }
+        // sorted runs, which this sort merges
+        order.sort();
+        let mut ids: Vec<_> = stores.iter().map(|store| vec![None; store.n_terms()]).collect();
+        let mut starts = Vec::with_capacity(order.len() + 1);
+        let mut start = 0;
+        for (new, equal) in (0..).zip(order.chunk_by(|a, b| a.fingerprint == b.fingerprint)) {
+            equal.iter().for_each(|source| ids[usize::from(source.store)][source.id as usize] = Some(new));
+            starts.push(start);
+            start = limited("terms", u64::from(start) + equal.len() as u64)?;
+        }
+        starts.push(start);
+        let class = |(_, label)| classes.index(label).unwrap_or_default();
+        let moved: Vec<Vec<_>> =
+            stores.iter().map(|store| store.header.classes.iter().map(class).collect()).collect();
+        let mut totals = vec![ClassTotals::default(); classes.len()];
+        for (store, moved) in stores.iter().zip(&moved) {
+            for (class, of) in moved.iter().zip(&store.totals) {
+                add_totals(&mut totals[usize::from(*class)], of)?;
+            }
+        }
+        let keeps_weights = stores.iter().map(|store| keeps_weights(store, classes.len())).collect();
+        let nothing = digest_of_nothing(&stores[0].header.recipe);
+        Ok(Stores { stores, keeps_weights, order, starts, ids, moved, totals, nothing })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Where a term comes from, each with its store.
+    pub(crate) fn sources(&self, id: TermId) -> impl ExactSizeIterator<Item = (usize, TermId)> {
+        let bounds = self.starts.get(id as usize).zip(self.starts.get(id as usize + 1));
+        let sources = bounds.map_or(&[][..], |(start, end)| &self.order[*start as usize..*end as usize]);
+        sources.iter().map(|source| (usize::from(source.store), source.id))
+    }
+
+    /// The fingerprint of a term, and its text.
+    pub(crate) fn term(&self, id: TermId) -> Result<(u64, &'a str)> {
+        let source = self.order[self.starts[id as usize] as usize];
+        Ok((source.fingerprint, self.stores[usize::from(source.store)].text(source.id)?))
+    }
+
+    pub(crate) fn class(&self, store: usize, class: ClassId) -> ClassId {
+        self.moved[store].get(usize::from(class)).copied().unwrap_or(class)
+    }
+
+    /// The column of a store's column: of two classes there is one.
+    pub(crate) fn column(&self, store: usize, column: ClassId) -> ClassId {
+        if self.totals.len() == 2 { column } else { self.class(store, column) }
+    }
+
+    /// The bias of each column of the correction.
+    pub(crate) fn bias(&self) -> Result<Vec<i64>> {
+        let mut sums = Vec::new();
+        for (at, store) in self.stores.iter().enumerate().filter(|(at, _)| self.keeps_weights[*at]) {
+            let mut moved = Vec::new();
+            for (column, bias) in (0..=ClassId::MAX).zip(store.bias()) {
+                let to = usize::from(self.column(at, column));
+                moved.resize(moved.len().max(to + 1), 0);
+                moved[to] = *bias;
+            }
+            add_bias(&mut sums, &moved)?;
+        }
+        Ok(sums)
+    }
+
+    /// The weights of a term, in the order of their classes.
+    pub(crate) fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
+        let mut weights = Vec::new();
+        for (at, old) in self.sources(id).filter(|(at, _)| self.keeps_weights[*at]) {
+            self.stores[at].for_each_value(old, |class, units| {
+                weights.push(ClassWeight { class: self.column(at, class), units });
+                Ok(())
+            })?;
+        }
+        add_weights(&mut weights)?;
+        Ok(weights)
+    }
+
+    /// A row of a store over the new ids.
+    pub(crate) fn renumber(&self, store: usize, vector: &CountVector) -> Result<CountVector> {
+        let ids = &self.ids[store];
+        let id = |(id, count): (TermId, u32)| Some((ids.get(id as usize).copied().flatten()?, count));
+        let pairs: Option<Vec<_>> = vector.row().iter().map(id).collect();
+        pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok()).ok_or_else(|| {
+            Error::inconsistent("vectors", "terms that have counts", "others of a document that is known")
+        })
+    }
+
+    /// Visits the counts of a term, in the order of their classes.
+    pub(crate) fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
+        let sources = self.sources(term);
+        let is_one = sources.len() == 1;
+        let mut cells = Vec::new();
+        for (at, old) in sources {
+            self.stores[at].for_each_cell(old, |cell| {
+                let cell = Cell { class: self.class(at, cell.class), ..cell };
+                if is_one { visit(cell) } else { cells.push(cell) }
+            })?;
+        }
+        add_cells(&mut cells)?;
+        cells.into_iter().for_each(visit);
+        Ok(())
+    }
+}
+
+/// A document as a store knows it, by the store's number.
+pub(crate) type Held = (usize, Remembered);
+
+/// Visits the documents of all stores in canonical order, with their new classes: together what several stores know of
+/// one, in the order of the stores.
+pub(crate) fn for_each_group<'a>(
+    terms: &Stores<'a>,
+    mut visit: impl FnMut(Vec<Held>) -> Result<()>,
+) -> Result<()> {
+    let moved = |at: usize, mut document: Remembered| {
+        document.class = terms.class(at, document.class);
+        document.coefficients.iter_mut().for_each(|c| c.class = terms.column(at, c.class));
+        if !terms.keeps_weights[at] {
+            document.held_out = None;
+            document.coefficients.clear();
+        }
+        document
+    };
+    // the classes of a store keep their order, and so do its documents
+    let of_store = |(at, store): (usize, &&'a Store)| {
+        let store: &'a Store = store;
+        let documents = store.documents().map(move |document| -> Result<_> { Ok(moved(at, document?)) });
+        documents.peekable()
+    };
+    let mut stores: Vec<_> = terms.stores.iter().enumerate().map(of_store).collect();
+    loop {
+        let mut next = None;
+        for (at, documents) in stores.iter_mut().enumerate() {
+            match documents.peek() {
+                Some(Ok(document)) if next.is_none_or(|(key, _)| document.key() < key) => {
+                    next = Some((document.key(), at));
+                }
+                // comes up below
+                Some(Err(_)) => next = Some((([0; 16], 0), at)),
+                _ => (),
+            }
+        }
+        let Some((key, at)) = next else { return Ok(()) };
+        let Some(document) = stores[at].next() else { return Ok(()) };
+        let mut group = vec![(at, document?)];
+        for (at, others) in (at + 1..).zip(&mut stores[at + 1..]) {
+            while let Some(other) = others.next_if(|other| other.as_ref().is_ok_and(|o| o.key() == key)) {
+                group.push((at, other?));
+            }
+        }
+        visit(group)?;
+    }
+}
+
+/// Whether the correction of a model, and what it chose, is still good once it has so many classes: two have one column.
+pub(crate) fn keeps_weights(store: &Store, n_classes: usize) -> bool {
+    (store.header.classes.len() == 2) == (n_classes == 2)
+}
