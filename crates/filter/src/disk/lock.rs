@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// The right to change a model file, held until it is dropped; the operating system takes it back if the process dies.
 ///
 /// Writers take turns on `PATH.lock`, as the model's own inode changes. A [`Learner`](crate::Learner) has it, and
-/// [`Model::save`] takes it for as long as it writes; have it yourself where what is written depends on what is there.
+/// [`Model::save`](crate::Model::save) takes it for as long as it writes; have it yourself where what is written depends on what is there.
 ///
 /// ```
 /// use std::time::Duration;

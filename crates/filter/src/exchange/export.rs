@@ -147,7 +147,7 @@ impl Filter {
     }
 
     /// Writes all that the model knows as JSON lines: first an object with everything that is neither of a term nor of a
-    /// document, then one a term, then, if asked for, one a document. [`import`](crate::exchange::import) makes the same model of it,
+    /// document, then one a term, then, if asked for, one a document. [`import`](crate::import) makes the same model of it,
     /// byte for byte; without documents, one that knows none.
     ///
     /// ```text

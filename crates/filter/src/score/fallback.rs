@@ -10,7 +10,7 @@ use crate::store::compatible::check;
 impl Filter {
     /// Puts a shared model behind this one, so that whoever has learned little yet is served by what others have:
     /// documents are scored by the counts and the correction of both, added up, as if the models were
-    /// [merged](crate::update::merge). Calibration and thresholds are those of the shared model, unless
+    /// [merged](crate::merge). Calibration and thresholds are those of the shared model, unless
     /// [set](Self::set_decision) for this one. Nothing is written anywhere.
     ///
     /// Of more than 4,096 terms it is an estimate how many of them both know, on which the smoothing depends a little.

@@ -22,7 +22,7 @@ use crate::store::store::Store;
 /// A trained model, open for scoring.
 ///
 /// It is `Send + Sync`, holds no locks and keeps no state between documents: share one among threads, and give
-/// each thread a [`Scratch`].
+/// each thread a [`Scratch`](crate::Scratch).
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};

@@ -160,12 +160,11 @@ fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &
 }
 
 #[cfg(test)]
-impl crate::store::store::Store {
-    /// Header and sections of the newest segment.
-    pub(crate) fn newest_segment(&self) -> Option<(SegmentHeader, [Vec<u8>; SECTIONS.len()])> {
-        let segment = self.segments.last()?;
-        let content = |section: &Section| section.get(&self.bytes, 0..section.len()).map(<[u8]>::to_vec);
-        let sections = segment.sections().map(content).collect::<Result<Vec<_>>>().ok()?;
-        Some((segment.header.clone(), sections.try_into().ok()?))
+impl Segment {
+    /// Header and sections.
+    pub(super) fn contents(&self, bytes: &[u8]) -> Option<(SegmentHeader, [Vec<u8>; SECTIONS.len()])> {
+        let content = |section: &Section| section.get(bytes, 0..section.len()).map(<[u8]>::to_vec);
+        let sections = self.sections().map(content).collect::<Result<Vec<_>>>().ok()?;
+        Some((self.header.clone(), sections.try_into().ok()?))
     }
 }

@@ -13,6 +13,8 @@ use crate::file::terms::{Runs, limited};
 use crate::store::overlay::Overlay;
 use crate::store::part::Part;
 use crate::store::segment::Segment;
+#[cfg(test)]
+use crate::store::segment::SegmentHeader;
 
 /// A model file in use.
 pub(crate) struct Store {
@@ -137,6 +139,12 @@ impl Store {
     pub(crate) fn contents(&self) -> Vec<&[u8]> {
         let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
         [self.base()].into_iter().chain(segments).chain([&self.log.1[..]]).collect()
+    }
+
+    /// Header and sections of the newest segment.
+    #[cfg(test)]
+    pub(crate) fn newest_segment(&self) -> Option<(SegmentHeader, [Vec<u8>; 6])> {
+        self.segments.last()?.contents(&self.bytes)
     }
 
     /// The file as it was when it was opened.

@@ -9,7 +9,7 @@ use crate::train::trainer::Trainer;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Contradiction {
-    /// What they all have in common, see [`Filter::digest`].
+    /// What they all have in common, see [`Filter::digest`](crate::Filter::digest).
     pub digest: [u8; 16],
     /// The classes in increasing order, each with how often such a document counts there.
     pub classes: Vec<(ClassId, u32)>,
@@ -28,7 +28,7 @@ impl Trainer {
         totals.map(|totals| totals.documents).sum()
     }
 
-    /// The [digest](Filter::digest) of the document that was added last.
+    /// The [digest](crate::Filter::digest) of the document that was added last.
     pub fn last_digest(&self) -> Option<[u8; 16]> {
         self.last_digest
     }

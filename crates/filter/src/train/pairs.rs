@@ -22,7 +22,7 @@ const OF_EACH: usize = 750;
 const SAMPLE: usize = 3_000 - OF_EACH;
 
 impl Trainer {
-    /// Decides whether pairs of words are terms, if [`Pairs::Auto`] left it open: by the documents learned so far, and for
+    /// Decides whether pairs of words are terms, if [`Pairs::Auto`](crate::Pairs::Auto) left it open: by the documents learned so far, and for
     /// those to come as well. [`finish`](Self::finish) does it too.
     ///
     /// # Errors

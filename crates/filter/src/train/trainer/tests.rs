@@ -59,10 +59,11 @@ fn a_document_that_is_refused_is_not_counted() {
 /// Rows beyond a bound go to the folder for temporary files; the test starts itself with one that is not there.
 #[test]
 fn a_document_that_cannot_be_kept_leaves_not_even_its_label() {
-    const NAME: &str = "trainer::tests::a_document_that_cannot_be_kept_leaves_not_even_its_label";
+    let path = module_path!().split_once("::").unwrap().1;
+    let name = format!("{path}::a_document_that_cannot_be_kept_leaves_not_even_its_label");
     if std::env::temp_dir().exists() {
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        again.args(["--exact", NAME]).env("TMPDIR", "/nowhere/at/all");
+        again.args(["--exact", &name]).env("TMPDIR", "/nowhere/at/all");
         let output = again.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         return assert!(output.status.success() && said.contains("1 passed"), "{said}");
