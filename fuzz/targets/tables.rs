@@ -4,30 +4,17 @@ use super::Choices;
 
 /// The program's files, which belong to no crate, as far as they are needed.
 #[allow(dead_code)]
-#[path = "../../crates/cli"]
-mod cli {
+#[path = "../../crates/cli/formats"]
+mod formats {
+    pub(super) mod holds;
     pub(super) mod records;
     pub(super) mod rows;
     pub(super) mod table;
-    /// What they ask of their neighbour.
-    pub(super) mod sources {
-        pub(crate) struct Columns<'a> {
-            pub(crate) label: &'a str,
-            pub(crate) text: &'a str,
-            pub(crate) shape: super::table::Shape,
-        }
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(crate) enum Holds {
-            Csv,
-            Tsv,
-            Jsonl,
-        }
-    }
 }
 
-use cli::records::records;
-use cli::sources::{Columns, Holds};
-use cli::table::{Shape, rows};
+use formats::holds::{Holds, Shape};
+use formats::records::records;
+use formats::table::{Columns, rows};
 
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
@@ -44,7 +31,7 @@ pub fn run(data: &[u8]) {
     let first: &[u8] = match holds {
         Holds::Csv => b"label,text\n",
         Holds::Tsv => b"label\ttext\n",
-        Holds::Jsonl => b"",
+        _ => b"",
     };
     let named = [first, table].concat();
     let texts = rows(&named[..], holds, &columns).expect("the columns are named").0.map(|row| {

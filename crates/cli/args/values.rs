@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use anyhow::Result;
 use clap::ValueEnum;
 use tamis_filter::{ColumnKind, Criterion, Select};
 
@@ -119,7 +120,7 @@ impl FromStr for Cost {
 }
 
 /// Takes whole numbers that are not less.
-pub(super) fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
+pub(crate) fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
 where
     T: FromStr + PartialOrd + Display + Copy,
 {
@@ -130,7 +131,7 @@ where
 }
 
 /// A small share, `0.5%` or `0.005`. A bare number that is no small one was probably meant in percent.
-pub(super) fn share(s: &str) -> Result<f64, String> {
+pub(crate) fn share(s: &str) -> Result<f64, String> {
     let (number, unit) = s.strip_suffix('%').map_or((s, 1.0), |number| (number.trim_end(), 100.0));
     let number = number.parse::<f64>().ok().filter(|n| *n > 0.0 && *n < 100.0);
     match number {
@@ -143,7 +144,7 @@ pub(super) fn share(s: &str) -> Result<f64, String> {
 }
 
 /// A character between cells; `\t` is a tab.
-pub(super) fn delimiter(s: &str) -> Result<u8, String> {
+pub(crate) fn delimiter(s: &str) -> Result<u8, String> {
     match s.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
@@ -151,7 +152,7 @@ pub(super) fn delimiter(s: &str) -> Result<u8, String> {
     }
 }
 
-pub(super) fn probability(s: &str) -> Result<f64, String> {
+pub(crate) fn probability(s: &str) -> Result<f64, String> {
     let number = s.parse().ok().filter(|p| (0.0..1.0).contains(p));
     number.ok_or_else(|| format!("expected a probability of at least 0 and below 1, got {s:?}"))
 }

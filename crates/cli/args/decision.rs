@@ -1,0 +1,102 @@
+//! Where the line between labels is drawn.
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tamis_filter::{Classes, Decision, DecisionOptions, Filter, Scoring, positive_class};
+
+use crate::args::values::{Cost, probability};
+
+/// Where the line between two labels is drawn.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+#[command(next_help_heading = "Decision")]
+pub(crate) struct DecisionArgs {
+    /// The share of spam to expect where it is not that of the training documents, such as spam=0.1
+    #[arg(long, value_name = "LABEL=SHARE")]
+    pub(crate) prior: Option<String>,
+    /// One lost ham message is as bad as N missed spam messages: spam is what is likelier than N/(N+1)
+    #[arg(long, value_name = "fp=N")]
+    pub(crate) cost: Option<Cost>,
+    /// Leave unsure what no label has this probability of [default: 0.6 for a spam filter, 0 for topics]
+    #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
+    pub(crate) unsure: Option<f64>,
+}
+
+/// How an open model decides.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+#[command(next_help_heading = "Decision")]
+pub(crate) struct VerdictArgs {
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
+    /// The label that counts as spam [default: spam, junk, unwanted or phish, the first that is one]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) spam_label: Option<String>,
+}
+
+impl VerdictArgs {
+    /// Changes how an open filter decides.
+    pub(crate) fn apply(&self, filter: &mut Filter) -> Result<()> {
+        if let Some(label) = &self.spam_label {
+            filter.set_spam_label(label).context("--spam-label")?;
+        }
+        self.decision.apply(filter)
+    }
+
+    /// Whether nothing is asked that only a model can do.
+    pub(crate) fn is_for_held_out(&self) -> bool {
+        self.decision.is_empty()
+    }
+}
+
+impl DecisionArgs {
+    fn is_empty(&self) -> bool {
+        self.prior.is_none() && self.cost.is_none()
+    }
+
+    /// What is asked of decisions at training time.
+    pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
+        let cost = self.cost.map(|cost| cost.0);
+        Ok(DecisionOptions { max_fpr, cost, prior: self.positive_share(classes)?, unsure: self.unsure })
+    }
+
+    fn apply(&self, filter: &mut Filter) -> Result<()> {
+        if let Some(probability) = self.unsure {
+            filter.set_unsure(probability)?;
+        }
+        if self.is_empty() {
+            return Ok(());
+        }
+        if !matches!(filter.information().scoring, Scoring::Weighted(_)) || filter.classes().len() != 2 {
+            bail!("--prior and --cost: expected a model of two labels with weighted scoring");
+        }
+        let mut decision: Decision = filter.decision();
+        if let Some(share) = self.positive_share(filter.classes())? {
+            // log-odds are at the share of the shared model, if there is one
+            let calibrated: &Filter = filter.fallback().map_or(filter, |shared| shared);
+            let information = calibrated.information();
+            let all: u64 = information.totals.iter().map(|t| t.documents).sum();
+            let positive = information.totals[usize::from(positive_class(filter.classes()))].documents;
+            decision = decision.expecting(share, positive as f64 / all as f64)?;
+        }
+        if let Some(cost) = self.cost {
+            let is_mirrored =
+                filter.is_spam_filter() && filter.spam() != Some(positive_class(filter.classes()));
+            let seen_by_ham = |decision: Decision| if is_mirrored { decision.mirrored() } else { decision };
+            decision = seen_by_ham(seen_by_ham(decision).costing(cost.0)?);
+        }
+        filter.set_decision(decision);
+        Ok(())
+    }
+
+    /// The share to expect of the class that is looked for.
+    fn positive_share(&self, classes: &Classes) -> Result<Option<f64>> {
+        let Some(argument) = &self.prior else { return Ok(None) };
+        let parsed =
+            argument.rsplit_once('=').and_then(|(label, share)| Some((label, share.parse::<f64>().ok()?)));
+        let Some((label, share)) = parsed.filter(|(_, share)| *share > 0.0 && *share < 1.0) else {
+            bail!("--prior: expected LABEL=SHARE with a share between 0 and 1, got {argument:?}");
+        };
+        let class = classes.index(label).filter(|_| classes.len() == 2);
+        let class = class.with_context(|| format!("--prior: expected one of two labels, got {label:?}"))?;
+        Ok(Some(if class == positive_class(classes) { share } else { 1.0 - share }))
+    }
+}

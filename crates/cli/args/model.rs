@@ -1,0 +1,147 @@
+//! Which model a command is of, and how it is changed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tamis_filter::{Error, Filter, LearnOptions};
+
+use crate::output::shown::{named, shown_path};
+
+#[derive(Args)]
+pub(crate) struct ModelArg {
+    /// The model file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct FallbackArg {
+    /// A shared model behind your own: documents are scored by what both have learned, and by the shared one alone while
+    /// you have none. The default is $TAMIS_FALLBACK, but not for a model that -m names: that one stands alone
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fallback: Option<PathBuf>,
+}
+
+/// How a model is changed.
+#[derive(Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ChangeArgs {
+    /// Seconds to wait while another process changes the model
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) wait: u64,
+    /// Bytes of the model file's log beyond which the file is written anew, if it may not grow; a quarter of it becomes a segment else
+    #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, value_parser = log_limit, hide = true)]
+    pub(crate) log_limit: usize,
+}
+
+fn log_limit(argument: &str) -> Result<usize, String> {
+    let highest = LearnOptions::MAX_LOG_LIMIT;
+    let limit = argument.parse().ok().filter(|limit| *limit <= highest);
+    limit.ok_or_else(|| format!("expected a number of bytes up to {highest}, got {argument:?}"))
+}
+
+impl ChangeArgs {
+    pub(crate) fn options(&self) -> LearnOptions {
+        let patience = Duration::from_secs(self.wait);
+        LearnOptions { patience, log_limit: self.log_limit, ..LearnOptions::default() }
+    }
+}
+
+impl ModelArg {
+    /// The model file: the one given, else `$TAMIS_MODEL`, else that of the user.
+    pub(crate) fn path(&self) -> Result<PathBuf> {
+        if let Some(path) = self.model.clone().or_else(|| set("TAMIS_MODEL")) {
+            return Ok(path);
+        }
+        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+        match data {
+            Some(data) => Ok(data.join("tamis/model.tamis")),
+            None => bail!("no model: expected -m FILE, or TAMIS_MODEL or HOME to be set"),
+        }
+    }
+
+    /// Makes the folder of the user's own model; that of a file which was named must be there.
+    pub(crate) fn make_folder(&self, path: &Path) -> Result<()> {
+        // of a name alone the folder is the empty path
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
+        match path.parent().filter(missing) {
+            Some(folder) if self.model.is_some() => {
+                bail!("{}: there is no folder {} to write it to", shown_path(path), shown_path(folder))
+            }
+            Some(folder) => make_private(folder).with_context(|| shown_path(folder)),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn open(&self) -> Result<Filter> {
+        let path = self.path()?;
+        let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
+        open_model(&path)?.with_context(|| {
+            format!(
+                "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
+                shown_path(&path)
+            )
+        })
+    }
+}
+
+impl FallbackArg {
+    /// Whether `$TAMIS_FALLBACK` is set but has no part in this: a model that -m names is that model and nothing else,
+    /// unless --fallback is named too. One rule for all that learn or score, so that they agree.
+    pub(crate) fn is_left_out(&self, model: &ModelArg) -> bool {
+        self.fallback.is_none() && model.model.is_some() && set("TAMIS_FALLBACK").is_some()
+    }
+
+    /// The shared model, if there is to be one: that of --fallback, else `$TAMIS_FALLBACK`.
+    pub(crate) fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
+        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_left_out(model));
+        let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
+        let missing = || {
+            format!(
+                "{}: expected the shared model of --fallback or $TAMIS_FALLBACK, got no file",
+                shown_path(&path)
+            )
+        };
+        open_model(&path)?.with_context(missing).map(Some)
+    }
+
+    /// The user's model with the shared one behind it, or that alone if the user has none.
+    pub(crate) fn open(&self, model: &ModelArg) -> Result<Filter> {
+        let Some(shared) = self.shared(model)? else { return model.open() };
+        let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
+        filter.set_fallback(Arc::new(shared)).context("--fallback")?;
+        Ok(filter)
+    }
+}
+
+/// What a variable of the environment is set to, if it is.
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Makes a folder that only its owner may enter; those above it as the user's umask says.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    if let Some(above) = folder.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        // someone was faster, or there is none to make
+        Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
+        made => made,
+    }
+}
+
+/// Opens a model, if there is a file.
+pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
+    match Filter::open(path) {
+        Ok(filter) => Ok(Some(filter)),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(named(path)(error)),
+    }
+}

@@ -1,0 +1,93 @@
+//! How documents become terms.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule};
+use tamis_tokenizer::Terms;
+
+use crate::args::values::{Span, at_least};
+use crate::output::shown::shown_path;
+
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+#[command(next_help_heading = "Terms")]
+pub(crate) struct RecipeArgs {
+    /// Of mail, use only the words of body and subject: no headers, structure or links
+    #[arg(long)]
+    pub(crate) content_only: bool,
+    /// Score every stretch of so many bytes (100 or more; 1500 if none are given) of the body by itself too, and go
+    /// by the highest score: innocent text around a message then cannot hide it (two labels, weighted scoring)
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = at_least::<u32>(100))]
+    pub(crate) windows: Option<u32>,
+    /// Do not take this header field as evidence; NAME* stands for all that begin so. Fields that filters and
+    /// mailboxes add are left out anyway
+    #[arg(long, value_name = "NAME")]
+    pub(crate) ignore_header: Vec<String>,
+    /// How text is cut into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
+    /// mail)
+    #[arg(long, value_name = "RULE")]
+    pub(crate) words: Option<WordRule>,
+    /// Keep upper and lower case apart
+    #[arg(long)]
+    pub(crate) keep_case: bool,
+    /// A file of words to leave out, separated by white space
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stop_words: Option<PathBuf>,
+    /// Reduce words to stems of this language
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(crate) stem: Option<Language>,
+    /// Use sequences of words as terms: 1-2 for words and pairs [default: 1; for text of two labels 1-2 if that predicts
+    /// left-out documents better]
+    #[arg(long, value_name = "MIN-MAX", conflicts_with = "characters")]
+    pub(crate) ngrams: Option<Span>,
+    /// Use sequences of characters as terms, not words: 3-5
+    #[arg(long, value_name = "MIN-MAX")]
+    pub(crate) characters: Option<Span>,
+    /// Leave out words with fewer characters [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) min_chars: Option<u16>,
+    /// Of a word with more characters, note only that it is long [default: 24 for mail, 64 for text]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_chars: Option<u16>,
+}
+
+/// How documents become terms.
+pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
+    let mut recipe = Recipe::new(kind);
+    if kind != Kind::Mail && (args.content_only || !args.ignore_header.is_empty()) {
+        bail!("--content-only and --ignore-header: expected mail, got {kind}");
+    }
+    recipe.content_only = args.content_only;
+    recipe.windows = args.windows;
+    recipe.ignored_headers = args.ignore_header.clone();
+    set_terms(&mut recipe.tokenizer, args)?;
+    Ok(recipe)
+}
+
+/// Windows are looked at by one scoring only, and of two labels.
+pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize) -> Result<()> {
+    let heeds = recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) && n_labels == 2;
+    if recipe.windows.is_none() || heeds {
+        return Ok(());
+    }
+    bail!("--windows: expected mail or text of two labels and weighted scoring")
+}
+
+fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
+    options.word_rule = args.words.unwrap_or(options.word_rule);
+    options.fold_case &= !args.keep_case;
+    options.stemmer = args.stem;
+    options.min_chars = args.min_chars.unwrap_or(options.min_chars);
+    options.max_chars = args.max_chars.unwrap_or(options.max_chars);
+    if let Some(path) = &args.stop_words {
+        let words = std::fs::read_to_string(path).with_context(|| shown_path(path))?;
+        options.stop_words = words.split_whitespace().map(str::to_owned).collect();
+    }
+    options.terms = match (args.ngrams, args.characters) {
+        (Some(span), _) => Terms::Words { min: span.min, max: span.max },
+        (_, Some(span)) => Terms::Characters { min: span.min, max: span.max },
+        _ => options.terms,
+    };
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Options for a trainer.
+
+use anyhow::Result;
+use tamis_filter::{Kind, Pairs, Recipe, Scoring, TrainOptions};
+
+use crate::args::recipe::{RecipeArgs, recipe};
+use crate::args::scoring::ScoringArgs;
+use crate::output::shown::say;
+
+/// What can be settled before the labels are known.
+pub(crate) fn train_options(
+    recipe_args: &RecipeArgs,
+    scoring_args: &ScoringArgs,
+    kind: Kind,
+) -> Result<TrainOptions> {
+    let mut options = TrainOptions::new(kind);
+    options.recipe = recipe(recipe_args, kind)?;
+    if recipe_args.ngrams.is_some() {
+        options.pairs = Pairs::Fixed;
+    }
+    if !scoring_args.asks_for_naive_bayes() {
+        // before all documents are read
+        scoring_args.weighted()?;
+    } else {
+        options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
+    }
+    Ok(options)
+}
+
+/// Says what was chosen where pairs of words are terms that were not asked for.
+pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
+    if got.tokenizer.terms != asked.recipe.tokenizer.terms {
+        say!("words and pairs of words, chosen by what predicts left-out documents best");
+    }
+}

@@ -1,0 +1,129 @@
+//! The commands, one a file: each has its arguments and what it does.
+
+pub(crate) mod duplicates;
+pub(crate) mod evaluate;
+pub(crate) mod exchange;
+pub(crate) mod explain;
+pub(crate) mod inspect;
+pub(crate) mod label;
+pub(crate) mod learn;
+pub(crate) mod passthrough;
+pub(crate) mod score;
+pub(crate) mod suspects;
+pub(crate) mod train;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use crate::args::input::InputArgs;
+use crate::args::model::ModelArg;
+use crate::commands::evaluate::EvaluateArgs;
+use crate::commands::exchange::{ExpireArgs, ExportArgs, ImportArgs, MergeArgs};
+use crate::commands::explain::ExplainArgs;
+use crate::commands::inspect::InspectArgs;
+use crate::commands::label::LabelArgs;
+use crate::commands::learn::{ForgetArgs, LearnArgs, RetrainArgs};
+use crate::commands::score::ScoreArgs;
+use crate::commands::train::TrainArgs;
+
+/// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
+#[derive(Parser)]
+#[command(
+    name = "tamis",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Exit status: 0 on success, 3 on any error; `score` tells its verdict by it (see its help).
+
+The model is the file that -m names, else $TAMIS_MODEL, else \
+$XDG_DATA_HOME/tamis/model.tamis (~/.local/share/tamis/model.tamis).
+
+Example:
+  tamis train ham=mail/ham spam=mail/spam
+  tamis score < message.eml"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Learn a model from labelled documents
+    Train(TrainArgs),
+    /// Score messages or documents, standard input by default
+    Score(ScoreArgs),
+    /// Label every document below a path, in parallel
+    Label(LabelArgs),
+    /// Learn documents under a label, one by one: correct a mistake
+    Learn(LearnArgs),
+    /// Forget documents that were learned
+    Forget(ForgetArgs),
+    /// Fit a model anew to all documents that it remembers
+    Retrain(RetrainArgs),
+    /// Forget documents that have grown old
+    Expire(ExpireArgs),
+    /// Add models up: parts of a large one, or what colleagues learned
+    Merge(MergeArgs),
+    /// Write a model as text (JSON lines)
+    Export(ExportArgs),
+    /// Make a model from such text, or from bogofilter's word list
+    Import(ImportArgs),
+    /// Show which terms decided a score
+    Explain(ExplainArgs),
+    /// Show what a model is made of
+    Inspect(InspectArgs),
+    /// Check that a model file is whole and consistent
+    Verify(ModelArg),
+    /// Measure a model on labelled documents
+    Evaluate(EvaluateArgs),
+}
+
+pub(crate) fn run(command: Command) -> Result<u8> {
+    match command {
+        Command::Train(args) => on_threads(&args.input, || train::run(&args)),
+        Command::Score(args) => score::run(&args),
+        Command::Label(args) => on_threads(&args.input, || label::run(&args)),
+        Command::Learn(args) => learn::learn(&args),
+        Command::Forget(args) => learn::forget(&args),
+        Command::Retrain(args) => learn::retrain(&args),
+        Command::Expire(args) => exchange::expire(&args),
+        Command::Merge(args) => exchange::merge_models(&args),
+        Command::Export(args) => exchange::export(&args),
+        Command::Import(args) => exchange::import_model(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => inspect::verify(&args),
+        Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
+    }
+}
+
+/// Runs a command whose work is spread over threads: as many as it was told, all cores by default.
+fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Result<u8> {
+    let threads = input.threads.map_or(0, usize::from);
+    // this thread is one of them: a single one needs no other
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build();
+    let pool = pool.context("starting threads")?;
+    pool.install(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// A heading goes on until the next: it must be that of an option's own group.
+    #[test]
+    fn arguments_and_output_stand_under_no_heading() {
+        for command in Cli::command().get_subcommands() {
+            let heads = command.get_arguments().filter(|argument| {
+                argument.is_positional()
+                    || ["json", "format", "threads", "label_column"].contains(&argument.get_id().as_str())
+            });
+            for argument in heads {
+                assert_eq!(argument.get_help_heading(), None, "{}: {argument}", command.get_name());
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What is given twice: files, equal documents, equal documents under different labels.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use anyhow::{Result, bail};
+use tamis_filter::{ClassId, Contradiction, Kind, Trainer};
+
+use crate::args::values::Contradictions;
+use crate::input::corpus::Corpus;
+use crate::input::items::Item;
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::{say, shown, shown_path};
+
+/// Tells how many documents equal others, and whether they count.
+pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
+    let (n, is_one) = (trainer.n_equal(), trainer.n_equal() == 1);
+    let (noun, once) = match trainer.recipe().kind {
+        Kind::Mail => ("message", !repeat),
+        Kind::Text => ("document", false),
+        Kind::Table => ("row", false),
+    };
+    let (equal, were) = if is_one { ("equals another", "was") } else { ("equal others", "were") };
+    let (count, are) = if is_one { ("counts", "it is") } else { ("count", "they are") };
+    let n = match n {
+        0 => return,
+        n => counted(n, noun),
+    };
+    match once {
+        true => say!("{n} {equal} and {were} counted once (--repeat counts each)"),
+        false => say!("{n} {equal} and {count} as often as {are} given"),
+    }
+}
+
+/// Which documents have which digest: hashes of both, since few names are ever asked for.
+#[derive(Default)]
+pub(crate) struct Names(Vec<(u64, u64)>);
+
+impl Names {
+    pub(crate) fn note(&mut self, item: &Item<'_>, digest: Option<[u8; 16]>) {
+        self.0.push((digest.map_or(0, beginning), hash_of(item)));
+    }
+
+    pub(crate) fn append(&mut self, mut other: Names) {
+        self.0.append(&mut other.0);
+    }
+}
+
+/// Of a digest, which is a hash.
+fn beginning(digest: [u8; 16]) -> u64 {
+    u128::from_ne_bytes(digest) as u64
+}
+
+/// A hash of where a document is, among those of one corpus.
+fn hash_of(item: &Item<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (std::ptr::from_ref(item.place).addr(), item.number).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Pairs of documents that are named.
+const EXAMPLES: usize = 5;
+
+/// Tells which equal documents have different labels, and refuses more than a twentieth of a label's; not so of rows.
+pub(crate) fn check_contradictions(
+    trainer: &Trainer,
+    names: &Names,
+    corpus: &Corpus<'_>,
+    contradictions: Contradictions,
+) -> Result<()> {
+    let found = trainer.contradictions();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let is_table = trainer.recipe().kind == Kind::Table;
+    let n = found.iter().flat_map(|one| &one.classes).map(|(_, copies)| u64::from(*copies)).sum();
+    let noun = if is_table { "row" } else { "document" };
+    say!("{} equal others under another label, for example", counted(n, noun));
+    for pair in examples(trainer, &found, names, corpus)? {
+        let [one, other] = pair.map(|(name, label)| format!("{} ({})", shown_path(&name), shown(&label)));
+        say!("  {one} and {other}");
+    }
+    if is_table || contradictions == Contradictions::Keep {
+        // where columns have few values, many rows are bound to be equal
+        return Ok(());
+    }
+    for (class, label) in trainer.classes().iter() {
+        let of_class = |(of, _): &&(ClassId, u32)| *of == class;
+        let copies = found.iter().flat_map(|one| &one.classes).filter(of_class).map(|(_, n)| u64::from(*n));
+        let (part, all) = (copies.sum::<u64>(), trainer.n_documents_of(class));
+        if part * 20 > all {
+            bail!(
+                "expected no more than 5 % of a label's documents to equal documents of other labels, got {} of {} {}; \
+                 correct the labels, or train on all of them with --contradictions keep",
+                grouped(part),
+                grouped(all),
+                shown(label)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A document's name and its label.
+type Labelled = (OsString, String);
+
+/// The first pairs of documents that contradict each other, by name.
+fn examples(
+    trainer: &Trainer,
+    found: &[Contradiction],
+    names: &Names,
+    corpus: &Corpus<'_>,
+) -> Result<Vec<[Labelled; 2]>> {
+    let digests: HashSet<u64> = found.iter().map(|one| beginning(one.digest)).collect();
+    let of_these = names.0.iter().filter(|(digest, _)| digests.contains(digest));
+    let digest_of: HashMap<u64, u64> = of_these.map(|(digest, name)| (*name, *digest)).collect();
+    let (mut first, mut pairs) = (HashMap::new(), Vec::new());
+    corpus.for_each_item(&trainer.recipe().limits, |item| {
+        let Some(digest) = digest_of.get(&hash_of(item)) else { return true };
+        let (label, name) = (corpus.label_of(item), item.name().into_owned());
+        match first.entry(*digest).or_insert_with(|| Some((label.clone(), name.clone()))) {
+            // the pair is named already
+            None => (),
+            Some((before, _)) if *before == label => (),
+            one => {
+                let (before, its_name) = one.take().unwrap_or_default();
+                pairs.push([(its_name, before), (name, label)]);
+            }
+        }
+        pairs.len() < EXAMPLES
+    })?;
+    Ok(pairs)
+}

@@ -1,0 +1,285 @@
+//! `tamis evaluate`
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tamis_filter::{
+    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, TrainOptions, Trainer,
+    spam_class,
+};
+use tamis_mail::Message;
+
+use crate::args::decision::VerdictArgs;
+use crate::args::input::InputArgs;
+use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::recipe::{RecipeArgs, check_windows};
+use crate::args::scoring::ScoringArgs;
+use crate::args::training::{say_chosen_terms, train_options};
+use crate::args::values::{Order, at_least};
+use crate::commands::duplicates::say_equal;
+use crate::input::columns::{self, Scorer};
+use crate::input::corpus::{Corpus, Wanted};
+use crate::input::items::Item;
+use crate::model::opened::check_unchanged;
+use crate::output::report::{Outcome, Report};
+use crate::output::shown::{json_line, shown_path};
+
+#[derive(Args)]
+#[command(after_help = "\
+Sources are those of `train`. Unsure counts as wrong in accuracy and as a miss in recall. With \
+--folds or --online no model is used; documents are learned as the options of `train` say. \
+Intervals hold with 95 % confidence (bootstrap).
+
+Example:
+  tamis evaluate ham=test/ham spam=test/spam --scores scores.tsv
+  tamis evaluate --folds 10 ham=mail/ham spam=mail/spam
+  tamis evaluate --online --order date spam=Junk.mbox ham=Inbox.mbox")]
+pub(crate) struct EvaluateArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
+    /// Labelled documents, which the model must not have learned
+    #[arg(required_unless_present = "files_from", value_name = "SOURCE")]
+    pub(crate) sources: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Learn K-1 of K parts of the documents and score the other part, K times; documents with the same body stay
+    /// together
+    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
+    pub(crate) folds: Option<u16>,
+    /// Score every document with what was learned before it, then learn it
+    #[arg(long, conflicts_with = "model")]
+    pub(crate) online: bool,
+    /// The order of documents for --online
+    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
+    pub(crate) order: Order,
+    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scores: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) decision: VerdictArgs,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) scoring: ScoringArgs,
+}
+
+pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
+    let (classes, spam, outcomes, status) =
+        if args.folds.is_some() || args.online { by_learning(args)? } else { by_model(args)? };
+    if outcomes.is_empty() {
+        bail!("expected documents to evaluate, got none");
+    }
+    if let Some(path) = &args.scores {
+        write_scores(path, &classes, &outcomes).with_context(|| shown_path(path))?;
+    }
+    let report = Report::new(&classes, spam, &outcomes);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        writeln!(out, "{}", json_line(report.json().to_string()))?;
+    } else {
+        report.print(&mut out)?;
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+/// The labels and which of them is spam, the documents, the exit status.
+type Evaluated = (Classes, Option<ClassId>, Vec<Outcome>, u8);
+
+/// Scores documents with a model that has not learned them.
+fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
+    if args.recipe != Default::default() || args.scoring != Default::default() {
+        bail!(
+            "options of training: expected --folds or --online beside them, since a model that is there has its own"
+        );
+    }
+    let mut filter = args.fallback.open(&args.model)?;
+    args.decision.apply(&mut filter)?;
+    let recipe = filter.information().recipe;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
+    let mut outcomes = Vec::new();
+    let finished = corpus.for_each(
+        &recipe.limits,
+        || Ok(Scorer::new(&filter)),
+        |scorer, _, label, document| {
+            let truth = class_of(filter.classes(), label)?;
+            let score = scorer.score(document)?;
+            Ok((truth, score, scorer.probabilities()[usize::from(truth)]))
+        },
+        |item, (truth, score, probability)| {
+            outcomes.push(Outcome { name: item.name().into_owned(), truth, score, probability });
+            Ok(())
+        },
+    )?;
+    check_unchanged(&filter)?;
+    columns::say_missing(recipe, &Scorer::missing(&finished.states));
+    Ok((filter.classes().clone(), filter.spam(), outcomes, corpus.conclude(finished.unreadable)))
+}
+
+fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
+    classes.index(label).with_context(|| {
+        let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
+        format!("expected one of the model's labels ({}), got {label:?}", known.join(", "))
+    })
+}
+
+/// A document held in memory, to be learned when its turn comes.
+struct Held {
+    name: OsString,
+    label: String,
+    content: HeldContent,
+    key: Key,
+}
+
+enum HeldContent {
+    Mail(Vec<u8>),
+    Text(String),
+}
+
+/// What documents are ordered by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Given,
+    Digest([u8; 16]),
+    Date(Option<i64>),
+}
+
+impl Held {
+    fn document(&self) -> Document<'_> {
+        match &self.content {
+            HeldContent::Mail(bytes) => Document::Mail(bytes),
+            HeldContent::Text(text) => Document::Text(text),
+        }
+    }
+}
+
+/// Learns and scores by turns.
+fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
+    args.scoring.check()?;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find(&sources, Wanted::Labelled, &args.input, None)?;
+    let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    if args.order == Order::Date && corpus.kind != Kind::Mail {
+        bail!("--order date: expected mail, got {}", corpus.kind);
+    }
+    let mut documents = Vec::new();
+    let order = args.order;
+    let finished = corpus.for_each(
+        &options.recipe.limits,
+        || Ok(()),
+        |(), item, label, document| Ok(hold(item, label, document, order)),
+        |_, held| {
+            documents.push(held);
+            Ok(())
+        },
+    )?;
+    // A stable sort: documents of equal keys stay as given.
+    documents.sort_by(|a, b| a.key.cmp(&b.key));
+    let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
+    let scoring = args.scoring.scoring(&classes)?;
+    check_windows(&options.recipe, &scoring, classes.len())?;
+    options.scoring = Some(scoring);
+    // folds take documents away again
+    options.keep = Keep::Vectors;
+    if args.online && !(matches!(options.scoring, Some(Scoring::Weighted(_))) && classes.len() == 2) {
+        bail!("--online: expected two labels and weighted scoring");
+    }
+    if !args.decision.is_for_held_out() {
+        bail!("--prior and --cost: expected a model, got --folds or --online");
+    }
+    let held_out = hold_out(args.folds, options, &classes, &mut documents)?;
+    let outcome = |(held, HeldOut { class, mut score, probability, .. }): (Held, HeldOut)| {
+        if let Some(least) = args.decision.decision.unsure {
+            score.label = likelier_than(least, &score, classes.len());
+        }
+        Outcome { name: held.name, truth: class, score, probability }
+    };
+    let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
+    let spam = match &args.decision.spam_label {
+        Some(label) => Some(classes.index(label).with_context(|| {
+            let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
+            format!("--spam-label: expected one of {}, got {label:?}", known.join(", "))
+        })?),
+        None => spam_class(&classes),
+    };
+    Ok((classes, spam, outcomes, corpus.conclude(finished.unreadable)))
+}
+
+/// The likeliest label if it has this probability; none where nothing is known.
+fn likelier_than(least: f64, score: &Score, n_classes: usize) -> Option<ClassId> {
+    let is_likely = score.probability > 0.5 || n_classes > 2;
+    let (class, probability) = match is_likely {
+        true => (score.about, score.probability),
+        false => (1 - score.about, 1.0 - score.probability),
+    };
+    (score.known_terms > 0 && probability >= least).then_some(class)
+}
+
+/// Scores every document by what other documents, or those before it, teach; in folds, those that count.
+fn hold_out(
+    folds: Option<u16>,
+    options: TrainOptions,
+    classes: &Classes,
+    documents: &mut Vec<Held>,
+) -> Result<Vec<HeldOut>> {
+    if let Some(folds) = folds {
+        let mut trainer = Trainer::new(options.clone())?;
+        let mut counts = Vec::with_capacity(documents.len());
+        for held in &*documents {
+            let before = trainer.n_documents();
+            trainer.add(&held.label, held.document()).with_context(|| shown_path(&held.name))?;
+            counts.push(trainer.n_documents() > before);
+        }
+        say_equal(&trainer, false);
+        let mut counts = counts.into_iter();
+        documents.retain(|_| counts.next().unwrap_or(true));
+        let trainer = trainer.choose_pairs()?;
+        say_chosen_terms(&options, trainer.recipe());
+        Ok(trainer.cross_validate(folds.into())?)
+    } else {
+        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
+        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect()
+    }
+}
+
+fn hold(item: &Item<'_>, label: &str, document: Document<'_>, order: Order) -> Held {
+    let content = match document {
+        Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
+        Document::Text(text) => HeldContent::Text(text.to_owned()),
+        // Sources give no fields.
+        Document::Fields(_) => HeldContent::Text(String::new()),
+    };
+    let path = &item.place.path;
+    let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
+    let key = match (order, &content) {
+        (Order::Md5, _) => Key::Digest(md5::compute(file_name).0),
+        (Order::Date, HeldContent::Mail(bytes)) => {
+            Key::Date(Message::parse(bytes, &Default::default()).date())
+        }
+        _ => Key::Given,
+    };
+    Held { name: item.name().into_owned(), label: label.to_owned(), content, key }
+}
+
+fn write_scores(path: &Path, classes: &Classes, outcomes: &[Outcome]) -> Result<()> {
+    let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
+    table.write_record(["path", "true_label", "log_odds", "verdict", "probability"])?;
+    for Outcome { name, truth, score, .. } in outcomes {
+        let label = |class: ClassId| classes.label(class).unwrap_or_default();
+        let verdict = score.label.map_or("unsure", label);
+        let [log_odds, probability] = [score.log_odds, score.probability].map(|n| n.to_string());
+        let cells = [label(*truth), &log_odds, verdict, &probability].map(str::as_bytes);
+        table.write_record([&[name.as_encoded_bytes()], &cells[..]].concat())?;
+    }
+    Ok(table.flush()?)
+}

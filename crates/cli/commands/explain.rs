@@ -1,0 +1,191 @@
+//! `tamis explain`
+
+use std::ffi::OsStr;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::json;
+use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
+
+use crate::args::decision::VerdictArgs;
+use crate::args::model::{FallbackArg, ModelArg};
+use crate::formats::holds::Shape;
+use crate::formats::table::Row;
+use crate::input::find::find_tables;
+use crate::input::items::{part, whole_rows};
+use crate::input::loaded::Loaded;
+use crate::input::place::Source;
+use crate::input::reading::Stream;
+use crate::model::opened::check_unchanged;
+use crate::output::numbers::{counted, grouped};
+use crate::output::path_text::to_text;
+use crate::output::shown::{json_line, shown, shown_path};
+use crate::output::verdict::{say_limits, verdict_line};
+
+#[derive(Args)]
+#[command(after_help = "\
+What the terms add and what stands before any term sum up to the log-odds.
+
+Example:
+  tamis explain message.eml
+  tamis explain --json --terms 0 < message.eml")]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
+    /// The message or document; standard input by default
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Terms to show, 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) terms: usize,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    // last, since its heading would stay
+    #[command(flatten)]
+    pub(crate) decision: VerdictArgs,
+}
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
+    let mut filter = args.fallback.open(&args.model)?;
+    args.decision.apply(&mut filter)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if filter.information().recipe.kind == Kind::Table {
+        explain_rows(&mut out, args, &filter)?;
+    } else {
+        let path = args.file.as_deref().unwrap_or(Path::new("-"));
+        let read = Stream::of(path).and_then(Stream::into_all);
+        let bytes = read.with_context(|| shown_path(&path))?;
+        let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
+        explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
+    }
+    check_unchanged(&filter)?;
+    out.flush()?;
+    Ok(0)
+}
+
+/// Explains every row of a table.
+fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
+    let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
+        bail!("standard input: expected a file (.csv, .tsv or .jsonl), since the model is of tables");
+    };
+    let source = Source { label: None, path: path.clone() };
+    for place in find_tables(&source, None)?.places {
+        for Row { line, content } in whole_rows(&place, None, Shape::default())? {
+            let name = part(path, line);
+            let context = || shown_path(&name);
+            let row = content.map_err(anyhow::Error::msg).with_context(context)?;
+            let cells = row.named_cells().map_err(anyhow::Error::msg).with_context(context)?;
+            explain(out, args, filter, &name, Loaded::row(&cells).document())?;
+        }
+    }
+    Ok(())
+}
+
+fn explain(
+    out: &mut impl Write,
+    args: &ExplainArgs,
+    filter: &Filter,
+    name: &OsStr,
+    document: Document<'_>,
+) -> Result<()> {
+    let mut scratch = Scratch::default();
+    let explanation = filter.explain(document, &mut scratch).with_context(|| shown_path(&name))?;
+    say_limits(name, &scratch);
+    let most =
+        if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
+    if args.json {
+        print_json(out, filter, name, &explanation, most)
+    } else {
+        print_table(out, filter, name, &explanation, most)
+    }
+}
+
+fn rest_of(terms: &[TermContribution]) -> f64 {
+    // From positive zero, so that an empty rest is not -0.
+    terms.iter().map(|t| t.contribution).fold(0.0, |sum, c| sum + c)
+}
+
+/// A sum; one of infinities of both signs, which only models without smoothing have, is neither.
+fn nats(sum: f64) -> String {
+    if sum.is_nan() { "\u{b1}inf".to_owned() } else { format!("{sum:+.3}") }
+}
+
+fn print_table(
+    out: &mut impl Write,
+    filter: &Filter,
+    name: &OsStr,
+    explanation: &Explanation,
+    most: usize,
+) -> Result<()> {
+    let Explanation { score, terms, unknown, intercept, .. } = explanation;
+    let label = |class| shown(filter.classes().label(class).unwrap_or_default());
+    let (class, against) = (label(explanation.class), label(explanation.against));
+    writeln!(out, "{} {}", verdict_line(filter, score), shown_path(name))?;
+    writeln!(out, "log-odds of {class} against {against}, in nats:")?;
+    let width = |label: &str| label.chars().count().max(6);
+    let (for_width, against_width) = (width(&class), width(&against));
+    writeln!(out, "{:>9}  {:>5}  {class:>for_width$}  {against:>against_width$}  term", "adds", "count")?;
+    let (table, rest) = terms.split_at(most);
+    for term in table {
+        let documents = |class| grouped(term.document_frequencies[usize::from(class)]);
+        writeln!(
+            out,
+            "{:>+9.3}  {:>5}  {:>for_width$}  {:>against_width$}  {}",
+            term.contribution,
+            grouped(term.count.into()),
+            documents(explanation.class),
+            documents(explanation.against),
+            shown(&term.term)
+        )?;
+    }
+    if !rest.is_empty() {
+        writeln!(out, "{:>9}  {}", nats(rest_of(rest)), counted(rest.len() as u64, "other term"))?;
+    }
+    writeln!(out, "{intercept:>+9.3}  before any term")?;
+    writeln!(out, "{:>9}  in all", nats(intercept + rest_of(terms)))?;
+    if *unknown > 0 {
+        writeln!(out, "{}  not known to the model", counted(*unknown as u64, "word"))?;
+    }
+    Ok(())
+}
+
+fn print_json(
+    out: &mut impl Write,
+    filter: &Filter,
+    name: &OsStr,
+    explanation: &Explanation,
+    most: usize,
+) -> Result<()> {
+    let label = |class| filter.classes().label(class).unwrap_or_default();
+    let terms: Vec<_> = explanation.terms[..most]
+        .iter()
+        .map(|term| {
+            let documents: serde_json::Map<_, _> = filter
+                .classes()
+                .iter()
+                .zip(&term.document_frequencies)
+                .map(|((_, label), df)| (label.to_owned(), json!(df)))
+                .collect();
+            json!({"term": term.term, "count": term.count, "documents": documents, "contribution": term.contribution})
+        })
+        .collect();
+    let object = json!({
+        "path": to_text(name),
+        "label": filter.label_of(&explanation.score),
+        "probability": explanation.score.probability,
+        "log_odds": explanation.score.log_odds,
+        "class": label(explanation.class),
+        "against": label(explanation.against),
+        "intercept": explanation.intercept,
+        "terms": terms,
+        "other_terms": explanation.terms.len() - most,
+        "other_contribution": rest_of(&explanation.terms[most..]),
+        "unknown": explanation.unknown,
+    });
+    Ok(writeln!(out, "{}", json_line(object.to_string()))?)
+}

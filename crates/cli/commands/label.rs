@@ -1,0 +1,288 @@
+//! `tamis label`
+
+use std::ffi::OsString;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::{Map, Value, json};
+use tamis_filter::{Classes, Filter};
+
+use crate::args::decision::VerdictArgs;
+use crate::args::input::InputArgs;
+use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::values::{By, Format};
+use crate::input::columns::{self, Scorer};
+use crate::input::corpus::{Corpus, Wanted};
+use crate::input::items::{Content, Item};
+use crate::model::opened::check_unchanged;
+use crate::output::fixed::write_fixed;
+use crate::output::numbers::counted;
+use crate::output::shown::{json_line, say, shown_path};
+use crate::output::verdict::Verdict;
+
+#[derive(Args)]
+#[command(after_help = "\
+CSV has paths as they are. In JSON a path that is not UTF-8 is written as bash quotes it, \
+$'...', which --files-from takes back. --sort-into adds nothing that is there already.
+
+Example:
+  tamis label articles/ > labels.csv
+  tamis label --sort-into sorted --by link \"$HOME/Maildir\"")]
+pub(crate) struct LabelArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
+    /// Files, folders, mboxes, Maildirs, CSV, TSV or JSONL
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// The format of the rows
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    pub(crate) format: Format,
+    /// Add the probability of every label
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// File the documents into DIR/LABEL
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sort_into: Option<PathBuf>,
+    /// How --sort-into files them
+    #[arg(long, value_enum, default_value_t = By::Copy, requires = "sort_into")]
+    pub(crate) by: By,
+    // last, since its heading would stay
+    #[command(flatten)]
+    pub(crate) decision: VerdictArgs,
+}
+
+pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
+    let mut filter = args.fallback.open(&args.model)?;
+    args.decision.apply(&mut filter)?;
+    if args.sort_into.is_some() {
+        check_folders(filter.classes())?;
+    }
+    let recipe = filter.information().recipe;
+    let paths = args.input.list.add_to(&args.paths)?;
+    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
+    let mut rows = Rows::new(args, &filter)?;
+    let (mut not_filed, mut n_truncated) = (0, 0);
+    let finished = corpus.for_each(
+        &recipe.limits,
+        || Ok(Scorer::new(&filter)),
+        |scorer, _, _, document| {
+            let score = scorer.score(document)?;
+            let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
+            Ok((score, probabilities, scorer.truncated()))
+        },
+        |item, (score, probabilities, truncated)| {
+            let name = item.name();
+            rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities)?;
+            n_truncated += u64::from(truncated);
+            if let Some(directory) = &args.sort_into {
+                not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
+            }
+            Ok(())
+        },
+    )?;
+    check_unchanged(&filter)?;
+    rows.finish()?;
+    columns::say_missing(recipe, &Scorer::missing(&finished.states));
+    if n_truncated > 0 {
+        say!(
+            "tamis: {} read in part, because of limits; --format jsonl marks them",
+            counted(n_truncated, "message")
+        );
+    }
+    if not_filed > 0 {
+        say!("tamis: labelled, but not filed: {} within larger files", counted(not_filed, "document"));
+    }
+    Ok(corpus.conclude(finished.unreadable))
+}
+
+/// Rows on standard output.
+enum Rows {
+    Table { writer: Box<csv::Writer<std::io::Stdout>>, cell: Vec<u8> },
+    Json { writer: BufWriter<std::io::Stdout>, all: bool },
+}
+
+impl Rows {
+    fn new(args: &LabelArgs, filter: &Filter) -> Result<Self> {
+        let all = args.all;
+        if args.format == Format::Jsonl {
+            return Ok(Rows::Json { writer: BufWriter::new(std::io::stdout()), all });
+        }
+        let mut builder = csv::WriterBuilder::new();
+        if args.format == Format::Tsv {
+            builder.delimiter(b'\t');
+        }
+        let mut writer = Box::new(builder.from_writer(std::io::stdout()));
+        let mut header: Vec<String> = ["path", "label", "probability", "log_odds"].map(str::to_owned).into();
+        if all {
+            header.extend(filter.classes().iter().map(|(_, label)| format!("probability_{label}")));
+        }
+        writer.write_record(header)?;
+        Ok(Rows::Table { writer, cell: Vec::new() })
+    }
+
+    fn write(&mut self, filter: &Filter, verdict: &Verdict<'_>, probabilities: &[f64]) -> Result<()> {
+        match self {
+            Rows::Table { writer, cell } => {
+                writer.write_field(verdict.path.as_encoded_bytes())?;
+                writer.write_field(verdict.label)?;
+                let mut write_number = |number, decimals| -> Result<()> {
+                    cell.clear();
+                    write_fixed(cell, number, decimals)?;
+                    Ok(writer.write_field(&cell)?)
+                };
+                write_number(verdict.probability, 6)?;
+                write_number(verdict.log_odds, 4)?;
+                // none but where all are asked for
+                probabilities.iter().try_for_each(|probability| write_number(*probability, 6))?;
+                writer.write_record(None::<&[u8]>)?;
+            }
+            Rows::Json { writer, all } => {
+                let mut row = json!(verdict);
+                if *all && let Value::Object(row) = &mut row {
+                    let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
+                    let posterior: Map<_, _> = labels.zip(probabilities.iter().map(|p| json!(p))).collect();
+                    row.insert("probabilities".to_owned(), Value::Object(posterior));
+                }
+                writeln!(writer, "{}", json_line(row.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Rows::Table { mut writer, .. } => writer.flush()?,
+            Rows::Json { mut writer, .. } => writer.flush()?,
+        }
+        Ok(())
+    }
+}
+
+/// No label may lead out of the folder, wherever the model came from.
+fn check_folders(classes: &Classes) -> Result<()> {
+    let is_name = |label: &str| {
+        let mut components = Path::new(label).components();
+        components.next().is_some_and(|c| c == Component::Normal(label.as_ref()))
+            && components.next().is_none()
+    };
+    match classes.iter().find(|(_, label)| !is_name(label)) {
+        Some((_, label)) => bail!("--sort-into: expected labels that can name a folder, got {label:?}"),
+        None => Ok(()),
+    }
+}
+
+/// Files a document into a folder; `false` if it is a part of a larger file. Nothing is ever overwritten: a name
+/// that is taken by another document gets a number.
+fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
+    let (Content::File, Some(name)) = (&item.content, item.place.path.file_name()) else { return Ok(false) };
+    std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
+    let filing = || format!("filing {}", shown_path(&item.name()));
+    let source = item.place.path.canonicalize().with_context(filing)?;
+    for number in 0.. {
+        let mut target = name.to_owned();
+        if number > 0 {
+            target = item.place.path.file_stem().unwrap_or(name).to_owned();
+            target.push(format!("-{number}"));
+            if let Some(extension) = item.place.path.extension() {
+                target.push(".");
+                target.push(extension);
+            }
+        }
+        let target = folder.join(target);
+        match place(&source, &target, by) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if is_filed(&source, &target, by).with_context(filing)? {
+                    return Ok(true);
+                }
+            }
+            outcome => return outcome.map(|()| true).with_context(filing),
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a document is there already, itself or one of equal content; a document that is to be moved is then no longer
+/// where it was.
+fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
+    // a link that leads nowhere is another document, as is what is no file
+    let Ok(found) = target.canonicalize() else { return Ok(false) };
+    if found == source {
+        // a link to a document does not keep it, once it was moved
+        return Ok(by != By::Move || !target.is_symlink());
+    }
+    let is_equal = found.is_file() && has_equal_content(source, &found)?;
+    if is_equal && by == By::Move {
+        std::fs::remove_file(source)?;
+    }
+    Ok(is_equal)
+}
+
+fn has_equal_content(one: &Path, other: &Path) -> std::io::Result<bool> {
+    let same_length = one.metadata()?.len() == other.metadata()?.len();
+    Ok(same_length && std::fs::read(one)? == std::fs::read(other)?)
+}
+
+fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
+    match by {
+        #[cfg(unix)]
+        By::Link => std::os::unix::fs::symlink(source, target),
+        #[cfg(not(unix))]
+        By::Link => std::fs::hard_link(source, target),
+        By::Copy => copy(source, target),
+        // A hard link fails where the name is taken, which renaming would not.
+        By::Move => match std::fs::hard_link(source, target) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => copy(source, target),
+            linked => linked,
+        }
+        .and_then(|()| std::fs::remove_file(source)),
+    }
+}
+
+fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
+    let mut from = std::fs::File::open(source)?;
+    let mut to = std::fs::File::create_new(target)?;
+    std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).inspect_err(|_| {
+        // What could not be copied whole is not left behind.
+        let _ = std::fs::remove_file(target);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::holds::Holds;
+    use crate::input::place::Place;
+
+    #[test]
+    fn labels_that_lead_elsewhere_name_no_folder() {
+        for label in ["..", ".", "/etc", "../up", "a/b", "a/"] {
+            let classes = Classes::new([label, "fine"]).unwrap();
+            assert!(check_folders(&classes).unwrap_err().to_string().contains(label), "{label}");
+        }
+        assert!(check_folders(&Classes::new(["sci.space", "a b", "..."]).unwrap()).is_ok());
+    }
+
+    #[test]
+    fn filing_never_overwrites() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("in/a.eml");
+        std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+        let folder = directory.path().join("spam");
+        for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
+            std::fs::write(&source, content).unwrap();
+            let place = Place::found(source.clone(), None, Holds::One);
+            let item = Item { place: &place, number: None, content: Content::File };
+            assert!(file(&item, &folder, by).unwrap());
+        }
+        assert!(!source.exists());
+        assert_eq!(std::fs::read_to_string(folder.join("a.eml")).unwrap(), "1");
+        assert!(folder.join("a-1.eml").is_symlink());
+        assert_eq!(std::fs::read_to_string(folder.join("a-2.eml")).unwrap(), "3");
+    }
+}

@@ -1,0 +1,404 @@
+//! `tamis learn`, `tamis forget` and `tamis retrain`
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use tamis_filter::{
+    Document, Error, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, TrainOptions,
+    document_name,
+};
+use tamis_mail::looks_like_mail;
+
+use crate::args::input::InputArgs;
+use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
+use crate::input::corpus::{Corpus, Wanted};
+use crate::input::items::Item;
+use crate::model::opened::check_unchanged;
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::{named, say, shown, shown_path};
+use crate::output::status::ERROR;
+
+#[derive(Args)]
+#[command(after_help = "\
+What was learned is on the disk when the program returns, whatever happens to the machine after. \
+A document that is known under the label stays as it is; one that is known under another label \
+moves. Where there is no model, one is made: of ham and spam, or like that of --fallback.
+
+Example:
+  tamis learn spam < message.eml
+  tamis learn ham \"$HOME/Maildir/.Archive\"
+  tamis learn spam --if-wrong < message.eml
+  grep -l casino mail/* | tamis learn spam --files-from -")]
+pub(crate) struct LearnArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
+    /// The label to learn the documents under
+    #[arg(value_name = "LABEL")]
+    pub(crate) label: String,
+    /// Files, folders, mboxes, Maildirs; standard input by default
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
+    /// Learn only documents that the model does not label so already
+    #[arg(long)]
+    pub(crate) if_wrong: bool,
+    /// Like --if-wrong, but learn also what the model labels so with log-odds below X (nats)
+    #[arg(long, value_name = "X")]
+    pub(crate) margin: Option<f64>,
+    /// Allow a label that the model does not know yet
+    #[arg(long)]
+    pub(crate) new_label: bool,
+    /// Do not fit the model anew when much was learned since that was last done. With a shared model behind it that
+    /// is never done
+    #[arg(long)]
+    pub(crate) no_retrain: bool,
+    /// The labels of a new model, made where there is none [default: ham,spam]
+    #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
+    pub(crate) labels: Vec<String>,
+    /// Do not remember in a new model what messages are called (their Message-IDs)
+    #[arg(long)]
+    pub(crate) no_names: bool,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Forgetting takes away exactly what learning added. The first argument is the label if the model \
+knows such a label; write ./spam for a file of that name.
+
+Example:
+  tamis forget < message.eml
+  tamis forget spam message.eml
+  tamis forget --name '<1@example.org>'
+  tamis forget --digest 0123456789abcdef0123456789abcdef")]
+pub(crate) struct ForgetArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// The label they were learned under, if that is to be checked; then files, folders, mboxes, Maildirs. Standard
+    /// input by default
+    #[arg(value_name = "[LABEL] PATH")]
+    pub(crate) paths: Vec<OsString>,
+    /// Forget the document with this digest, as `inspect --suspects` prints it; it need not be at hand
+    #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
+    pub(crate) digest: Vec<Digest>,
+    /// Forget the message with this Message-ID, likewise
+    #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
+    pub(crate) name: Vec<String>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+/// Fits anew what learning one by one leaves as it was.
+#[derive(Args)]
+#[command(after_help = "\
+What is learned one by one leaves the correction, the calibration and the thresholds as they were. \
+This fits them to all documents that the model remembers, as train does.")]
+pub(crate) struct RetrainArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+/// A document's identity, 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digest(pub(crate) [u8; 16]);
+
+impl std::str::FromStr for Digest {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let number = (s.len() == 32).then(|| u128::from_str_radix(s, 16).ok()).flatten();
+        let number = number.ok_or_else(|| format!("expected 32 hexadecimal digits, got {s:?}"))?;
+        Ok(Digest(number.to_be_bytes()))
+    }
+}
+
+/// What became of the documents.
+#[derive(Default)]
+struct Tally {
+    learned: u64,
+    already: u64,
+    moved: u64,
+    right: u64,
+}
+
+pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    check_label(args, &path)?;
+    let shared = args.fallback.shared(&args.model)?.map(Arc::new);
+    // what comes by standard input is read before the model is opened, which then need not be done twice
+    let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
+    let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
+        true => corpus(&[], &args.input, None)?,
+        false => corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
+    };
+    let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
+    corpus.suit(learner.filter().information().recipe)?;
+    let has_fallback = shared.is_some();
+    if let Some(shared) = shared {
+        learner.set_fallback(shared).context("--fallback")?;
+    }
+    if args.new_label && learner.filter().classes().index(&args.label).is_none() {
+        learner.add_label(&args.label)?;
+    }
+    let mut tally = Tally::default();
+    let unreadable = for_each(&corpus, &mut learner, |learner, _, document| {
+        if is_sure(args, learner, document)? {
+            tally.right += 1;
+            return Ok(());
+        }
+        match learner.learn(&args.label, document) {
+            Ok(Learned::Already) => tally.already += 1,
+            Ok(Learned::Moved { .. }) => tally.moved += 1,
+            Ok(_) => tally.learned += 1,
+            Err(error @ Error::UnknownLabel { .. }) => {
+                return Err(anyhow!("{error}; --new-label makes it a new one"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    })?;
+    check_unchanged(learner.filter())?;
+    learner.commit()?;
+    // only where the file was written anew as it is, and never to its own documents alone if it is not alone
+    let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
+    if may_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
+        learner.retrain()?;
+        say!("fitted anew to {}", counted(learner.filter().information().documents as u64, "document"));
+    }
+    let parts = [
+        (tally.already, "already known"),
+        (tally.moved, "moved from another label"),
+        (tally.right, "labelled so already"),
+    ];
+    let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
+    let others: String = others.collect();
+    print(&format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document")))?;
+    Ok(unreadable)
+}
+
+/// A path where the label belongs is told before anything is read: without it, standard input would be.
+fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
+    let label = &args.label;
+    if args.new_label || args.labels.contains(label) || !(label.contains('/') || Path::new(label).exists()) {
+        return Ok(());
+    }
+    let known: Vec<String> = match Filter::open(path) {
+        Ok(filter) => labels(&filter),
+        Err(_) if args.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
+        Err(_) => args.labels.clone(),
+    };
+    if known.contains(label) {
+        return Ok(());
+    }
+    let path = shown(label);
+    bail!(
+        "expected a label ({}) before the paths, got the path {path}: tamis learn LABEL {path}",
+        shown(&known.join(", "))
+    )
+}
+
+fn labels(filter: &Filter) -> Vec<String> {
+    filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
+}
+
+/// Whether the model labels a document rightly, so surely that it need not be learned.
+fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> Result<bool> {
+    if !args.if_wrong && args.margin.is_none() {
+        return Ok(false);
+    }
+    let score: Score = learner.score(document)?;
+    let is_right = learner.filter().label_of(&score) == args.label;
+    Ok(is_right && score.log_odds.abs() >= args.margin.unwrap_or(0.0))
+}
+
+fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Filter>) -> Result<Learner> {
+    let options = args.change.options();
+    if path.exists() {
+        return Learner::open(path, options).map_err(named(path));
+    }
+    let labels: Vec<&str> = match (&args.labels[..], shared) {
+        ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
+        ([], None) => vec!["ham", "spam"],
+        (labels, _) => labels.iter().map(String::as_str).collect(),
+    };
+    if !labels.contains(&args.label.as_str()) {
+        bail!(
+            "{}: there is no model yet; name the labels of a new one with --labels {},OTHER",
+            shown_path(path),
+            args.label
+        );
+    }
+    let options_like = |shared: &Filter| {
+        let Information { recipe, scoring, names, .. } = shared.information();
+        TrainOptions {
+            scoring: Some(scoring.clone()),
+            recipe: recipe.clone(),
+            names,
+            ..TrainOptions::new(recipe.kind)
+        }
+    };
+    let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
+    new.names &= !args.no_names;
+    // so that all can be fitted anew as it grows
+    new.keep = Keep::Vectors;
+    args.model.make_folder(path)?;
+    let names = labels.join(" and ");
+    let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
+    let alone = if args.fallback.is_left_out(&args.model) {
+        "; nothing stands behind it, since -m names it: $TAMIS_FALLBACK goes with your own model, --fallback with any"
+    } else {
+        ""
+    };
+    say!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
+    Ok(learner)
+}
+
+pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    let filter = args.model.open()?;
+    let first = args.paths.first().and_then(|first| first.to_str());
+    let label = first.filter(|first| filter.classes().index(first).is_some());
+    if let (None, Some(first)) = (label, args.paths.first())
+        && first != "-"
+        && !Path::new(first).exists()
+    {
+        let known = labels(&filter).join(", ");
+        bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
+    }
+    let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
+    let is_at_hand = args.digest.is_empty() && args.name.is_empty() || !paths.is_empty();
+    let corpus = is_at_hand.then(|| corpus(paths, &args.input, Some(&filter))).transpose()?;
+    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
+    let (mut forgotten, mut unknown, mut name) = (0, 0, None);
+    for digest in &args.digest {
+        name = learner.forget_digest(label, digest.0)?;
+        forgotten += 1;
+    }
+    for (digest, label) in of_names(&args.name, label, learner.filter())? {
+        name = learner.forget_digest(Some(&label), digest)?;
+        forgotten += 1;
+    }
+    let mut unreadable = 0;
+    if let Some(corpus) = corpus {
+        unreadable = for_each(&corpus, &mut learner, |learner, item, document| {
+            match learner.forget(label, document) {
+                Ok(its) => (forgotten, name) = (forgotten + 1, its),
+                Err(error @ Error::NotLearned { .. }) => {
+                    say!("tamis: {}: {error}", shown_path(&item.name()));
+                    unknown += 1;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            Ok(())
+        })?;
+    }
+    check_unchanged(learner.filter())?;
+    learner.commit()?;
+    let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
+    print(&format!("forgot {}{name}", counted(forgotten, "document")))?;
+    Ok(if unknown > 0 { ERROR } else { unreadable })
+}
+
+/// The digests and labels of the documents with these names; under a label, if one is given.
+fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
+    let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
+    let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
+    for known in filter.documents().filter(|_| !names.is_empty()) {
+        let Known { digest, class, name, .. } = known?;
+        let own = filter.classes().label(class).unwrap_or_default();
+        let name = name.filter(|name| names.contains_key(name) && label.is_none_or(|label| label == own));
+        if let Some(name) = name {
+            documents.insert((digest, own.to_owned()));
+            missing.remove(&name);
+        }
+    }
+    if let Some(typed) = missing.values().next() {
+        let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
+        let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
+        bail!(
+            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints it, \
+             got {}{hint}",
+            shown(typed)
+        );
+    }
+    Ok(documents)
+}
+
+pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    drop(args.model.open()?);
+    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
+    learner.retrain().map_err(|error| match error {
+        Error::NotAtHand => anyhow!(
+            "{}: expected a model that remembers the terms of its documents, and no --windows; train it anew",
+            shown_path(&path)
+        ),
+        error => error.into(),
+    })?;
+    let documents = learner.filter().information().documents as u64;
+    print(&format!("retrained on {}", counted(documents, "document")))?;
+    if let Some(expectation) = crate::commands::train::expectation(learner.filter()) {
+        print(&expectation)?;
+    }
+    Ok(0)
+}
+
+fn print(line: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{line}").context("standard output")
+}
+
+/// The documents to learn or forget, found before the model is locked: standard input may take its time.
+fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) -> Result<Corpus<'a>> {
+    let mut paths = input.list.add_to(paths)?;
+    if paths.is_empty() && input.list.files_from.is_none() {
+        paths.push("-".into());
+    }
+    match model {
+        Some(model) => Corpus::find_for(&paths, Wanted::Documents, input, model.information().recipe),
+        None => Corpus::find_for_new(&paths, input),
+    }
+}
+
+/// Goes through the documents one after the other; returns the exit status that unreadable ones ask for.
+fn for_each(
+    corpus: &Corpus<'_>,
+    learner: &mut Learner,
+    mut work: impl FnMut(&mut Learner, &Item<'_>, Document<'_>) -> Result<()> + Send,
+) -> Result<u8> {
+    let limits = learner.filter().information().recipe.limits;
+    // one after the other: what is learned depends on what was learned before
+    let state = Mutex::new((learner, &mut work));
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    let finished = one.context("starting a thread")?.install(|| {
+        corpus.for_each(
+            &limits,
+            || Ok(()),
+            |(), item, _, document| {
+                if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
+                    say!(
+                        "tamis: {}: this does not look like mail, which the model is of",
+                        shown_path(&item.name())
+                    );
+                }
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                let (learner, work) = &mut *state;
+                work(learner, item, document)
+            },
+            |_, ()| Ok(()),
+        )
+    })?;
+    Ok(corpus.conclude(finished.unreadable))
+}

@@ -1,0 +1,186 @@
+//! `tamis score`
+
+use std::ffi::{OsStr, OsString};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tamis_filter::{Filter, Kind, Score, Scratch};
+
+use crate::args::decision::VerdictArgs;
+use crate::args::input::ListArgs;
+use crate::args::model::{FallbackArg, ModelArg};
+use crate::commands::passthrough;
+use crate::input::items::part;
+use crate::input::loaded::Loaded;
+use crate::input::reading::{Contents, Stream, foreign};
+use crate::model::opened::Model;
+use crate::output::shown::{json_line, say, shown_path, told};
+use crate::output::status::ERROR;
+use crate::output::verdict::{Verdict, say_limits, verdict_line};
+
+#[derive(Args)]
+#[command(after_help = "\
+Prints LABEL PROBABILITY LOG-ODDS and, for files, the path:
+  spam 0.9987 +6.64 message.eml
+In a spam filter both numbers are those of spam, in other models those of the label. Log-odds are \
+in nats.
+
+Exit status: 0 spam, 1 ham, 2 unsure, 3 any error. Models of other labels: 0 labelled, 2 unsure, \
+3 any error. With -e, --passthrough or several files: 0 whatever the verdicts, 3 any error.
+Of two labels one that is called spam, junk, unwanted or phish makes a spam filter.
+
+Example (procmail):
+  :0fw
+  | tamis score --passthrough
+  :0:
+  * ^X-Tamis: spam
+  Junk")]
+pub(crate) struct ScoreArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) fallback: FallbackArg,
+    /// Messages, mboxes or documents, also packed by gzip; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+    /// Take files and standard input for mboxes, whatever they begin with
+    #[arg(long, conflicts_with = "passthrough")]
+    pub(crate) mbox: bool,
+    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if it was read in part
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Exit with 0 whatever the verdict
+    #[arg(short, long)]
+    pub(crate) exit_zero: bool,
+    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error it comes
+    /// out unchanged
+    #[arg(short, long, conflicts_with_all = ["json", "files_from"])]
+    pub(crate) passthrough: bool,
+    /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that came with the message
+    #[arg(long, requires = "passthrough")]
+    pub(crate) keep_headers: bool,
+    // last, since its heading would stay
+    #[command(flatten)]
+    pub(crate) decision: VerdictArgs,
+}
+
+impl ScoreArgs {
+    /// The model, deciding as it was told.
+    pub(crate) fn open(&self) -> Result<Filter> {
+        let mut filter = self.fallback.open(&self.model)?;
+        self.decision.apply(&mut filter)?;
+        Ok(filter)
+    }
+}
+
+pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
+    if args.passthrough {
+        return Ok(passthrough::run(&args.files, args.keep_headers, || args.open()));
+    }
+    let mut model = Model::new(|| args.open());
+    let recipe = model.filter()?.information().recipe;
+    if recipe.kind == Kind::Table {
+        bail!("a model of tables: expected mail or text to score; tamis label labels the rows of a table");
+    }
+    let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
+    let files = args.list.add_to(&args.files)?;
+    let mut scorer = Scorer { args, model, kind, most, scratch: Scratch::default(), n: 0, status: 2 };
+    if files.len() <= 1 && args.list.files_from.is_none() {
+        let input = OsString::from("-");
+        scorer.score(Path::new(files.first().unwrap_or(&input)))?;
+        return Ok(if args.exit_zero || scorer.n > 1 { 0 } else { scorer.status });
+    }
+    let mut outcome = 0;
+    for file in &files {
+        if let Err(error) = scorer.score(Path::new(file)) {
+            say!("tamis: {}", told(&error));
+            outcome = ERROR;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Gives answers, one a message.
+struct Scorer<'a, Open> {
+    args: &'a ScoreArgs,
+    model: Model<Open>,
+    kind: Kind,
+    /// Bytes that are read of a message.
+    most: usize,
+    scratch: Scratch,
+    /// Answers given.
+    n: usize,
+    /// The exit status that tells the last one.
+    status: u8,
+}
+
+impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
+    /// Scores a document, or the messages of an mbox.
+    fn score(&mut self, path: &Path) -> Result<()> {
+        let name = || if path.as_os_str() == "-" { "standard input".into() } else { shown_path(&path) };
+        let stream = match Stream::of(path) {
+            Err(error) if error.kind() == ErrorKind::IsADirectory => bail!(
+                "{0}: expected a file, got a folder; to label what is in it: tamis label {0}",
+                shown_path(path)
+            ),
+            stream => stream.with_context(name)?,
+        };
+        if let Some(what) = foreign(stream.start()) {
+            bail!("{}: expected {}, got {what}", name(), self.kind);
+        }
+        match stream.contents(self.args.mbox, self.most) {
+            Contents::One(stream) => {
+                let most = if self.kind == Kind::Mail { self.most as u64 } else { u64::MAX };
+                self.answer(path.as_os_str(), &stream.into_document(most).with_context(name)?)
+            }
+            Contents::Several(mut messages) => messages.try_for_each(|message| {
+                let message = message.with_context(name)?;
+                self.answer(&part(path, message.number as u64), &message.bytes)
+            }),
+        }
+    }
+
+    fn answer(&mut self, name: &OsStr, bytes: &[u8]) -> Result<()> {
+        let Scorer { args, model, scratch, .. } = self;
+        let (line, status) = model.ask(|filter| {
+            let document = Loaded::new(filter.information().recipe.kind, bytes);
+            let score = filter.score(document.document(), scratch)?;
+            Ok((line(args, filter, name, &score, scratch)?, status(filter, &score)))
+        })?;
+        say_limits(name, scratch);
+        self.n += 1;
+        self.status = status;
+        let mut out = std::io::stdout().lock();
+        match writeln!(out, "{line}").and_then(|()| out.flush()) {
+            // The verdict is in the exit status too.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            other => other.context("standard output"),
+        }
+    }
+}
+
+/// What is said of a document.
+fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch: &Scratch) -> Result<String> {
+    if args.json {
+        let truncated = !scratch.limits_hit().is_empty();
+        return Ok(json_line(serde_json::to_string(&Verdict::new(filter, name, score, truncated))?));
+    }
+    let mut line = verdict_line(filter, score);
+    if name != "-" {
+        line.push(' ');
+        line.push_str(&shown_path(name));
+    }
+    Ok(line)
+}
+
+/// 0 spam, 1 ham, 2 unsure; of other labels 0 labelled, 2 unsure.
+fn status(filter: &Filter, score: &Score) -> u8 {
+    match score.label {
+        None => 2,
+        Some(class) => u8::from(filter.is_spam_filter() && filter.spam() != Some(class)),
+    }
+}

@@ -1,0 +1,167 @@
+//! `tamis inspect --suspects`: documents that were probably learned under a wrong label.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use tamis_filter::{Filter, Keep, Suspect};
+
+use crate::args::input::InputArgs;
+use crate::args::model::ModelArg;
+use crate::input::corpus::{Corpus, Wanted};
+use crate::output::numbers::counted;
+use crate::output::path_text::to_text;
+use crate::output::shown::{shown, shown_path};
+
+type Files = HashMap<[u8; 16], OsString>;
+
+#[derive(Args)]
+pub(crate) struct SuspectsArgs {
+    /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
+    pub(crate) suspects: Option<usize>,
+    /// Where the learned documents are; suspects are then shown by their files
+    #[arg(value_name = "SOURCE", requires = "suspects")]
+    pub(crate) sources: Vec<OsString>,
+}
+
+impl SuspectsArgs {
+    pub(crate) fn print(
+        &self,
+        out: &mut impl Write,
+        input: &InputArgs,
+        model: &ModelArg,
+        filter: &Filter,
+    ) -> Result<()> {
+        print(out, model, filter, self.suspects.unwrap_or(0), find_files(&self.sources, input, filter)?)
+    }
+
+    pub(crate) fn json(&self, input: &InputArgs, filter: &Filter) -> Result<serde_json::Value> {
+        let files = find_files(&self.sources, input, filter)?;
+        let suspect = |suspect: &Suspect| {
+            let digest = hexadecimal(&suspect.digest);
+            let label = filter.classes().label(suspect.class);
+            let path = files.get(&suspect.digest).map(|name| to_text(name));
+            json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "name": suspect.name, "path": path})
+        };
+        Ok(filter.suspects()?.iter().take(self.suspects.unwrap_or(0)).map(suspect).collect())
+    }
+}
+
+/// The files of the documents in the sources, by their digests.
+fn find_files(sources: &[OsString], input: &InputArgs, filter: &Filter) -> Result<Files> {
+    let mut files = HashMap::new();
+    let sources = input.list.add_to(sources)?;
+    if !sources.is_empty() {
+        let recipe = filter.information().recipe;
+        let corpus = Corpus::find_for(&sources, Wanted::Documents, input, recipe)?;
+        corpus.for_each(
+            &recipe.limits,
+            || Ok(()),
+            |(), _, _, document| Ok(filter.digest(document)?),
+            |item, digest| {
+                files.entry(digest).or_insert_with(|| item.name().into_owned());
+                Ok(())
+            },
+        )?;
+    }
+    Ok(files)
+}
+
+/// The `most` likely of them.
+fn print(out: &mut impl Write, model: &ModelArg, filter: &Filter, most: usize, files: Files) -> Result<()> {
+    let suspects = filter.suspects()?;
+    writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
+    let suspects = &suspects[..most.min(suspects.len())];
+    if suspects.is_empty() {
+        return Ok(());
+    }
+    let label = |suspect: &Suspect| shown(filter.classes().label(suspect.class).unwrap_or_default());
+    let width = suspects.iter().map(|suspect| label(suspect).chars().count()).max().unwrap_or(0).max(10);
+    let document = |suspect: &Suspect| {
+        files.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path)
+    };
+    let has_names = suspects.iter().any(|suspect| suspect.name.is_some());
+    let longest = suspects.iter().map(|suspect| document(suspect).chars().count()).max().unwrap_or(0).max(8);
+    writeln!(out)?;
+    let mut line = |log_odds: &str, learned: &str, date: &str, document: &str, name: &str| {
+        let line = format!("{log_odds:>9}  {learned:<width$}  {date:<10}  {document:<longest$}  {name}");
+        writeln!(out, "{}", line.trim_end())
+    };
+    line("log-odds", "learned as", "date", "document", if has_names { "name" } else { "" })?;
+    for suspect in suspects {
+        let (log_odds, date) =
+            (format!("{:+.3}", suspect.log_odds), suspect.date.map_or("unknown".to_owned(), day));
+        let name = suspect.name.as_deref().map(shown).unwrap_or_default();
+        line(&log_odds, &label(suspect), &date, &document(suspect), &name)?;
+    }
+    let are_at_hand = suspects.iter().all(|suspect| files.contains_key(&suspect.digest));
+    print_what_to_do(out, model, filter, has_names, are_at_hand)
+}
+
+fn print_what_to_do(
+    out: &mut impl Write,
+    model: &ModelArg,
+    filter: &Filter,
+    has_names: bool,
+    are_at_hand: bool,
+) -> Result<()> {
+    let option = model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
+    writeln!(out, "\nA document that was learned under the wrong label is moved to the right one by")?;
+    writeln!(out, "  tamis learn {option}LABEL FILE")?;
+    if filter.information().keep == Keep::Vectors {
+        writeln!(out, "and forgotten, also if it is not at hand, by")?;
+        writeln!(out, "  tamis forget {option}--digest DIGEST")?;
+        if has_names {
+            writeln!(out, "  tamis forget {option}--name NAME")?;
+        }
+    }
+    if !are_at_hand {
+        writeln!(out, "Where you name what was learned, files stand in place of digests:")?;
+        writeln!(out, "  tamis inspect {option}--suspects PATH ...")?;
+    }
+    Ok(())
+}
+
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The day (UTC) of a time in seconds from 1970, as `2003-02-11`.
+///
+/// Years are taken to begin in March, so that a leap day is the last of its year (Howard Hinnant, "chrono-compatible
+/// low-level date algorithms", `civil_from_days`).
+fn day(seconds: i64) -> String {
+    let days = seconds.div_euclid(86_400) + 719_468;
+    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_dates() {
+        for (seconds, date) in [
+            (0, "1970-01-01"),
+            (86_399, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_044_921_600, "2003-02-11"),
+            (4_107_542_400, "2100-03-01"),
+        ] {
+            assert_eq!(day(seconds), date);
+        }
+    }
+}

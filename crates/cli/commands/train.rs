@@ -1,0 +1,335 @@
+//! `tamis train`
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use tamis_filter::{
+    Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, LearnOptions,
+    Lock, Pairs, Scoring, TrainOptions, Trainer, positive_class,
+};
+use tamis_model::clopper_pearson;
+
+use crate::args::decision::DecisionArgs;
+use crate::args::input::InputArgs;
+use crate::args::model::ModelArg;
+use crate::args::recipe::{RecipeArgs, check_windows};
+use crate::args::scoring::ScoringArgs;
+use crate::args::training::{say_chosen_terms, train_options};
+use crate::args::values::{ColumnChoice, Contradictions, share};
+use crate::commands::duplicates::{Names, check_contradictions, say_equal};
+use crate::input::columns;
+use crate::input::corpus::{Corpus, Wanted};
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::{shown, shown_path};
+
+#[derive(Args)]
+#[command(after_help = "\
+SOURCE is one of
+  DIR         a folder of folders, each a label: DIR/LABEL/files
+  LABEL=PATH  a file, folder, mbox or Maildir; all its documents have that label
+  FILE.csv    (.tsv, .jsonl) columns label and text; with --target any columns
+A folder that holds cur/ and new/ is a Maildir.
+
+With --target every other column of a table counts in its own way. What a column holds is guessed \
+from the first 100,000 rows, and printed; --column sets it. A cell that is empty, NA, N/A, NaN, \
+null or ? is missing, and left out.
+
+Example:
+  tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
+  tamis train -m topics.tamis articles/
+  tamis train -m trips.tamis trips.csv --target mode --column zip=categorical")]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// Labelled documents
+    #[arg(required_unless_present = "files_from", value_name = "SOURCE")]
+    pub(crate) sources: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Learn this column of a table from all the others; columns are named in the table's first row
+    #[arg(long, value_name = "COLUMN", help_heading = "Table", conflicts_with_all = ["label_column", "text_column"])]
+    pub(crate) target: Option<String>,
+    /// What a column holds: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
+    #[arg(long, value_name = "NAME=KIND", help_heading = "Table", requires = "target")]
+    pub(crate) column: Vec<ColumnChoice>,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) scoring: ScoringArgs,
+    #[command(flatten)]
+    pub(crate) decision: DecisionArgs,
+    /// Let at most this share of ham (0.5% or 0.005) be called spam, with 95 % confidence
+    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
+    pub(crate) max_fpr: Option<f64>,
+    /// Learn also from the documents below this path, whose labels are not known (expectation maximization); for when
+    /// few documents have labels
+    #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
+    pub(crate) unlabelled: Vec<OsString>,
+    /// What a document without a label weighs; one with a label weighs 1 [default: 1]
+    #[arg(
+        long,
+        value_name = "X",
+        requires = "unlabelled",
+        help_heading = "Documents without labels",
+        allow_negative_numbers = true
+    )]
+    pub(crate) lambda: Option<f64>,
+    /// Stop after N iterations at the latest [default: 10]
+    #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
+    pub(crate) iterations: Option<usize>,
+    /// Count a message as often as it is given; by default equal mail counts once (text and rows always count as given)
+    #[arg(long, help_heading = "Documents given twice")]
+    pub(crate) repeat: bool,
+    /// What to do where more than 5 % of a label's documents equal documents of another label (rows of tables may)
+    #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
+    pub(crate) contradictions: Contradictions,
+    /// Replace a model that has learned since it was trained; what it learned is lost
+    #[arg(long, help_heading = "Model")]
+    pub(crate) replace: bool,
+    /// Remember the terms of each document, so that it can be forgotten without being at hand (the default for mail)
+    #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
+    pub(crate) documents: bool,
+    /// Remember only a digest of each document (the default for text)
+    #[arg(long, help_heading = "Model")]
+    pub(crate) no_documents: bool,
+    /// Do not remember what messages are called (their Message-IDs); what the model learns later keeps to it
+    #[arg(long, help_heading = "Model")]
+    pub(crate) no_names: bool,
+}
+
+pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    refuse_to_replace(&path, args.replace)?;
+    if args.target.is_none() && args.unlabelled.is_empty() {
+        args.scoring.check()?;
+    }
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = match &args.target {
+        Some(_) => Corpus::find_rows(&sources, Wanted::Labelled, &args.input, args.target.as_deref())?,
+        None => Corpus::find(&sources, Wanted::Labelled, &args.input, None)?,
+    };
+    let options = options(args, &corpus)?;
+    let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
+    let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
+    if labels < 2 {
+        bail!(
+            "expected documents of at least two labels, got {} of {}; name another source as LABEL=PATH",
+            counted(documents, "document"),
+            counted(labels as u64, "label")
+        );
+    }
+    columns::say_missing(trainer.recipe(), trainer.missing());
+    say_equal(&trainer, args.repeat);
+    check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
+    drop(names);
+    let scoring = scoring(args, &trainer)?;
+    check_windows(trainer.recipe(), &scoring, labels)?;
+    let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
+    let is_of_two = matches!(scoring, Scoring::Weighted(_)) && labels == 2;
+    if decision != Default::default() && !is_of_two {
+        bail!(
+            "--max-fpr, --cost, --prior and --unsure: expected two labels and weighted scoring; --unsure is an option of \
+             score, label and evaluate for any model"
+        );
+    }
+    let model =
+        trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| match error {
+            Error::TooLittleHam(_) => anyhow::Error::new(error).context("--max-fpr"),
+            error => error.into(),
+        })?;
+    args.model.make_folder(&path)?;
+    let lock = Lock::wait(&path, LearnOptions::default().patience)?;
+    // once more: someone may have taught it meanwhile
+    refuse_to_replace(&path, args.replace)?;
+    lock.save(&model)?;
+    drop(lock);
+    let filter = model.into_filter()?;
+    say_chosen_terms(&options, filter.information().recipe);
+    report(&path, &filter)?;
+    Ok(corpus.conclude(unreadable))
+}
+
+/// What can be settled before anything is learned.
+fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
+    let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    if let Some(target) = &args.target {
+        if !args.unlabelled.is_empty() {
+            bail!("--unlabelled: expected no --target beside it");
+        }
+        options.recipe.columns = columns::settle(corpus, target, &args.column)?;
+        let is_text = |column: &Column| column.kind == ColumnKind::Text;
+        if args.recipe != Default::default() && !options.recipe.columns.iter().any(is_text) {
+            bail!("options of terms, such as --words: expected a column of text, got none");
+        }
+        options.recipe.target = Some(target.clone());
+    }
+    options.repeat |= args.repeat;
+    if corpus.n_labels() > 2 {
+        // pairs would be dropped at the third: they need not be counted
+        options.pairs = Pairs::Fixed;
+    }
+    options.names &= !args.no_names;
+    options.keep = match (args.documents, args.no_documents) {
+        (true, _) => Keep::Vectors,
+        (_, true) => Keep::Digests,
+        _ => options.keep,
+    };
+    if !args.unlabelled.is_empty() {
+        // what it will be is settled once all are counted
+        options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
+    }
+    Ok(options)
+}
+
+/// Learns all documents; also returns what tells the names of the labelled ones, and how many could not be read.
+fn learn_all(
+    args: &TrainArgs,
+    corpus: &Corpus<'_>,
+    options: &TrainOptions,
+) -> Result<(Trainer, Names, usize)> {
+    let expected = Some((corpus.kind, "the labelled source"));
+    let more = Corpus::find(&args.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
+    let (mut trainer, names, mut unreadable) = learn(corpus, options, Trainer::add)?;
+    if !args.unlabelled.is_empty() {
+        let (unlabelled, _, failed) =
+            learn(&more, options, |trainer, _, document| trainer.add_unlabelled(document))?;
+        trainer.merge(unlabelled)?;
+        unreadable += failed;
+    }
+    Ok((trainer, names, unreadable))
+}
+
+/// The scoring asked for, now that all is learned.
+fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
+    match Scoring::for_recipe(trainer.recipe()) {
+        Scoring::Mixed(_) if args.documents => {
+            bail!("--documents: expected columns of text only, whose terms can be remembered")
+        }
+        Scoring::Mixed(_) => args.scoring.mixed(trainer),
+        _ if !args.unlabelled.is_empty() => {
+            args.scoring.expectation_maximization(args.lambda, args.iterations, trainer)
+        }
+        _ => args.scoring.scoring(trainer.classes()),
+    }
+}
+
+/// Goes through a corpus with a trainer a thread; also returns what tells the documents' names, and how many could not be
+/// read.
+fn learn(
+    corpus: &Corpus<'_>,
+    options: &TrainOptions,
+    add: impl Fn(&mut Trainer, &str, Document<'_>) -> tamis_filter::Result<()> + Sync,
+) -> Result<(Trainer, Names, usize)> {
+    let start = || Ok((Trainer::new(options.clone())?, Names::default()));
+    let finished = corpus.for_each(
+        &options.recipe.limits,
+        start,
+        |(trainer, names), item, label, document| {
+            add(trainer, label, document)?;
+            names.note(item, trainer.last_digest());
+            Ok(())
+        },
+        |_, ()| Ok(()),
+    )?;
+    let mut states = finished.states.into_iter();
+    let (mut trainer, mut names) = states.next().map_or_else(start, Ok)?;
+    for (other, its_names) in states {
+        trainer.merge(other)?;
+        names.append(its_names);
+    }
+    Ok((trainer, names, finished.unreadable))
+}
+
+/// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
+/// trained.
+pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
+    match Filter::open(path) {
+        Err(error @ Error::NotAFile { .. }) => Err(error.into()),
+        Err(Error::NotAModel { got }) if !got.is_empty() => {
+            bail!("{}: there is a file that is no tamis model; remove it or name another", shown_path(path))
+        }
+        Ok(filter) if filter.information().changes > 0 && !replace => bail!(
+            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
+             nevertheless, tamis learn adds to the model",
+            shown_path(path),
+            counted(filter.information().changes, "document")
+        ),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
+    let information = filter.information();
+    let classes: Vec<_> = information
+        .classes
+        .iter()
+        .zip(information.totals)
+        .map(|((_, label), totals)| format!("{} {}", grouped(totals.documents), shown(label)))
+        .collect();
+    let labelled = &information.totals[..information.classes.len()];
+    let documents = labelled.iter().map(|t| t.documents).sum();
+    let mut out = std::io::stdout().lock();
+    let terms = counted(information.n_terms as u64, "term");
+    let unlabelled = match information.totals.get(information.classes.len()) {
+        Some(totals) => format!(" and {} without a label", grouped(totals.documents)),
+        None => String::new(),
+    };
+    writeln!(
+        out,
+        "learned {} ({}){unlabelled}: {terms}",
+        counted(documents, "document"),
+        classes.join(", ")
+    )?;
+    writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(information.bytes.div_ceil(1000) as u64))?;
+    if let Some(expectation) = expectation(filter) {
+        writeln!(out, "{expectation}")?;
+    }
+    Ok(())
+}
+
+/// What to expect on documents like those learned, in words; nothing for models that do not tell.
+pub(crate) fn expectation(filter: &Filter) -> Option<String> {
+    let information = filter.information();
+    if !matches!(information.scoring, Scoring::Weighted(_)) {
+        return None;
+    }
+    let is_mail = information.recipe.kind == Kind::Mail;
+    let kind = match information.recipe.kind {
+        Kind::Table => "rows".to_owned(),
+        kind => kind.to_string(),
+    };
+    let labelled_right = |right: u64, documents: u64| {
+        let right = share_of(right, documents);
+        Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"))
+    };
+    let (negatives, false_positives, positives, missed) = match information.expected {
+        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+            (negatives, false_positives, positives, missed)
+        }
+        Some(Expected::Accuracy { documents, right }) => return labelled_right(right, documents),
+        None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
+    };
+    let Some(spam) = filter.spam() else {
+        let documents = negatives + positives;
+        return labelled_right(documents - false_positives - missed, documents);
+    };
+    let (mut ham_lost, mut spam_missed) = (share_of(false_positives, negatives), share_of(missed, positives));
+    if spam != positive_class(information.classes) {
+        std::mem::swap(&mut ham_lost, &mut spam_missed);
+    }
+    let label = |class| shown(information.classes.label(class).unwrap_or_default());
+    let (ham, spam) = (label(1 - spam), label(spam));
+    let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
+    Some(format!(
+        "expected on {kind} like this: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed (95 % interval)"
+    ))
+}
+
+/// `0.38 % (0.17 to 0.75)`
+fn share_of(part: u64, whole: u64) -> String {
+    let (low, high) = clopper_pearson(part, whole, 0.95);
+    format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
+}

@@ -1,0 +1,8 @@
+//! Files that hold many documents, as rows: CSV, TSV and JSON lines.
+//!
+//! These files name their neighbours by `super`, since fuzzing takes them in by themselves.
+
+pub(crate) mod holds;
+pub(crate) mod records;
+pub(crate) mod rows;
+pub(crate) mod table;

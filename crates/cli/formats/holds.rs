@@ -1,0 +1,65 @@
+//! What a file holds, as its name or the user says.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holds {
+    /// One document.
+    One,
+    /// Messages one after the other.
+    Mbox,
+    /// Rows with columns for label and text, separated by commas.
+    Csv,
+    /// Rows separated by tabs, nothing quoted.
+    Tsv,
+    /// A JSON object a line.
+    Jsonl,
+}
+
+impl Holds {
+    /// Whether it is a table.
+    pub(crate) fn is_table(self) -> bool {
+        matches!(self, Holds::Csv | Holds::Tsv | Holds::Jsonl)
+    }
+
+    /// What a file holds by its name. A file found in a folder is known by that only, because a message of its own may
+    /// begin as an mbox does.
+    pub(crate) fn of_name(name: &OsStr) -> Holds {
+        let mut path = Path::new(name);
+        // most names have no such ending, which takes less to see than what a path's extension is
+        let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+        let endings = ["gz", "csv", "tsv", "jsonl", "ndjson", "mbox", "mbx"];
+        if !endings.iter().any(|known| ending.eq_ignore_ascii_case(known.as_bytes())) {
+            return Holds::One;
+        }
+        if extension_is(path, &["gz"]) {
+            path = Path::new(path.file_stem().unwrap_or_default());
+        }
+        if extension_is(path, &["csv"]) {
+            Holds::Csv
+        } else if extension_is(path, &["tsv"]) {
+            Holds::Tsv
+        } else if extension_is(path, &["jsonl", "ndjson"]) {
+            Holds::Jsonl
+        } else if extension_is(path, &["mbox", "mbx"]) {
+            Holds::Mbox
+        } else {
+            Holds::One
+        }
+    }
+}
+
+pub(crate) fn extension_is(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|e| extensions.iter().any(|known| e.eq_ignore_ascii_case(known)))
+}
+
+/// How rows are written, where it is no matter of the file's name.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Shape {
+    /// What separates cells; recognised by default.
+    pub(crate) delimiter: Option<u8>,
+    /// Whether the first row is a row like all others.
+    pub(crate) no_header: bool,
+}

@@ -1,0 +1,341 @@
+//! Labelled text in CSV, TSV and JSON lines.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead};
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use serde_json::error::Category;
+
+use super::holds::{Holds, Shape};
+use super::rows::{CellsOf, Dialect, Raw, Rows};
+
+/// The columns of label and text, as the user named them.
+pub(crate) struct Columns<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) shape: Shape,
+}
+
+/// A row: the line it begins at, and what is written there or why it cannot be read.
+pub(crate) struct Row<H> {
+    pub(crate) line: u64,
+    pub(crate) content: Result<Record<H>, String>,
+}
+
+/// A row as it is written, with what its table says of its cells.
+pub(crate) struct Record<H> {
+    raw: Raw,
+    dialect: Dialect,
+    pub(crate) head: Arc<H>,
+}
+
+impl<H> Record<H> {
+    pub(crate) fn n_bytes(&self) -> usize {
+        self.raw.bytes().len()
+    }
+
+    /// The cells of a row that is no JSON.
+    pub(crate) fn cells(&self) -> CellsOf<'_> {
+        self.dialect.cells(self.raw.bytes())
+    }
+
+    /// The object, if it is a row of JSON.
+    pub(crate) fn json(&self) -> Option<Result<Object, String>> {
+        (self.dialect == Dialect::Lines).then(|| json_line(self.raw.bytes()))
+    }
+}
+
+/// A JSON object.
+pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
+
+/// The label of a row, if it has one, and its text.
+pub(crate) type LabelAndText<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
+
+/// The rows of a table of label and text.
+pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
+
+/// The rows of a table, and what its first row was taken for where its words do not tell.
+///
+/// The first row holds the names of the columns. Where the user names none, and the first row has neither the name of
+/// the label nor that of the text, a table of two columns has label and text, one of one column text, and there is no
+/// such row.
+pub(crate) fn rows<'a>(
+    reader: impl BufRead + 'a,
+    holds: Holds,
+    columns: &Columns<'_>,
+) -> Result<(TextRows<'a>, Option<String>)> {
+    let (mut rows, dialect) = written(reader, holds, columns.shape)?;
+    if dialect == Dialect::Lines {
+        return Ok((Box::new(read(None, rows, dialect, Position::default())), None));
+    }
+    let Some((lines, first)) = rows.next().transpose()? else {
+        return Ok((Box::new(std::iter::empty()), None));
+    };
+    let cells: Vec<_> = dialect.cells(first.bytes()).collect();
+    let position = Position::find(&cells, columns)?;
+    let taken_for = position.describe(&cells, columns);
+    drop(cells);
+    let rest = if position.has_names { None } else { Some((lines, first)) };
+    Ok((Box::new(read(rest, rows, dialect, position)), taken_for))
+}
+
+/// The rows of a table as they are written, and how that is.
+///
+/// # Errors
+/// If nothing can be read of it.
+pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> Result<(Rows<R>, Dialect)> {
+    if holds == Holds::Jsonl {
+        return Ok((Rows::new(reader, Dialect::Lines), Dialect::Lines));
+    }
+    let delimiter = match shape.delimiter {
+        Some(delimiter) => delimiter,
+        None if holds == Holds::Tsv => b'\t',
+        None => recognised(reader.fill_buf()?),
+    };
+    let quoting = holds != Holds::Tsv || delimiter != b'\t';
+    let dialect = Dialect::Cells { delimiter, quoting };
+    Ok((Rows::new(reader, dialect), dialect))
+}
+
+/// Rows with what their table says of them; a line of JSON with nothing in it is none.
+pub(crate) fn read<H>(
+    first: Option<(u64, Raw)>,
+    rows: impl Iterator<Item = io::Result<(u64, Raw)>>,
+    dialect: Dialect,
+    head: H,
+) -> impl Iterator<Item = Row<H>> {
+    let is_below_names = first.is_none() && dialect != Dialect::Lines;
+    let (head, mut last) = (Arc::new(head), u64::from(is_below_names));
+    let is_row = move |raw: &Raw| dialect != Dialect::Lines || !is_empty_line(raw.bytes());
+    let rows = first.map(Ok).into_iter().chain(rows);
+    rows.filter(move |row| row.as_ref().map_or(true, |(_, raw)| is_row(raw))).map(move |row| {
+        last = row.as_ref().map_or(last, |(lines, _)| *lines) + 1;
+        let record = |raw| Record { raw, dialect, head: Arc::clone(&head) };
+        Row { line: last, content: row.map(|(_, raw)| record(raw)).map_err(|error| error.to_string()) }
+    })
+}
+
+fn is_empty_line(line: &[u8]) -> bool {
+    // nearly all begin so
+    line.first() != Some(&b'{') && str::from_utf8(line).is_ok_and(|line| line.trim().is_empty())
+}
+
+/// What separates the cells of CSV: of comma, semicolon, tab and bar the one that its first line has most of outside of
+/// quotes; the first of equals.
+fn recognised(start: &[u8]) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    let mut quoted = false;
+    for byte in start.iter().take_while(|byte| **byte != b'\n') {
+        quoted ^= *byte == b'"';
+        counts.iter_mut().filter(|(delimiter, _)| !quoted && delimiter == byte).for_each(|(_, n)| *n += 1);
+    }
+    counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
+}
+
+/// How many cells a row should have, and has.
+pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
+    format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
+}
+
+/// Where label and text are in the rows of a table; in JSON they are found by their names.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Position {
+    label: Option<usize>,
+    text: usize,
+    /// Whether the first row is one of names.
+    has_names: bool,
+    /// Whether that was settled by no name in it.
+    is_guess: bool,
+    n_columns: usize,
+}
+
+impl Position {
+    fn find(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
+        let Columns { label, text, shape } = *columns;
+        let n_columns = first.len();
+        let named = |name: &str| {
+            let is_it = |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+            first.iter().position(is_it).filter(|_| !shape.no_header)
+        };
+        let numbered =
+            |name: &str| name.parse::<usize>().ok().filter(|n| (1..=n_columns).contains(n)).map(|n| n - 1);
+        let at = |name: &str| named(name).or_else(|| numbered(name));
+        let is_guess = named(label).is_none() && named(text).is_none();
+        let position = |label, text, has_names| Position { label, text, has_names, is_guess, n_columns };
+        match (at(label), at(text)) {
+            (label_at, Some(text)) if label_at.is_some() || label == "label" => {
+                Ok(position(label_at, text, !shape.no_header))
+            }
+            (None, None) if (label, text, n_columns) == ("label", "text", 2) => {
+                Ok(position(Some(0), 1, false))
+            }
+            (None, None) if (label, text, n_columns) == ("label", "text", 1) => Ok(position(None, 0, false)),
+            (_, text_at) => {
+                let got: Vec<_> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
+                let (missing, option) =
+                    if text_at.is_none() { (text, "--text-column") } else { (label, "--label-column") };
+                if shape.no_header {
+                    bail!(
+                        "{option}: expected the number of a column, from 1 to {n_columns}, since --no-header leaves them \
+                         without names, got {missing:?}"
+                    )
+                }
+                bail!(
+                    "expected a column {missing:?} (see {option}, and --target for tables of other columns), got {}",
+                    got.join(", ")
+                )
+            }
+        }
+    }
+
+    /// What the first row was taken for, where its words do not tell.
+    fn describe(&self, first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<String> {
+        if !self.is_guess || columns.shape.no_header {
+            return None;
+        }
+        let names: Vec<_> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
+        Some(match (self.has_names, self.label) {
+            (true, _) => format!(
+                "the first row holds the names of columns, {}; --no-header if it does not",
+                names.join(", ").chars().take(60).collect::<String>()
+            ),
+            (false, Some(_)) => {
+                "column 1 is the label, column 2 the text, from the first row on; --label-column and \
+                                 --text-column say otherwise"
+                    .to_owned()
+            }
+            (false, None) => "the only column is the text, from the first row on".to_owned(),
+        })
+    }
+}
+
+impl Record<Position> {
+    /// Label and text, or what is wrong with the row.
+    pub(crate) fn label_and_text(&self, columns: &Columns<'_>) -> Result<LabelAndText<'_>, String> {
+        if let Some(object) = self.json() {
+            return of_object(object?, columns);
+        }
+        let Position { label: label_at, text: text_at, n_columns, .. } = *self.head;
+        let (mut label, mut text, mut n) = (None, None, 0);
+        for cell in self.cells() {
+            if n == text_at {
+                text = Some(decoded(cell.clone()));
+            }
+            if label_at == Some(n) {
+                label = Some(decoded(cell));
+            }
+            n += 1;
+        }
+        match text {
+            Some(text) if n == n_columns => Ok((label, text)),
+            _ => Err(wrong_length(n_columns, n)),
+        }
+    }
+}
+
+/// Text in UTF-8, else in windows-1252.
+pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match cell {
+        Cow::Borrowed(cell) => tamis_mail::decode_text(cell, None),
+        Cow::Owned(cell) => Cow::Owned(tamis_mail::decode_text(&cell, None).into_owned()),
+    }
+}
+
+fn json_line(line: &[u8]) -> Result<Object, String> {
+    let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
+    // never what stands there: it may be a word of somebody's text
+    serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line)).map_err(|error| {
+        match error.classify() {
+            Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
+            Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
+            _ => format!("expected a JSON object, got something else at column {}", error.column()),
+        }
+    })
+}
+
+fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<LabelAndText<'static>, String> {
+    // one column may be both
+    let label = match object.get(columns.label) {
+        Some(serde_json::Value::String(label)) => Some(label.clone().into()),
+        Some(other) if !other.is_null() => Some(other.to_string().into()),
+        _ => None,
+    };
+    match object.remove(columns.text) {
+        Some(serde_json::Value::String(text)) => Ok((label, text.into())),
+        _ => Err(format!("expected an object with a string {:?}", columns.text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(table: &str, holds: Holds, columns: &Columns<'_>) -> Vec<(u64, Option<String>, String)> {
+        let (rows, _) = rows(table.as_bytes(), holds, columns).unwrap();
+        let owned = |row: Row<Position>| {
+            let record = row.content.unwrap();
+            let (label, text) = record.label_and_text(columns).unwrap();
+            (row.line, label.map(Cow::into_owned), text.into_owned())
+        };
+        rows.map(owned).collect()
+    }
+
+    const SHAPE: Shape = Shape { delimiter: None, no_header: false };
+    static COLUMNS: Columns<'_> = Columns { label: "label", text: "text", shape: SHAPE };
+
+    #[test]
+    fn what_is_no_object_is_told_without_its_words() {
+        for line in
+            ["\"a secret\"", "[\"secret\"]", "{\"text\": secret}", "{\"secret\" \"secret\"}", "secret"]
+        {
+            let (mut rows, _) = rows(line.as_bytes(), Holds::Jsonl, &COLUMNS).unwrap();
+            let error = rows.next().unwrap().content.unwrap().label_and_text(&COLUMNS).unwrap_err();
+            assert!(error.contains("expected a JSON object") && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn columns_are_named_or_the_two_there_are() {
+        let expected = [(2, Some("spam".into()), "buy, now".into())];
+        assert_eq!(read("id,Label,Text\n1,spam,\"buy, now\"\n", Holds::Csv, &COLUMNS), expected);
+        let rows = read("ham\tsay \"hi\nspam\tbuy\n", Holds::Tsv, &COLUMNS);
+        assert_eq!(
+            rows,
+            [(1, Some("ham".into()), "say \"hi".into()), (2, Some("spam".into()), "buy".into())]
+        );
+        let numbered = Columns { label: "3", text: "1", shape: Shape { no_header: true, ..SHAPE } };
+        assert_eq!(read("buy,x,spam\n", Holds::Csv, &numbered), [(1, Some("spam".into()), "buy".into())]);
+        let numbered = Columns { shape: SHAPE, ..numbered };
+        let rows = read("\u{feff}v3;v2;v1\nbuy;x;spam\n", Holds::Csv, &numbered);
+        assert_eq!(rows, [(2, Some("spam".into()), "buy".into())]);
+        let rows = read("\u{feff}text|label\nbuy|spam\n", Holds::Csv, &COLUMNS);
+        assert_eq!(rows, [(2, Some("spam".into()), "buy".into())]);
+        let json = "{\"label\": \"ham\", \"text\": \"hi\"}\n\n{\"text\": \"x\", \"label\": 3}\n";
+        assert_eq!(
+            read(json, Holds::Jsonl, &COLUMNS),
+            [(1, Some("ham".into()), "hi".into()), (3, Some("3".into()), "x".into())]
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let missing = Columns { label: "class", ..COLUMNS };
+        let error = rows("kind,text\nham,x\n".as_bytes(), Holds::Csv, &missing).err().unwrap().to_string();
+        assert!(error.contains("\"class\"") && error.contains("--label-column"), "{error}");
+        let error = rows("a,b,c\n1,2,3\n".as_bytes(), Holds::Csv, &COLUMNS).err().unwrap().to_string();
+        assert!(error.contains("\"text\"") && error.contains("a, b, c"), "{error}");
+        let rows: Vec<_> = rows("label,text\nham\nspam,buy\nspam,a,b\n".as_bytes(), Holds::Csv, &COLUMNS)
+            .unwrap()
+            .0
+            .collect();
+        let error = |row: &Row<Position>| row.content.as_ref().unwrap().label_and_text(&COLUMNS).err();
+        let errors: Vec<_> = rows.iter().map(error).collect();
+        let of_length = |n| format!("expected 2 cells, got {n}");
+        assert_eq!(errors, [Some(of_length(1)), None, Some(of_length(3))]);
+        for line in ["{\"text\": ", "[1]", "{text}", "x"] {
+            let error = json_line(line.as_bytes()).unwrap_err();
+            assert!(error.starts_with("expected a JSON object, got "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What the columns of a table hold: guessed from all its cells, or as the user says.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use tamis_filter::{Column, ColumnKind, Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
+
+use crate::args::values::ColumnChoice;
+use crate::formats::records::listed;
+use crate::input::corpus::Corpus;
+use crate::output::numbers::grouped;
+use crate::output::shown::{say, shown};
+
+/// The rows that are looked at before it is settled what columns hold.
+const ROWS: usize = 100_000;
+
+/// A column whose values all differ is an identifier, if there are more rows than this.
+const FEW: u64 = 20;
+
+/// What is known of a column's cells so far.
+#[derive(Default)]
+struct Guess {
+    present: u64,
+    numbers: u64,
+    flags: u64,
+    words: u64,
+    /// Numbers with leading zeros: codes, whose digits mean no quantity.
+    codes: u64,
+    /// Hashes of the values, until one comes again or has a space in it.
+    different: HashSet<u64>,
+    common: bool,
+}
+
+impl Guess {
+    fn see(&mut self, cell: &str) {
+        if is_missing(cell) {
+            return;
+        }
+        let cell = cell.trim();
+        self.present += 1;
+        // an infinite number is a number, which the row's reader refuses
+        let is_number = cell.parse::<f64>().is_ok();
+        self.numbers += u64::from(is_number);
+        let is_code =
+            cell.len() > 1 && cell.starts_with('0') && cell.bytes().all(|byte| byte.is_ascii_digit());
+        self.codes += u64::from(is_code);
+        self.flags += u64::from(parse_flag(cell).is_some());
+        let words = cell.split_whitespace().count() as u64;
+        self.words += words;
+        self.common |= words > 1;
+        // numbers need no place: a column of numbers is no identifier here
+        if !is_number && !self.common {
+            let mut hasher = DefaultHasher::new();
+            cell.hash(&mut hasher);
+            self.common = !self.different.insert(hasher.finish());
+        }
+        if self.common {
+            self.different = HashSet::new();
+        }
+    }
+
+    /// The kind; `None` for a column that says nothing, being empty or an identifier.
+    fn kind(&self) -> Option<ColumnKind> {
+        match self {
+            Guess { present: 0, .. } => None,
+            Guess { present, flags, .. } if flags == present => Some(ColumnKind::Bernoulli),
+            Guess { present, numbers, codes: 0, .. } if numbers == present => Some(ColumnKind::Gaussian),
+            Guess { present, numbers, .. } if numbers == present => Some(ColumnKind::Categorical),
+            Guess { present, words, .. } if *words > 3 * present => Some(ColumnKind::Text),
+            Guess { present, common: false, .. } if *present > FEW => None,
+            _ => Some(ColumnKind::Categorical),
+        }
+    }
+}
+
+/// Settles the columns of a corpus of tables, and tells what each is taken for. Looks at the first 100,000 rows.
+pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
+    let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
+    let mut by_name = HashMap::new();
+    let mut left = ROWS;
+    for row in corpus.rows() {
+        let row = row?;
+        let Ok(cells) = row.named_cells() else { continue };
+        if left == 0 {
+            break;
+        }
+        left -= 1;
+        for (name, cell) in cells {
+            let column = by_name.get(&*name).copied().unwrap_or_else(|| {
+                let name: Arc<str> = name.into();
+                names.push(Arc::clone(&name));
+                guesses.push(Guess::default());
+                by_name.insert(name, guesses.len() - 1);
+                guesses.len() - 1
+            });
+            guesses[column].see(&cell);
+        }
+    }
+    if names.is_empty() {
+        bail!("expected a table with rows, below one of names, got none");
+    }
+    if !by_name.contains_key(target) {
+        bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
+    }
+    let mut kinds: Vec<_> = guesses.iter().map(Guess::kind).collect();
+    for ColumnChoice { name, kind } in choices {
+        match by_name.get(&**name) {
+            Some(column) if name != target => kinds[*column] = *kind,
+            _ => bail!("--column: expected a column beside the target, {}, got {name:?}", listed(&names)),
+        }
+    }
+    let columns = || names.iter().zip(&kinds).filter(|(name, _)| ***name != *target);
+    let shown = columns().map(|(name, kind)| match kind {
+        Some(kind) => format!("{} {kind}", shown(name)),
+        None => format!("{} skipped", shown(name)),
+    });
+    say!("columns: {}; --column NAME=KIND changes one", shown.collect::<Vec<_>>().join(", "));
+    let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| {
+        Some(Column { name: name.to_string(), kind: (*kind)? })
+    };
+    let columns: Vec<_> = columns().filter_map(column).collect();
+    if columns.is_empty() {
+        bail!("expected a column to learn from beside the target {target:?}, got none");
+    }
+    Ok(columns)
+}
+
+/// Scores documents, counting the cells that rows of a table miss.
+pub(crate) struct Scorer<'a> {
+    filter: &'a Filter,
+    scratch: Scratch,
+    missing: Vec<u64>,
+}
+
+impl<'a> Scorer<'a> {
+    pub(crate) fn new(filter: &'a Filter) -> Self {
+        let n_columns = filter.information().recipe.columns.len();
+        Scorer { filter, scratch: Scratch::default(), missing: vec![0; n_columns] }
+    }
+
+    pub(crate) fn score(&mut self, document: Document<'_>) -> Result<Score> {
+        let score = self.filter.score(document, &mut self.scratch)?;
+        self.scratch.missing().iter().for_each(|column| self.missing[*column] += 1);
+        Ok(score)
+    }
+
+    /// Of the document scored last.
+    pub(crate) fn probabilities(&self) -> &[f64] {
+        self.scratch.probabilities()
+    }
+
+    /// Whether only a part of it was read.
+    pub(crate) fn truncated(&self) -> bool {
+        !self.scratch.limits_hit().is_empty()
+    }
+
+    /// The missing cells of each column that all of these scorers met.
+    pub(crate) fn missing(scorers: &[Self]) -> Vec<u64> {
+        let n_columns = scorers.first().map_or(0, |scorer| scorer.missing.len());
+        (0..n_columns).map(|column| scorers.iter().map(|scorer| scorer.missing[column]).sum()).collect()
+    }
+}
+
+/// Tells how many cells were missing of the recipe's columns: `missing values: 3 in miles, 1 in raining`.
+pub(crate) fn say_missing(recipe: &Recipe, missing: &[u64]) {
+    let columns = recipe.columns.iter().zip(missing).filter(|(_, missing)| **missing > 0);
+    let shown: Vec<_> =
+        columns.map(|(column, n)| format!("{} in {}", grouped(*n), shown(&column.name))).collect();
+    if !shown.is_empty() {
+        say!("missing values: {}", shown.join(", "));
+    }
+}

@@ -1,0 +1,234 @@
+//! The documents of a command: found in all its sources, and gone through.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Result, bail};
+use tamis_filter::{Kind, Recipe};
+
+use crate::args::input::InputArgs;
+use crate::formats::holds::Holds;
+use crate::formats::records::Names;
+use crate::formats::table::{Record, Row};
+use crate::input::find::{Found, find, find_tables, recognise};
+use crate::input::items::whole_rows;
+use crate::input::place::{Place, Source};
+use crate::input::same_file::leave_out;
+use crate::output::numbers::counted;
+use crate::output::shown::{say, shown_path, told};
+
+/// All documents of a command.
+pub(crate) struct Corpus<'a> {
+    pub(crate) kind: Kind,
+    pub(super) places: Vec<Place>,
+    pub(super) input: &'a InputArgs,
+    pub(super) labelled: bool,
+    pub(super) unreadable: usize,
+    /// Paths that the user named and that could not be read.
+    pub(super) failed: AtomicUsize,
+    /// Of tables, the column that holds the labels.
+    pub(super) target: Option<String>,
+}
+
+/// What is asked of sources.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Documents with labels.
+    Labelled,
+    /// Documents, with labels or without.
+    Documents,
+    /// The documents of those sources that are there.
+    WhatIsThere,
+}
+
+impl<'a> Corpus<'a> {
+    /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
+    /// and what has it; a single document is taken for it.
+    pub(crate) fn find(
+        arguments: &[OsString],
+        wanted: Wanted,
+        input: &'a InputArgs,
+        expected: Option<(Kind, &str)>,
+    ) -> Result<Self> {
+        let mut corpus = Corpus::empty(Kind::Text, wanted, input);
+        let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
+        for argument in arguments {
+            let source = Source::parse(argument);
+            let Some(found) =
+                corpus.found(find(&source, corpus.labelled, input.kind, input.holds()), wanted)?
+            else {
+                continue;
+            };
+            let name = shown_path(argument);
+            match (&kind, found.kind) {
+                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => bail!(
+                    "{name}: expected {known}, as {whose} is, got {got}; --as mail or --as text settles what documents are"
+                ),
+                (None, Some(got)) => kind = Some((got, name.clone())),
+                _ => (),
+            }
+            if let (Some(Kind::Mail), [Place { holds: Holds::Csv | Holds::Tsv | Holds::Jsonl, .. }]) =
+                (input.kind, &found.places[..])
+            {
+                bail!("{name}: expected mail, as --as says, got a table");
+            }
+            // of a file that is a document there is nothing to tell
+            if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
+                let files = counted(found.places.len() as u64, "file");
+                match found.kind {
+                    Some(kind) => say!("{name}: {kind}, {files}"),
+                    None if found.places.is_empty() => say!("{name}: no documents found"),
+                    None => say!("{name}: {files}"),
+                }
+            }
+            corpus.add(argument, found);
+        }
+        corpus.kind = kind.map_or_else(|| recognise(&corpus.places), |(kind, _)| kind);
+        corpus.leave_out_duplicates(&[]);
+        Ok(corpus)
+    }
+
+    fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
+        let labelled = wanted == Wanted::Labelled;
+        let failed = AtomicUsize::new(0);
+        Corpus { kind, places: Vec::new(), input, labelled, unreadable: 0, failed, target: None }
+    }
+
+    /// What was found, or nothing if that may be.
+    fn found(&self, found: Result<Found>, wanted: Wanted) -> Result<Option<Found>> {
+        match found {
+            Err(error) if wanted == Wanted::WhatIsThere => {
+                say!("tamis: {}", told(&error));
+                self.failed.fetch_add(1, Ordering::Relaxed);
+                Ok(None)
+            }
+            found => found.map(Some),
+        }
+    }
+
+    /// Adds what was found, and tells what was not taken.
+    fn add(&mut self, argument: &OsStr, found: Found) {
+        if let Some(left_out) = found.left_out.describe() {
+            say!("{}: left out {left_out}", shown_path(argument));
+        }
+        found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
+        self.unreadable += found.unreadable.len();
+        self.places.extend(found.places);
+    }
+
+    /// As [`find`](Self::find), for the documents that a model is of.
+    pub(crate) fn find_for(
+        arguments: &[OsString],
+        wanted: Wanted,
+        input: &'a InputArgs,
+        recipe: &Recipe,
+    ) -> Result<Self> {
+        match recipe.kind {
+            Kind::Table => Corpus::find_rows(arguments, wanted, input, recipe.target.as_deref()),
+            kind => Corpus::find(arguments, wanted, input, Some((kind, "the model"))),
+        }
+    }
+
+    /// As [`find`](Self::find), for a model that is yet to be made: of mail, unless folders, tables or names say otherwise.
+    pub(crate) fn find_for_new(arguments: &[OsString], input: &'a InputArgs) -> Result<Self> {
+        let mut corpus = Corpus::find(arguments, Wanted::Documents, input, None)?;
+        let is_text = |place: &Place| place.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
+        let is_mail = |place: &Place| place.named && place.holds == Holds::One && !is_text(place);
+        if input.kind.is_none() && corpus.places.iter().all(is_mail) {
+            corpus.kind = Kind::Mail;
+        }
+        Ok(corpus)
+    }
+
+    /// Takes single documents that were found for whatever model for what this one is of.
+    ///
+    /// # Errors
+    /// If they are others.
+    pub(crate) fn suit(&mut self, recipe: &Recipe) -> Result<()> {
+        let is_single = |place: &Place| place.named && place.holds == Holds::One;
+        let is_open = self.input.kind.is_none() && self.places.iter().all(is_single);
+        match recipe.kind {
+            kind if kind == self.kind => Ok(()),
+            kind @ (Kind::Mail | Kind::Text) if is_open => {
+                self.kind = kind;
+                Ok(())
+            }
+            kind => bail!("expected {kind}, as the model is of, got {}", self.kind),
+        }
+    }
+
+    /// Lists tables whose rows are documents of many columns, labelled by the target.
+    pub(crate) fn find_rows(
+        arguments: &[OsString],
+        wanted: Wanted,
+        input: &'a InputArgs,
+        target: Option<&str>,
+    ) -> Result<Self> {
+        let mut corpus = Corpus::empty(Kind::Table, wanted, input);
+        corpus.target = target.map(str::to_owned);
+        if let Some(kind) = input.kind {
+            bail!("--as {kind}: expected none for a table with many columns");
+        }
+        if input.label_column.is_some() || input.text_column.is_some() {
+            bail!(
+                "--label-column and --text-column: expected none, since a model of a table has its columns"
+            );
+        }
+        for argument in arguments {
+            let (source, name) = (Source::parse(argument), shown_path(argument));
+            if source.label.is_some() {
+                bail!("{name}: expected a table, whose rows have their labels, got a label before it");
+            }
+            let Some(found) = corpus.found(find_tables(&source, input.holds().1), wanted)? else {
+                continue;
+            };
+            say!("{name}: table, {}", counted(found.places.len() as u64, "file"));
+            corpus.add(argument, found);
+        }
+        corpus.leave_out_duplicates(&[]);
+        Ok(corpus)
+    }
+
+    /// Leaves out files with labels that come before under the same label, and those that are `known`.
+    fn leave_out_duplicates(&mut self, known: &[Place]) {
+        if !self.labelled && known.is_empty() {
+            return;
+        }
+        let n = leave_out(&mut self.places, known);
+        if n > 0 {
+            let were = if n == 1 { "was" } else { "were" };
+            say!("{} {were} given twice and counted once", counted(n, "file"));
+        }
+    }
+
+    /// The labels that folders and names give; rows may have more.
+    pub(crate) fn n_labels(&self) -> usize {
+        self.places.iter().filter_map(|place| place.label.as_ref()).collect::<HashSet<_>>().len()
+    }
+
+    /// Leaves out the files of another corpus, and those that come twice.
+    pub(crate) fn without(mut self, other: &Corpus<'_>) -> Self {
+        self.leave_out_duplicates(&other.places);
+        self
+    }
+
+    /// The rows of all tables; those that cannot be read are left out.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<Record<Names>>> {
+        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = Result<Record<Names>>>> {
+            match whole_rows(place, None, self.input.shape()) {
+                Ok(rows) => Box::new(rows.filter_map(|Row { content, .. }| content.ok()).map(Ok)),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            }
+        })
+    }
+
+    /// Says how many documents could not be read, and whether that is an error: it is if the user named one.
+    pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
+        let failed = self.failed.load(Ordering::Relaxed);
+        if unreadable > 0 {
+            say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
+        }
+        if failed > 0 || unreadable > 0 && self.input.strict { crate::ERROR } else { 0 }
+    }
+}

@@ -1,0 +1,177 @@
+//! Finding the documents of a source.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use tamis_filter::Kind;
+use tamis_mail::{looks_like_mail, maildir};
+
+use crate::formats::holds::{Holds, extension_is};
+use crate::input::listing::{LeftOut, Listing};
+use crate::input::place::{Place, Source};
+use crate::input::reading::{Stream, foreign_in_folder, read_start};
+use crate::output::shown::shown_path;
+
+/// The documents of one source.
+pub(crate) struct Found {
+    pub(crate) places: Vec<Place>,
+    /// What they are; a single document is what the others are, or what the model is of.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) left_out: LeftOut,
+    /// What could not even be listed.
+    pub(crate) unreadable: Vec<String>,
+}
+
+/// Lists the documents of a source in a stable order. `labelled` says whether each must have a label.
+///
+/// `kind` is what they are if that is settled, and `mbox` whether a single file or standard input is an mbox.
+pub(crate) fn find(
+    source: &Source,
+    labelled: bool,
+    kind: Option<Kind>,
+    (mbox, format): (bool, Option<Holds>),
+) -> Result<Found> {
+    let path = &source.path;
+    let label = source.label.as_deref().map(Arc::from);
+    let mut listing = Listing::default();
+    let is_input = path.as_os_str() == "-";
+    let metadata =
+        if is_input { None } else { Some(std::fs::metadata(path).with_context(|| shown_path(&path))?) };
+    let is_folder = metadata.as_ref().is_some_and(|metadata| metadata.is_dir());
+    let is_maildir = is_folder && maildir::is_maildir(path);
+    if is_maildir {
+        listing.maildir(path, label);
+    } else if is_folder && (label.is_some() || !labelled) {
+        listing.folder(path, label);
+    } else if is_folder {
+        listing.folder_of_labels(path)?;
+    } else {
+        let place = match metadata {
+            Some(metadata) if metadata.is_file() => {
+                Place { named: true, ..Place::found(path.clone(), None, holds_of(path, mbox)?) }
+            }
+            _ => {
+                let stream = Stream::of(path).with_context(|| shown_path(&path))?;
+                Place::of_stream(path, stream, mbox)
+            }
+        };
+        listing.places.push(Place { label, holds: format.unwrap_or(place.holds), ..place });
+    }
+    let without_label = |p: &&Place| p.label.is_none() && !p.holds.is_table();
+    if let Some(place) = listing.places.iter().find(without_label).filter(|_| labelled) {
+        bail!("{}: expected a label, as in LABEL={}", shown_path(&place.path), shown_path(path));
+    }
+    let kind = match &listing.places[..] {
+        _ if kind.is_some() => kind,
+        _ if is_maildir => Some(Kind::Mail),
+        [Place { named: true, holds: Holds::One, .. }] => None,
+        [] => None,
+        places => Some(recognise(places)),
+    };
+    if is_folder && kind == Some(Kind::Mail) {
+        listing.leave_tables_out();
+    }
+    let Listing { places, left_out, unreadable } = listing;
+    Ok(Found { places, kind, left_out, unreadable })
+}
+
+/// Mail or text, by a sample of the documents spread over the whole; by tables only where nothing else is.
+pub(crate) fn recognise(places: &[Place]) -> Kind {
+    const SAMPLE: usize = 25;
+    let documents: Vec<_> = places.iter().filter(|place| !place.holds.is_table()).collect();
+    let step = documents.len().div_ceil(SAMPLE).max(1);
+    let (mut mail, mut text) = (0, 0);
+    for place in documents.into_iter().step_by(step) {
+        let start = if place.holds == Holds::Mbox { Vec::new() } else { place.start() };
+        if place.holds == Holds::Mbox || looks_like_mail(&start) {
+            mail += 1;
+        } else if !start.is_empty() && foreign_in_folder(&start).is_none() {
+            text += 1;
+        }
+    }
+    if mail > text { Kind::Mail } else { Kind::Text }
+}
+
+/// What a file named on the command line holds, by its name and, failing that, by its first bytes.
+fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
+    Ok(match Holds::of_name(path.as_os_str()) {
+        Holds::One if mbox => Holds::Mbox,
+        Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
+            let context = || shown_path(&path);
+            let start = read_start(path, 4096).with_context(context)?;
+            let is_mbox = tamis_mail::mbox::looks_like_mbox(&start)
+                && Stream::of(path).with_context(context)?.is_mbox();
+            if is_mbox { Holds::Mbox } else { Holds::One }
+        }
+        holds => holds,
+    })
+}
+
+/// Lists the tables of a source; what a file that is named holds may be given.
+pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Found> {
+    let found = find(source, false, Some(Kind::Table), (false, format))?;
+    match found.places.iter().find(|place| !place.holds.is_table()) {
+        Some(place) => {
+            bail!("{}: expected a table, .csv, .tsv or .jsonl, or --input-format", shown_path(&place.path))
+        }
+        None => Ok(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_stands_before_the_first_equals_sign() {
+        let source = Source::parse("ham=a/b=c".as_ref());
+        assert_eq!((source.label.as_deref(), source.path.as_path()), (Some("ham"), Path::new("a/b=c")));
+        let source = Source::parse("cur/1.M2,S=3:2,S".as_ref());
+        assert_eq!((source.label, source.path.as_path()), (None, Path::new("cur/1.M2,S=3:2,S")));
+    }
+
+    #[test]
+    fn a_path_that_exists_is_a_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1.M2,S=3");
+        std::fs::write(&path, "x").unwrap();
+        assert!(Source::parse(path.as_os_str()).label.is_none());
+    }
+
+    #[test]
+    fn folders_are_labels_and_maildirs_are_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for path in [
+            "train/a/1.txt",
+            "train/b/deep/2.txt",
+            "train/b/.hidden",
+            "train/README",
+            "box/cur/m1:2,S",
+            "box/new/m2",
+        ] {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), "words").unwrap();
+        }
+        let labels = |argument: String, labelled| {
+            let found = find(&Source::parse(argument.as_ref()), labelled, None, (false, None))?;
+            let labels =
+                found.places.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();
+            Ok::<_, anyhow::Error>((labels, found.left_out.describe().unwrap_or_default()))
+        };
+        let root = root.display();
+        assert_eq!(
+            labels(format!("{root}/train"), true).unwrap(),
+            (
+                vec!["a".into(), "b".into()],
+                "1 file beside the folders of labels, 1 hidden file or folder".into()
+            )
+        );
+        assert_eq!(labels(format!("{root}/train/a"), true).unwrap(), (vec!["a".into()], String::new()));
+        assert_eq!(labels(format!("{root}/train"), false).unwrap().0, ["-", "-", "-"]);
+        assert_eq!(labels(format!("ham={root}/box"), true).unwrap().0, ["ham", "ham"]);
+        let error = labels(format!("{root}/box"), true).unwrap_err().to_string();
+        assert!(error.contains("LABEL="), "{error}");
+    }
+}

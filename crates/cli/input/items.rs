@@ -1,0 +1,149 @@
+//! Going through the documents of a place.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tamis_filter::is_missing;
+use tamis_mail::mbox;
+
+use crate::formats::holds::{Holds, Shape};
+use crate::formats::records::{Cells, Names, records};
+use crate::formats::table::{Columns, Position, Record, Row};
+use crate::input::place::Place;
+use crate::output::shown::{plain, say, shown, shown_path, told};
+
+/// A document that was found: where, and its bytes or where to read them.
+pub(crate) struct Item<'p> {
+    pub(crate) place: &'p Place,
+    /// Of a part of a larger file.
+    pub(crate) number: Option<u64>,
+    pub(crate) content: Content,
+}
+
+impl<'p> Item<'p> {
+    /// What stands for the documents of a place that cannot be opened.
+    pub(crate) fn unreadable(place: &'p Place, error: &anyhow::Error) -> Self {
+        let (told, path) = (told(error), format!("{}: ", shown_path(&place.path)));
+        let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
+        Item { place, number: None, content: Content::Unreadable(why) }
+    }
+
+    /// Its name for people.
+    pub(crate) fn name(&self) -> Cow<'p, OsStr> {
+        match self.number {
+            None => Cow::Borrowed(self.place.path.as_os_str()),
+            Some(number) => Cow::Owned(part(&self.place.path, number)),
+        }
+    }
+
+    /// Whether the user named it as a document of its own.
+    pub(crate) fn named(&self) -> bool {
+        self.place.named && self.place.holds == Holds::One
+    }
+}
+
+/// The content of a document.
+pub(crate) enum Content {
+    /// A file that holds nothing else.
+    File,
+    /// A message of an mbox, or what was read of a stream.
+    Bytes(Vec<u8>),
+    /// A row with label and text.
+    Text(Record<Position>),
+    /// A row of which every cell counts.
+    Row(Record<Names>),
+    /// Nothing that can be read, and why.
+    Unreadable(String),
+}
+
+impl Content {
+    /// The bytes of it that are in memory.
+    pub(crate) fn n_bytes(&self) -> usize {
+        match self {
+            Content::Bytes(bytes) => bytes.len(),
+            Content::Text(record) => record.n_bytes(),
+            Content::Row(record) => record.n_bytes(),
+            Content::File | Content::Unreadable(_) => 0,
+        }
+    }
+}
+
+/// What is read of a table.
+pub(crate) enum Layout<'a> {
+    /// A label and a text.
+    Text(Columns<'a>),
+    /// Every cell; the label is that of the target, which the rows must have if `labelled`.
+    Rows { target: Option<&'a str>, labelled: bool, shape: Shape },
+}
+
+/// The label of a row, which is in the column of this name.
+pub(crate) fn label_of<'c>(cells: &'c Cells<'_>, target: Option<&str>) -> Option<&'c str> {
+    let (_, label) = cells.iter().find(|(name, _)| Some(&**name) == target)?;
+    Some(label.trim()).filter(|label| !is_missing(label))
+}
+
+/// The rows of a table, whole. `needed` is a column that they must have.
+pub(crate) fn whole_rows(
+    place: &Place,
+    needed: Option<&str>,
+    shape: Shape,
+) -> Result<Box<dyn Iterator<Item = Row<Names>>>> {
+    records(place.open()?, place.holds, needed, shape).with_context(|| shown_path(&place.path))
+}
+
+/// A part of a file, by its number: `path:3`.
+pub(crate) fn part(path: &Path, number: u64) -> OsString {
+    let number = number.to_string();
+    let mut name = OsString::with_capacity(path.as_os_str().len() + 1 + number.len());
+    name.push(path);
+    name.push(":");
+    name.push(number);
+    name
+}
+
+/// Goes through the documents of a place, in order. Of a message at most `most_bytes` are read, of a document that
+/// is no file `most_of_one`.
+pub(crate) fn items<'p>(
+    place: &'p Place,
+    layout: &Layout<'_>,
+    most_bytes: usize,
+    most_of_one: u64,
+) -> Result<Box<dyn Iterator<Item = Item<'p>> + 'p>> {
+    let path = &place.path;
+    let item = move |number, content| Item { place, number, content };
+    Ok(match (place.holds, layout) {
+        (Holds::One, _) => {
+            let content = match place.take_stream()?.map(|stream| stream.into_document(most_of_one)) {
+                None => Content::File,
+                Some(Ok(bytes)) => Content::Bytes(bytes),
+                Some(Err(error)) => Content::Unreadable(plain(&error)),
+            };
+            Box::new(std::iter::once(item(None, content)))
+        }
+        (Holds::Mbox, _) => {
+            let messages = (1..).zip(mbox::Reader::new(place.open()?, most_bytes));
+            Box::new(messages.map(move |(i, entry)| match entry {
+                Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
+                Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
+            }))
+        }
+        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Rows { target, labelled, shape }) => {
+            let rows = whole_rows(place, target.filter(|_| *labelled), *shape)?;
+            Box::new(rows.map(move |Row { line, content }| {
+                item(Some(line), content.map_or_else(Content::Unreadable, Content::Row))
+            }))
+        }
+        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Text(columns)) => {
+            let rows = crate::formats::table::rows(place.open()?, place.holds, columns);
+            let (rows, taken_for) = rows.with_context(|| shown_path(&path))?;
+            if let Some(taken_for) = taken_for {
+                say!("{}: {}", shown_path(&path), shown(&taken_for));
+            }
+            Box::new(rows.map(move |Row { line, content }| {
+                item(Some(line), content.map_or_else(Content::Unreadable, Content::Text))
+            }))
+        }
+    })
+}

@@ -1,0 +1,187 @@
+//! Listing the files below a folder: which are documents, and which are left out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow};
+use tamis_mail::maildir;
+use walkdir::{DirEntry, WalkDir};
+
+use crate::formats::holds::Holds;
+use crate::input::place::Place;
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::{plain, shown_path};
+
+/// The number of a file that was listed, for which the system need not be asked.
+#[cfg(unix)]
+pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
+    Some(walkdir::DirEntryExt::ino(entry))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn inode(_: &DirEntry) -> Option<u64> {
+    None
+}
+
+/// What is known so far of the files of a source.
+#[derive(Default)]
+pub(crate) struct Listing {
+    pub(crate) places: Vec<Place>,
+    pub(crate) left_out: LeftOut,
+    pub(crate) unreadable: Vec<String>,
+}
+
+/// Files that are none of the documents.
+#[derive(Default)]
+pub(crate) struct LeftOut {
+    /// Beside the folders of labels, and so without one.
+    unlabelled: u64,
+    /// Folders among them.
+    hidden: u64,
+    /// No regular files: FIFOs, sockets, devices.
+    special: Examples,
+    /// Among mail.
+    tables: Examples,
+}
+
+/// A number of files, one of them by name.
+#[derive(Default)]
+struct Examples {
+    number: u64,
+    first: PathBuf,
+}
+
+impl Examples {
+    fn add(&mut self, path: PathBuf) {
+        if self.number == 0 {
+            self.first = path;
+        }
+        self.number += 1;
+    }
+}
+
+impl LeftOut {
+    /// In words, if there is anything to tell.
+    pub(crate) fn describe(&self) -> Option<String> {
+        let LeftOut { unlabelled, hidden, special, tables } = self;
+        let with_example = |Examples { number, first }: &Examples, one: &str| {
+            let such_as = if *number == 1 { "" } else { "such as " };
+            (*number, format!("{} ({such_as}{})", counted(*number, one), shown_path(&first)))
+        };
+        let hidden_files = match hidden {
+            1 => "1 hidden file or folder".to_owned(),
+            _ => format!("{} hidden files and folders", grouped(*hidden)),
+        };
+        let parts = [
+            (*unlabelled, format!("{} beside the folders of labels", counted(*unlabelled, "file"))),
+            (*hidden, hidden_files),
+            with_example(special, "special file"),
+            with_example(tables, "table"),
+        ];
+        let parts: Vec<_> =
+            parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+impl Listing {
+    pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>) {
+        match maildir::list(path) {
+            Ok(listing) => {
+                let found = |path| Place::found(path, label.clone(), Holds::One);
+                self.places.extend(listing.messages.into_iter().map(found));
+                self.left_out.hidden += listing.hidden as u64;
+                listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
+            }
+            Err(error) => self.unreadable.push(format!("{}: {}", shown_path(path), plain(&error))),
+        }
+    }
+
+    /// Every regular file below a folder, also behind links, hidden ones left out, a Maildir's messages among them.
+    pub(crate) fn folder(&mut self, path: &Path, label: Option<Arc<str>>) {
+        // by path, which those in a folder share but for their names: taking names apart costs more
+        let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
+        let mut walk = WalkDir::new(path).follow_links(true).sort_by(by_name).into_iter();
+        while let Some(entry) = walk.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.unreadable.push(unlisted(error));
+                    continue;
+                }
+            };
+            let (name, kind) = (entry.file_name(), entry.file_type());
+            let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
+            if hidden {
+                self.left_out.hidden += 1;
+                if kind.is_dir() {
+                    walk.skip_current_dir();
+                }
+            } else if kind.is_dir() {
+                if maildir::is_maildir(entry.path()) {
+                    self.maildir(entry.path(), label.clone());
+                    walk.skip_current_dir();
+                }
+            } else if kind.is_file() {
+                let holds = Holds::of_name(name);
+                let inode = inode(&entry);
+                self.places.push(Place { inode, ..Place::found(entry.into_path(), label.clone(), holds) });
+            } else {
+                self.left_out.special.add(entry.into_path());
+            }
+        }
+    }
+
+    /// A folder whose folders are labels; or, if it has none, whose own name is the label of its files.
+    pub(crate) fn folder_of_labels(&mut self, path: &Path) -> Result<()> {
+        let list = || -> std::io::Result<Vec<PathBuf>> {
+            let mut children =
+                std::fs::read_dir(path)?.map(|e| e.map(|e| e.path())).collect::<Result<Vec<_>, _>>()?;
+            children.sort();
+            Ok(children)
+        };
+        let children = list().with_context(|| shown_path(&path))?.into_iter();
+        let is_hidden = |c: &PathBuf| c.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+        let (hidden, shown): (Vec<_>, Vec<_>) = children.partition(is_hidden);
+        let (folders, files): (Vec<_>, Vec<_>) = shown.into_iter().partition(|child| child.is_dir());
+        if folders.is_empty() {
+            self.folder(path, Some(label_from_name(path)?));
+            return Ok(());
+        }
+        self.left_out.hidden += hidden.len() as u64;
+        self.left_out.unlabelled += files.len() as u64;
+        for folder in folders {
+            self.folder(&folder, Some(label_from_name(&folder)?));
+        }
+        Ok(())
+    }
+
+    /// Leaves out what cannot be mail, since it is a table.
+    pub(crate) fn leave_tables_out(&mut self) {
+        let left_out = &mut self.left_out.tables;
+        self.places.retain(|place| {
+            if place.holds.is_table() {
+                left_out.add(place.path.clone());
+            }
+            !place.holds.is_table()
+        });
+    }
+}
+
+/// What could not be listed, and why.
+fn unlisted(error: walkdir::Error) -> String {
+    let path = error.path().map(shown_path).unwrap_or_default();
+    match error.io_error() {
+        Some(error) => format!("{path}: {}", plain(error)),
+        None => format!("{path}: expected no link to a folder above it"),
+    }
+}
+
+fn label_from_name(path: &Path) -> Result<Arc<str>> {
+    let absolute = path.canonicalize().with_context(|| shown_path(&path))?;
+    let name = if path.file_name().is_some() { path } else { &absolute };
+    name.file_name()
+        .and_then(|name| name.to_str())
+        .map(Arc::from)
+        .ok_or_else(|| anyhow!("{}: expected a folder whose name, a label, is UTF-8", shown_path(&path)))
+}

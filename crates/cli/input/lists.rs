@@ -1,0 +1,33 @@
+//! Lists of paths.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, bail};
+
+use crate::args::input::ListArgs;
+use crate::input::reading::Stream;
+use crate::output::path_text::{from_text, path_of};
+use crate::output::shown::shown_path;
+
+impl ListArgs {
+    /// The paths given, and those that the list has.
+    pub(crate) fn add_to(&self, given: &[OsString]) -> Result<Vec<OsString>> {
+        let mut paths = given.to_vec();
+        let Some(list) = &self.files_from else { return Ok(paths) };
+        if list.as_os_str() == "-" && paths.iter().any(|path| path == "-") {
+            bail!("--files-from -: standard input is the list: expected no document on it");
+        }
+        let bytes = Stream::of(list)
+            .and_then(Stream::into_all)
+            .with_context(|| format!("--files-from {}", shown_path(&list)))?;
+        let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
+        for entry in entries.filter(|entry| !entry.is_empty()) {
+            paths.push(if self.null {
+                path_of(entry.to_vec())?
+            } else {
+                from_text(entry.strip_suffix(b"\r").unwrap_or(entry))?
+            });
+        }
+        Ok(paths)
+    }
+}

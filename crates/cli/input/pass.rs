@@ -1,0 +1,353 @@
+//! A pass through the documents of a corpus: read ahead, worked on by all threads, settled in order.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use std::{mem, slice};
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use tamis_filter::{Document, Error, Kind, Limits};
+
+use crate::formats::table::Columns;
+use crate::input::corpus::Corpus;
+use crate::input::items::{Content, Item, Layout, items, label_of};
+use crate::input::loaded::Loaded;
+use crate::input::place::Place;
+use crate::input::reading::{foreign, foreign_in_folder, read_document};
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::{plain, say, shown_path};
+
+/// Why there is no result for a document.
+enum Skipped {
+    /// It could not be read.
+    Unreadable(String),
+    /// It is a file of another kind, which nobody named.
+    Foreign(&'static str),
+}
+
+impl From<String> for Skipped {
+    fn from(error: String) -> Self {
+        Skipped::Unreadable(error)
+    }
+}
+
+/// Files of other kinds, and what cannot be read of a file, that are named; the others are counted.
+const NAMED: usize = 5;
+
+/// What is left when all documents were gone through.
+pub(crate) struct Finished<S> {
+    /// The state of every worker.
+    pub(crate) states: Vec<S>,
+    /// Documents that could not be read; each was named.
+    pub(crate) unreadable: usize,
+}
+
+/// The documents worked on at a time, and the bytes of those that come out of larger files.
+const BATCH: usize = 1024;
+const BATCH_BYTES: usize = 16 << 20;
+
+/// Documents that a worker takes at once, so that none has many left when the others are done.
+const TOGETHER: usize = 8;
+
+/// Bytes of the buffer that a worker reads files into, and keeps from one to the next.
+const LEAST_KEPT: usize = 64 << 10;
+const MOST_KEPT: usize = 1 << 20;
+
+/// A document, and what came of it once it was worked on; the outer error ends it all.
+struct Slot<'p, T> {
+    item: Item<'p>,
+    result: Option<Result<Result<T, Skipped>>>,
+}
+
+/// What could not be read: of the rows or messages of a file five are named, the others counted.
+#[derive(Default)]
+struct Complaints {
+    path: PathBuf,
+    n: usize,
+}
+
+impl Complaints {
+    fn say(&mut self, item: &Item<'_>, error: &str) {
+        if item.place.path != self.path {
+            self.finish();
+            *self = Complaints { path: item.place.path.clone(), n: 0 };
+        }
+        self.n += 1;
+        if self.n <= NAMED {
+            say!("tamis: {}: {error}", shown_path(&item.name()));
+        }
+    }
+
+    /// Says how many were not named of the file worked on last.
+    fn finish(&self) {
+        if self.n > NAMED {
+            say!("tamis: {}: ... and {} more such", shown_path(&self.path), grouped((self.n - NAMED) as u64));
+        }
+    }
+}
+
+impl Corpus<'_> {
+    /// Does `work` for every document and its label (empty if it has none), on all threads, and then `done` with the
+    /// results, in order. While a batch is worked on, the one before is settled and the one after is read.
+    ///
+    /// Every worker has a state made by `start`. A document that cannot be read is named and counted; an error of
+    /// `work` or `done` ends it all.
+    pub(crate) fn for_each<S: Send, T: Send>(
+        &self,
+        limits: &Limits,
+        start: impl Fn() -> Result<S> + Sync,
+        work: impl Fn(&mut S, &Item<'_>, &str, Document<'_>) -> Result<T> + Sync,
+        mut done: impl FnMut(&Item<'_>, T) -> Result<()>,
+    ) -> Result<Finished<S>> {
+        let (states, columns) = (Mutex::new(Vec::new()), self.columns());
+        let run = |slots: &mut [Slot<'_, T>]| {
+            // At most one state a thread, since a worker puts its own back before it takes the next documents.
+            let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let (mut state, mut buffer) = match free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok) {
+                Ok(free) => free,
+                Err(error) => return slots[0].result = Some(Err(error)),
+            };
+            for Slot { item, result } in slots {
+                let work = |label: &str, document: Document<'_>| work(&mut state, item, label, document);
+                *result = Some(match self.read(item, &columns, limits, &mut buffer, work) {
+                    Err(skipped) => Ok(Err(skipped)),
+                    Ok(result) => finish_one(item, result),
+                });
+            }
+            states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
+        };
+        let (mut unreadable, mut foreign) = (self.unreadable, 0);
+        let mut complaints = Complaints::default();
+        let bar = self.progress_bar();
+        let mut settle = |batch: Vec<Slot<'_, T>>| -> Result<()> {
+            bar.inc(batch.len() as u64);
+            bar.set_length(bar.length().unwrap_or_default().max(bar.position()));
+            for Slot { item, result } in batch {
+                match result.transpose()? {
+                    Some(Ok(result)) => done(&item, result)?,
+                    Some(Err(Skipped::Unreadable(error))) => {
+                        unreadable += 1;
+                        self.failed.fetch_add(usize::from(item.named()), Ordering::Relaxed);
+                        bar.suspend(|| complaints.say(&item, &error));
+                    }
+                    Some(Err(Skipped::Foreign(what))) => {
+                        foreign += 1;
+                        if foreign <= NAMED {
+                            bar.suspend(|| say!("tamis: {}: passed over: {what}", shown_path(&item.name())));
+                        }
+                    }
+                    None => (),
+                }
+            }
+            Ok(())
+        };
+        let mut batches = Batches::new(self, limits);
+        let mut next = batches.next();
+        let mut before = Vec::new();
+        let outcome = loop {
+            let mut batch = match next {
+                Ok(batch) if batch.is_empty() => break Ok(()),
+                Ok(batch) => batch,
+                Err(error) => break Err(error),
+            };
+            let before_it = mem::take(&mut before);
+            next = rayon::in_place_scope(|scope| {
+                scope.spawn(|_| batch.par_chunks_mut(TOGETHER).for_each(run));
+                settle(before_it).map(|()| batches.next())
+            })?;
+            before = batch;
+        };
+        // also if what comes after it cannot be read
+        settle(before)?;
+        outcome?;
+        bar.finish_and_clear();
+        complaints.finish();
+        if foreign > NAMED {
+            say!("tamis: passed over {} that are neither mail nor text", counted(foreign as u64, "file"));
+        }
+        let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let states = states.into_iter().map(|(state, _)| state).collect();
+        Ok(Finished { states, unreadable })
+    }
+
+    /// Goes through the documents once more, but not those of streams, until `visit` has seen enough. Files are not read.
+    pub(crate) fn for_each_item(
+        &self,
+        limits: &Limits,
+        mut visit: impl FnMut(&Item<'_>) -> bool,
+    ) -> Result<()> {
+        for place in self.places.iter().filter(|place| place.once.is_none()) {
+            for item in self.items(place, limits)? {
+                if !visit(&item) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a document for `work`: its label and what it is; a file is read into the buffer.
+    fn read<R>(
+        &self,
+        item: &Item<'_>,
+        columns: &Columns<'_>,
+        limits: &Limits,
+        buffer: &mut Vec<u8>,
+        work: impl FnOnce(&str, Document<'_>) -> R,
+    ) -> Result<R, Skipped> {
+        let given = item.place.label.as_deref();
+        match &item.content {
+            Content::Unreadable(error) => Err(error.clone().into()),
+            Content::Text(record) => {
+                let (own, text) = record.label_and_text(columns)?;
+                Ok(work(self.expected_label(given.or(own.as_deref()))?, Document::Text(&text)))
+            }
+            Content::Row(record) => {
+                let cells = record.named_cells()?;
+                let label = self.expected_label(given.or(label_of(&cells, self.target.as_deref())))?;
+                Ok(work(label, Loaded::row(&cells).document()))
+            }
+            Content::Bytes(bytes) => {
+                Ok(work(self.expected_label(given)?, self.whole(item, bytes)?.document()))
+            }
+            Content::File => {
+                let label = self.expected_label(given)?;
+                buffer.clear();
+                buffer.shrink_to(MOST_KEPT);
+                // room for most documents, so that reading one takes two calls
+                buffer.reserve(LEAST_KEPT);
+                read_document(&item.place.path, self.most_of_one(limits), buffer).map_err(|e| plain(&e))?;
+                if let Some(what) = foreign_in_folder(buffer).filter(|_| !item.named()) {
+                    return Err(Skipped::Foreign(what));
+                }
+                Ok(work(label, self.whole(item, buffer)?.document()))
+            }
+        }
+    }
+
+    /// The label; none is an error where each document must have one.
+    fn expected_label<'l>(&self, label: Option<&'l str>) -> Result<&'l str, String> {
+        match (label.unwrap_or_default(), &self.target) {
+            ("", Some(target)) if self.labelled => {
+                Err(format!("column {target:?}: expected a label, got none"))
+            }
+            ("", None) if self.labelled => Err("expected a label, got none".to_owned()),
+            (label, _) => Ok(label),
+        }
+    }
+
+    /// A document of these bytes.
+    fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<Loaded<'b>, String> {
+        match foreign(bytes).filter(|_| item.named()) {
+            Some(what) => Err(format!("expected {}, got {what}", self.kind)),
+            None => Ok(Loaded::new(self.kind, bytes)),
+        }
+    }
+
+    /// The label of a document that is not read otherwise.
+    pub(crate) fn label_of(&self, item: &Item<'_>) -> String {
+        if let Some(given) = &item.place.label {
+            return given.to_string();
+        }
+        let own = match &item.content {
+            Content::Text(record) => {
+                let row = record.label_and_text(&self.columns());
+                row.ok().and_then(|(label, _)| Some(label?.into_owned()))
+            }
+            Content::Row(record) => record
+                .named_cells()
+                .ok()
+                .and_then(|cells| label_of(&cells, self.target.as_deref()).map(str::to_owned)),
+            _ => None,
+        };
+        own.unwrap_or_default()
+    }
+
+    /// Bytes that are read of a document: of a message no more than is looked at, and one to tell that there was more.
+    fn most_of_one(&self, limits: &Limits) -> u64 {
+        if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX }
+    }
+
+    /// The columns of tables with label and text.
+    fn columns(&self) -> Columns<'_> {
+        Columns {
+            label: self.input.label_column.as_deref().unwrap_or("label"),
+            text: self.input.text_column.as_deref().unwrap_or("text"),
+            shape: self.input.shape(),
+        }
+    }
+
+    /// The documents of a place, as far as they are read.
+    fn items<'p>(&self, place: &'p Place, limits: &Limits) -> Result<Items<'p>> {
+        let layout = match self.kind {
+            Kind::Table => Layout::Rows {
+                target: self.target.as_deref(),
+                labelled: self.labelled,
+                shape: self.input.shape(),
+            },
+            Kind::Mail | Kind::Text => Layout::Text(self.columns()),
+        };
+        items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits))
+    }
+
+    fn progress_bar(&self) -> ProgressBar {
+        if !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new(self.places.len() as u64);
+        let template = "{bar:40} {human_pos}/{human_len} documents, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar
+    }
+}
+
+/// What `work` made of a document: a cell that holds something else than it should is none of its business.
+fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
+    match result {
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Cell { .. })) => {
+            Ok(Err(error.to_string().into()))
+        }
+        result => result.with_context(|| shown_path(&item.name())).map(Ok),
+    }
+}
+
+type Items<'p> = Box<dyn Iterator<Item = Item<'p>> + 'p>;
+
+/// The documents of a corpus, many at a time.
+struct Batches<'c> {
+    corpus: &'c Corpus<'c>,
+    limits: &'c Limits,
+    places: slice::Iter<'c, Place>,
+    /// Those of the place that was come to.
+    items: Items<'c>,
+}
+
+impl<'c> Batches<'c> {
+    fn new(corpus: &'c Corpus<'_>, limits: &'c Limits) -> Self {
+        Batches { corpus, limits, places: corpus.places.iter(), items: Box::new(std::iter::empty()) }
+    }
+
+    /// The next ones; none at the end.
+    fn next<T>(&mut self) -> Result<Vec<Slot<'c, T>>> {
+        let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
+        while batch.len() < BATCH && bytes < BATCH_BYTES {
+            if let Some(item) = self.items.next() {
+                bytes += item.content.n_bytes();
+                batch.push(Slot { item, result: None });
+                continue;
+            }
+            let Some(place) = self.places.next() else { break };
+            self.items = match self.corpus.items(place, self.limits) {
+                // one that nobody named is told, and the others are gone through
+                Err(error) if !place.named => Box::new(std::iter::once(Item::unreadable(place, &error))),
+                items => items?,
+            };
+        }
+        Ok(batch)
+    }
+}

@@ -1,0 +1,108 @@
+//! What the user names on the command line, and a place where documents are.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+
+use crate::formats::holds::Holds;
+use crate::input::reading::{Stream, open, read_start};
+use crate::output::shown::shown_path;
+
+/// A source as named: a path, `-` for standard input, perhaps with a label before it.
+pub(crate) struct Source {
+    pub(crate) label: Option<String>,
+    pub(crate) path: PathBuf,
+}
+
+impl Source {
+    /// `LABEL=PATH` only where what stands before the first `=` has no `/` and the whole is no path that exists
+    /// (names in a Maildir contain `=`).
+    pub(crate) fn parse(argument: &OsStr) -> Self {
+        let bytes = argument.as_encoded_bytes();
+        let label =
+            bytes.iter().position(|byte| *byte == b'=').and_then(|end| str::from_utf8(&bytes[..end]).ok());
+        match label {
+            Some(label) if !label.is_empty() && !label.contains('/') && !Path::new(argument).exists() => {
+                Source { label: Some(label.to_owned()), path: after(argument, label.len() + 1).into() }
+            }
+            _ => Source { label: None, path: argument.into() },
+        }
+    }
+}
+
+/// What follows the first bytes of an argument, which are UTF-8.
+fn after(argument: &OsStr, length: usize) -> OsString {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        OsStr::from_bytes(&argument.as_bytes()[length..]).to_owned()
+    }
+    #[cfg(not(unix))]
+    argument.to_string_lossy()[length..].into()
+}
+
+/// One place where documents are: a file that is one, or a file that holds many.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) label: Option<Arc<str>>,
+    pub(crate) holds: Holds,
+    /// Whether the user named it; else it was found in a folder.
+    pub(crate) named: bool,
+    /// What is no regular file and so can be read only once.
+    pub(crate) once: Option<Once>,
+    /// The file's number on its disk, where listing told it.
+    pub(crate) inode: Option<u64>,
+}
+
+/// A stream that is taken when its turn comes.
+#[derive(Clone)]
+pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
+
+impl Place {
+    /// A file that was found in a folder.
+    pub(crate) fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
+        Place { path, label, holds, named: false, once: None, inode: None }
+    }
+
+    /// What a stream holds, whose path is only a name.
+    pub(crate) fn of_stream(path: &Path, stream: Stream, mbox: bool) -> Self {
+        let holds = match Holds::of_name(path.as_os_str()) {
+            Holds::One if mbox || stream.is_mbox() => Holds::Mbox,
+            holds => holds,
+        };
+        let once = Some(Once(Arc::new(Mutex::new(Some(stream)))));
+        Place { path: path.to_owned(), label: None, holds, named: true, once, inode: None }
+    }
+
+    /// The stream, if it is one.
+    pub(crate) fn take_stream(&self) -> Result<Option<Stream>> {
+        let Some(Once(once)) = &self.once else { return Ok(None) };
+        match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(stream) => Ok(Some(stream)),
+            None => bail!("{}: expected a file, which can be read twice", shown_path(&self.path)),
+        }
+    }
+
+    /// Opens what holds many documents for reading, unpacked.
+    pub(crate) fn open(&self) -> Result<Box<dyn std::io::BufRead + Send>> {
+        Ok(match self.take_stream()? {
+            Some(stream) => stream.into_reader(),
+            None => open(&self.path).with_context(|| shown_path(&self.path))?,
+        })
+    }
+
+    /// What a document begins with, as far as can be read.
+    pub(crate) fn start(&self) -> Vec<u8> {
+        const MOST: usize = 64 << 10;
+        match &self.once {
+            Some(Once(once)) => match &*once.lock().unwrap_or_else(PoisonError::into_inner) {
+                Some(stream) => stream.start()[..stream.start().len().min(MOST)].to_vec(),
+                None => Vec::new(),
+            },
+            None => read_start(&self.path, MOST as u64).unwrap_or_default(),
+        }
+    }
+}

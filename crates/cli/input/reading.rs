@@ -1,0 +1,230 @@
+//! Reading files and streams: through gzip, within bounds, and a stream only once.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
+use std::mem;
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use tamis_mail::mbox;
+
+use crate::output::shown::say;
+
+/// The most bytes of a document that comes compressed or as a stream, of which nothing else tells how long it will be.
+pub(crate) const MOST_BYTES: u64 = 256 << 20;
+
+/// The bytes of a stream's beginning that are held: more than is looked at of a message, unless limits were raised.
+const START: u64 = 1 << 20;
+
+/// How gzip begins: its magic number, then the only method there is.
+const GZIP: &[u8] = b"\x1f\x8b\x08";
+
+/// Opens a file that holds many documents, through gzip if it is compressed.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut whole = BufReader::new(File::open(path)?);
+    // a regular file gives as much as there is room for at once
+    let is_gzip = whole.fill_buf()?.starts_with(GZIP);
+    Ok(if is_gzip { Box::new(BufReader::new(Unpacked::new(whole))) } else { Box::new(whole) })
+}
+
+/// Reads a file that is one document into the buffer, through gzip, at most `most` bytes of it.
+pub(crate) fn read_document(path: &Path, most: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let file = File::open(path)?;
+    (&file).take(most).read_to_end(buffer)?;
+    if buffer.starts_with(GZIP) {
+        let whole = BufReader::new(Cursor::new(mem::take(buffer)).chain(file));
+        Unpacked::new(whole).take(most.min(MOST_BYTES + 1)).read_to_end(buffer)?;
+        check_bound(buffer.len() as u64, MOST_BYTES)?;
+    }
+    Ok(())
+}
+
+/// The first bytes of a file, unpacked.
+pub(crate) fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    read_document(path, most, &mut start).map(|()| start)
+}
+
+fn check_bound(length: u64, bound: u64) -> io::Result<()> {
+    if length <= bound {
+        return Ok(());
+    }
+    let bound = bound >> 20;
+    Err(io::Error::other(format!(
+        "expected at most {bound} MiB of a document that is compressed or no regular file, got more"
+    )))
+}
+
+/// What gzip packed, of any number of members.
+struct Unpacked<R>(MultiGzDecoder<R>);
+
+impl<R: BufRead> Unpacked<R> {
+    fn new(packed: R) -> Self {
+        Unpacked(MultiGzDecoder::new(packed))
+    }
+}
+
+impl<R: BufRead> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => io::Error::new(
+                ErrorKind::InvalidData,
+                "expected whole gzip data, got some that is damaged or cut off",
+            ),
+            _ => error,
+        })
+    }
+}
+
+/// What can be read only once, unpacked: its beginning, which can be looked at, and the rest.
+pub(crate) struct Stream {
+    start: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+    /// The most bytes of it that are held as one document.
+    bound: u64,
+    /// Whether it is standard input, whose writer must not fail because we need no more.
+    is_input: bool,
+}
+
+/// What a stream holds.
+pub(crate) enum Contents {
+    /// One document, or one message.
+    One(Stream),
+    /// The messages of an mbox.
+    Several(Messages),
+}
+
+/// Messages of an mbox that is a stream.
+pub(crate) type Messages = mbox::Reader<Box<dyn BufRead + Send>>;
+
+impl Stream {
+    /// Opens a file, or standard input for `-`.
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        if path.as_os_str() != "-" {
+            let file = File::open(path)?;
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                return Err(ErrorKind::IsADirectory.into());
+            }
+            return Stream::new(file, if metadata.is_file() { u64::MAX } else { MOST_BYTES });
+        }
+        let input = io::stdin();
+        if input.is_terminal() {
+            say!("tamis: reading from the terminal; end with Ctrl-D");
+        }
+        Ok(Stream { is_input: true, ..Stream::new(input, MOST_BYTES)? })
+    }
+
+    fn new(reader: impl Read + Send + 'static, mut bound: u64) -> io::Result<Self> {
+        let mut rest: Box<dyn Read + Send> = Box::new(reader);
+        let mut start = beginning(&mut rest)?;
+        if start.starts_with(GZIP) {
+            rest = Box::new(Unpacked::new(BufReader::new(Cursor::new(start).chain(rest))));
+            start = beginning(&mut rest)?;
+            bound = MOST_BYTES;
+        }
+        Ok(Stream { start, rest, bound, is_input: false })
+    }
+
+    /// Its first bytes, a mebibyte if there are so many.
+    pub(crate) fn start(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// Whether it is an mbox: one of several messages, since a single one may have been saved as it was delivered.
+    pub(crate) fn is_mbox(&self) -> bool {
+        mbox::looks_like_mbox(&self.start)
+            && (self.start.len() as u64 >= START || mbox::holds_several(&self.start))
+    }
+
+    /// The messages of an mbox of at most `most` bytes each if it is `forced` to be one or begins so, else the document.
+    pub(crate) fn contents(self, forced: bool, most: usize) -> Contents {
+        if forced || self.is_mbox() {
+            Contents::Several(mbox::Reader::new(self.into_reader(), most))
+        } else {
+            Contents::One(self)
+        }
+    }
+
+    /// All of it, from the beginning.
+    pub(crate) fn into_reader(self) -> Box<dyn BufRead + Send> {
+        Box::new(BufReader::new(Cursor::new(self.start).chain(self.rest)))
+    }
+
+    /// It as one document, as far as `most` bytes.
+    pub(crate) fn into_document(mut self, most: u64) -> io::Result<Vec<u8>> {
+        let mut document = mem::take(&mut self.start);
+        let length = document.len() as u64;
+        // what is shorter has ended
+        let has_ended = length < START;
+        if !has_ended && length < most {
+            let held = most.min(self.bound.saturating_add(1));
+            (&mut self.rest).take(held - length).read_to_end(&mut document)?;
+            check_bound(document.len() as u64, self.bound)?;
+        }
+        document.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        if self.is_input && !has_ended {
+            // whatever cannot be read does not matter any more
+            let _ = io::copy(&mut self.rest.take(MOST_BYTES), &mut io::sink());
+        }
+        Ok(document)
+    }
+
+    /// All of it as one document.
+    pub(crate) fn into_all(self) -> io::Result<Vec<u8>> {
+        self.into_document(u64::MAX)
+    }
+}
+
+fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    // room for most messages, so that reading takes two calls
+    let mut start = Vec::with_capacity(64 << 10);
+    reader.take(START).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// What bytes are that begin as files other than text and mail do.
+pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 20] = [
+        (b"%PDF-", "a PDF"),
+        (b"\x89PNG\r\n", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF87a", "a GIF image"),
+        (b"GIF89a", "a GIF image"),
+        (b"II*\0", "a TIFF image"),
+        (b"MM\0*", "a TIFF image"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"PK\x05\x06", "a zip archive"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (b"Rar!\x1a\x07", "a rar archive"),
+        (b"\x7fELF", "a program (ELF)"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office document (OLE)"),
+        (b"SQLite format 3\0", "an SQLite database"),
+        (b"BZh", "a bzip2 file; only gzip is read through"),
+        (b"\xfd7zXZ\0", "an xz file; only gzip is read through"),
+        (b"\x28\xb5\x2f\xfd", "a zstd file; only gzip is read through"),
+        (b"\x04\x22\x4d\x18", "a lz4 file; only gzip is read through"),
+        (b"Dovecot-LZ4\x0d\x2a\x9b\xc5", "a lz4 file; only gzip is read through"),
+        (b"TAMIS\r\n\x1a", "a tamis model"),
+    ];
+    let (magic, what) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic))?;
+    // a text may begin with these three letters
+    let is_text = *magic == b"BZh" && start.get(4..10) != Some(b"1AY&SY");
+    (!is_text).then_some(what)
+}
+
+/// As [`foreign`], for a file that nobody named: also bytes with zeros at their beginning, unless it is UTF-16.
+pub(crate) fn foreign_in_folder(start: &[u8]) -> Option<&'static str> {
+    let window = &start[..start.len().min(512)];
+    let zeros = |parity: usize| window.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
+    foreign(start).or_else(|| {
+        let is_utf16 = || {
+            let (even, odd) = (zeros(0), zeros(1));
+            let marked = window.starts_with(b"\xff\xfe") || window.starts_with(b"\xfe\xff");
+            // letters of ASCII have all their zeros on one side
+            marked || (even.min(odd) == 0 && even.max(odd) * 4 > window.len())
+        };
+        let is_binary = window.contains(&0) && !is_utf16() && !tamis_mail::looks_like_mail(start);
+        is_binary.then_some("bytes that are no text")
+    })
+}

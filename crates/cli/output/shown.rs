@@ -1,0 +1,215 @@
+//! Names, errors and lines as people may see them: whoever named a file or wrote a mail has no say over the terminal.
+
+use std::borrow::Cow;
+use std::collections::TryReserveError;
+use std::fmt::{self, Write as _};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use tamis_filter::Error;
+
+/// Tells the person at the terminal something. A closed standard error is no reason to fail.
+macro_rules! say {
+    ($($argument:tt)*) => { $crate::output::shown::say_line(format_args!($($argument)*)) };
+}
+pub(crate) use say;
+
+/// Writes a line to standard error, with nothing in it that a terminal obeys.
+pub(crate) fn say_line(line: fmt::Arguments<'_>) {
+    let mut line = clean(&line.to_string()).into_owned();
+    line.push('\n');
+    let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+}
+
+/// Whether a terminal obeys a character instead of showing it: control characters, ends of lines, and those that turn
+/// the direction of what follows.
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A name or a text within a line. One that a terminal would obey is quoted as GNU `ls` does it, `'a'$'\n''b'`, which a
+/// shell reads back.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if text.contains(is_obeyed) { quoted(text.as_bytes()).into() } else { text.into() }
+}
+
+/// As [`shown`], for a path; bytes that are not UTF-8 are quoted too.
+pub(crate) fn shown_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
+    let path = path.as_ref();
+    match path.to_str() {
+        Some(text) => shown(text).into_owned(),
+        None => quoted(path.as_os_str().as_encoded_bytes()),
+    }
+}
+
+fn quoted(bytes: &[u8]) -> String {
+    let (mut out, mut escapes) = ("'".to_owned(), false);
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if is_obeyed(c) {
+                out.push_str(if escapes { "" } else { "'$'" });
+                escape(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
+                escapes = true;
+                continue;
+            }
+            out.push_str(if escapes { "''" } else { "" });
+            match c {
+                '\'' => out.push_str("'\\''"),
+                c => out.push(c),
+            }
+            escapes = false;
+        }
+        if !chunk.invalid().is_empty() {
+            out.push_str(if escapes { "" } else { "'$'" });
+            escape(&mut out, chunk.invalid());
+            escapes = true;
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// Bytes as they stand within `$'...'`.
+fn escape(out: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        match byte {
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            // a String takes all that is written to it
+            _ => drop(write!(out, "\\{byte:03o}")),
+        }
+    }
+}
+
+/// A whole line at the exit, so that nothing slips through that was not quoted where it came in.
+pub(crate) fn clean(line: &str) -> Cow<'_, str> {
+    if !line.contains(is_obeyed) {
+        return line.into();
+    }
+    let mut out = String::with_capacity(line.len() + 8);
+    for c in line.chars() {
+        if is_obeyed(c) {
+            escape(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
+        } else {
+            out.push(c);
+        }
+    }
+    out.into()
+}
+
+/// A line of JSON, in which what a terminal obeys is escaped: it stands in strings only.
+pub(crate) fn json_line(line: String) -> String {
+    if !line.contains(is_obeyed) {
+        return line;
+    }
+    let mut out = String::with_capacity(line.len() + 8);
+    for c in line.chars() {
+        match c {
+            c if is_obeyed(c) => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// An error and its causes, in one line.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let cause = |cause: &(dyn std::error::Error + 'static)| {
+        if let Some(Error::Io { path, source }) = cause.downcast_ref() {
+            return format!("{}: {}", shown_path(path), plain(source));
+        }
+        if cause.is::<TryReserveError>() {
+            return "memory is short".to_owned();
+        }
+        let csv = cause.downcast_ref::<csv::Error>().map(csv::Error::kind);
+        match (cause.downcast_ref::<io::Error>(), csv) {
+            (Some(error), _) | (_, Some(csv::ErrorKind::Io(error))) => plain(error),
+            _ => cause.to_string(),
+        }
+    };
+    error.chain().map(cause).collect::<Vec<_>>().join(": ")
+}
+
+/// What the operating system said, in plain words.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let words = match error.kind() {
+        ErrorKind::NotFound => "there is no such file or folder",
+        ErrorKind::PermissionDenied => "you have no permission for this",
+        ErrorKind::AlreadyExists => "there is such a file already",
+        ErrorKind::IsADirectory => "expected a file, got a folder",
+        ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
+        ErrorKind::StorageFull => "no space is left on the device",
+        ErrorKind::QuotaExceeded => "your share of the disk is used up",
+        ErrorKind::ReadOnlyFilesystem => "this place can only be read, not written to",
+        ErrorKind::FileTooLarge => "the file would become larger than is allowed",
+        ErrorKind::BrokenPipe => "nobody reads on",
+        ErrorKind::UnexpectedEof => "it ends too early",
+        ErrorKind::OutOfMemory => "memory is short",
+        ErrorKind::InvalidFilename => "the name is too long, or not one that a file can have",
+        _ => {
+            // "Too many levels of symbolic links (os error 40)": the number tells people nothing
+            let said = error.to_string();
+            return said.split_once(" (os error").map_or(&*said, |(words, _)| words).to_owned();
+        }
+    };
+    words.to_owned()
+}
+
+/// An error of the library with the file that it is about, which some name by themselves.
+pub(crate) fn named(path: &Path) -> impl FnOnce(Error) -> anyhow::Error + '_ {
+    move |error| match error {
+        error
+        @ (Error::Io { .. } | Error::Locked { .. } | Error::NotAFile { .. } | Error::Changed { .. }) => {
+            error.into()
+        }
+        error => anyhow::Error::new(error).context(shown_path(path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_as_ls_does_it() {
+        for (name, seen) in [
+            ("plain name.eml", "plain name.eml"),
+            ("it's", "it's"),
+            ("a\nb", "'a'$'\\n''b'"),
+            ("\u{1b}[31mred", "''$'\\033''[31mred'"),
+            ("it's\r", "'it'\\''s'$'\\r'"),
+            ("a\t\u{7f}b", "'a'$'\\t\\177''b'"),
+            ("\u{9b}1m", "''$'\\302\\233''1m'"),
+            ("exe\u{202e}fdp", "'exe'$'\\342\\200\\256''fdp'"),
+        ] {
+            assert_eq!(shown(name), seen, "{name:?}");
+        }
+        assert_eq!(quoted(b"caf\xe9.txt"), "'caf'$'\\351''.txt'");
+    }
+
+    #[test]
+    fn nothing_slips_through_at_the_exit() {
+        assert_eq!(clean("tamis: a\u{1b}]0;x\u{7}b\nc"), "tamis: a\\033]0;x\\007b\\nc");
+        assert_eq!(clean("tamis: fine, Größe"), "tamis: fine, Größe");
+    }
+
+    #[test]
+    fn json_stays_what_it_is() {
+        let line = serde_json::json!({"path": "a\u{9b}1m\u{202e}\n"}).to_string();
+        let escaped = json_line(line.clone());
+        assert!(!escaped.contains(is_obeyed), "{escaped}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&escaped), read(&line));
+    }
+
+    #[test]
+    fn causes_are_told_once_and_in_plain_words() {
+        let missing = || io::Error::from_raw_os_error(2);
+        let library = Error::Io { path: "m.tamis".into(), source: missing() };
+        assert_eq!(told(&library.into()), "m.tamis: there is no such file or folder");
+        let named = anyhow::Error::new(missing()).context("a.eml");
+        assert_eq!(told(&named), "a.eml: there is no such file or folder");
+        assert_eq!(told(&io::Error::from_raw_os_error(40).into()), "Too many levels of symbolic links");
+    }
+}

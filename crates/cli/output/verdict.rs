@@ -1,0 +1,53 @@
+//! What is said of one document.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+use tamis_filter::{Filter, Score, Scratch};
+
+use crate::output::path_text::to_text;
+use crate::output::shown::{shown, shown_path};
+
+/// A document's score under the keys that every JSON output of the program uses.
+#[derive(Serialize)]
+pub(crate) struct Verdict<'a> {
+    #[serde(serialize_with = "path_as_text")]
+    pub(crate) path: &'a OsStr,
+    pub(crate) label: &'a str,
+    pub(crate) probability: f64,
+    pub(crate) log_odds: f64,
+    /// Whether only a part of the message was read; no key where it was read whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) truncated: bool,
+}
+
+impl<'a> Verdict<'a> {
+    pub(crate) fn new(filter: &'a Filter, path: &'a OsStr, score: &Score, truncated: bool) -> Self {
+        Verdict {
+            path,
+            label: filter.label_of(score),
+            probability: score.probability,
+            log_odds: score.log_odds,
+            truncated,
+        }
+    }
+}
+
+fn path_as_text<S: serde::Serializer>(path: &OsStr, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&to_text(path))
+}
+
+/// `spam 0.9987 +6.64`
+pub(crate) fn verdict_line(filter: &Filter, score: &Score) -> String {
+    format!("{} {:.4} {:+.2}", shown(filter.label_of(score)), score.probability, score.log_odds)
+}
+
+/// Tells that the verdict is on a part of the message, and why.
+pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) {
+    let hit = scratch.limits_hit();
+    if !hit.is_empty() {
+        say!("tamis: {}: read in part, because of the limit of: {hit}", shown_path(name));
+    }
+}
