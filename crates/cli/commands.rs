@@ -1,12 +1,14 @@
 //! The commands, one a file: each has its arguments and what it does.
 
-pub(crate) mod duplicates;
 pub(crate) mod evaluate;
-pub(crate) mod exchange;
+pub(crate) mod expire;
 pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod label;
 pub(crate) mod learn;
+pub(crate) mod merge;
 pub(crate) mod passthrough;
 pub(crate) mod score;
 pub(crate) mod suspects;
@@ -18,11 +20,14 @@ use clap::{Parser, Subcommand};
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
 use crate::commands::evaluate::EvaluateArgs;
-use crate::commands::exchange::{ExpireArgs, ExportArgs, ImportArgs, MergeArgs};
+use crate::commands::expire::ExpireArgs;
 use crate::commands::explain::ExplainArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::import::ImportArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::label::LabelArgs;
 use crate::commands::learn::{ForgetArgs, LearnArgs, RetrainArgs};
+use crate::commands::merge::MergeArgs;
 use crate::commands::score::ScoreArgs;
 use crate::commands::train::TrainArgs;
 
@@ -87,10 +92,10 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Learn(args) => learn::learn(&args),
         Command::Forget(args) => learn::forget(&args),
         Command::Retrain(args) => learn::retrain(&args),
-        Command::Expire(args) => exchange::expire(&args),
-        Command::Merge(args) => exchange::merge_models(&args),
-        Command::Export(args) => exchange::export(&args),
-        Command::Import(args) => exchange::import_model(&args),
+        Command::Expire(args) => expire::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),

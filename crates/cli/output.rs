@@ -3,6 +3,8 @@
 #[macro_use]
 pub(crate) mod shown;
 pub(crate) mod confusion;
+pub(crate) mod expected;
+pub(crate) mod facts;
 pub(crate) mod fixed;
 pub(crate) mod numbers;
 pub(crate) mod path_text;

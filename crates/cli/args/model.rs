@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Error, Filter, LearnOptions};
+use tamis_filter::{Error, Filter, LearnOptions, Lock};
 
+use crate::output::numbers::counted;
 use crate::output::shown::{named, shown_path};
 
 #[derive(Args)]
@@ -144,4 +145,37 @@ pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(named(path)(error)),
     }
+}
+/// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
+/// trained.
+pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()> {
+    match Filter::open(path) {
+        Err(error @ Error::NotAFile { .. }) => Err(error.into()),
+        Err(Error::NotAModel { got }) if !got.is_empty() => {
+            bail!("{}: there is a file that is no tamis model; remove it or name another", shown_path(path))
+        }
+        Ok(filter) if filter.information().changes > 0 && !replace => bail!(
+            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
+             nevertheless, tamis learn adds to the model",
+            shown_path(path),
+            counted(filter.information().changes, "document")
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The right to write a model to a file, unless one is there that is not to be replaced.
+pub(crate) fn lock(path: &Path, replace: bool) -> Result<Lock> {
+    let lock = Lock::wait(path, LearnOptions::default().patience)?;
+    refuse_to_replace(path, replace)?;
+    Ok(lock)
+}
+
+/// A model that is there is not replaced unasked.
+pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
+    refuse_to_replace_taught(path, replace)?;
+    if path.exists() && !replace {
+        bail!("{}: there is a model already; --replace replaces it", shown_path(path));
+    }
+    Ok(())
 }

@@ -19,6 +19,7 @@ use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::items::Item;
 use crate::model::opened::check_unchanged;
+use crate::output::expected::expectation;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, say, shown, shown_path};
 use crate::output::status::ERROR;
@@ -350,7 +351,7 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     })?;
     let documents = learner.filter().information().documents as u64;
     print(&format!("retrained on {}", counted(documents, "document")))?;
-    if let Some(expectation) = crate::commands::train::expectation(learner.filter()) {
+    if let Some(expectation) = expectation(learner.filter()) {
         print(&expectation)?;
     }
     Ok(0)

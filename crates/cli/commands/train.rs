@@ -1,29 +1,26 @@
 //! `tamis train`
 
 use std::ffi::OsString;
-use std::io::Write;
-use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::{
-    Column, ColumnKind, Document, Error, ExpectationMaximization, Expected, Filter, Keep, Kind, LearnOptions,
-    Lock, Pairs, Scoring, TrainOptions, Trainer, positive_class,
+    Column, ColumnKind, Document, Error, ExpectationMaximization, Keep, LearnOptions, Lock, Pairs, Scoring,
+    TrainOptions, Trainer,
 };
-use tamis_model::clopper_pearson;
 
 use crate::args::decision::DecisionArgs;
 use crate::args::input::InputArgs;
-use crate::args::model::ModelArg;
+use crate::args::model::{ModelArg, refuse_to_replace_taught};
 use crate::args::recipe::{RecipeArgs, check_windows};
 use crate::args::scoring::ScoringArgs;
 use crate::args::training::{say_chosen_terms, train_options};
 use crate::args::values::{ColumnChoice, Contradictions, share};
-use crate::commands::duplicates::{Names, check_contradictions, say_equal};
 use crate::input::columns;
 use crate::input::corpus::{Corpus, Wanted};
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{shown, shown_path};
+use crate::input::duplicates::{Names, check_contradictions, say_equal};
+use crate::output::expected::report;
+use crate::output::numbers::counted;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -102,7 +99,7 @@ pub(crate) struct TrainArgs {
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
-    refuse_to_replace(&path, args.replace)?;
+    refuse_to_replace_taught(&path, args.replace)?;
     if args.target.is_none() && args.unlabelled.is_empty() {
         args.scoring.check()?;
     }
@@ -143,7 +140,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().patience)?;
     // once more: someone may have taught it meanwhile
-    refuse_to_replace(&path, args.replace)?;
+    refuse_to_replace_taught(&path, args.replace)?;
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
@@ -241,95 +238,4 @@ fn learn(
         names.append(its_names);
     }
     Ok((trainer, names, finished.unreadable))
-}
-
-/// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
-/// trained.
-pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
-    match Filter::open(path) {
-        Err(error @ Error::NotAFile { .. }) => Err(error.into()),
-        Err(Error::NotAModel { got }) if !got.is_empty() => {
-            bail!("{}: there is a file that is no tamis model; remove it or name another", shown_path(path))
-        }
-        Ok(filter) if filter.information().changes > 0 && !replace => bail!(
-            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
-             nevertheless, tamis learn adds to the model",
-            shown_path(path),
-            counted(filter.information().changes, "document")
-        ),
-        _ => Ok(()),
-    }
-}
-
-pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
-    let information = filter.information();
-    let classes: Vec<_> = information
-        .classes
-        .iter()
-        .zip(information.totals)
-        .map(|((_, label), totals)| format!("{} {}", grouped(totals.documents), shown(label)))
-        .collect();
-    let labelled = &information.totals[..information.classes.len()];
-    let documents = labelled.iter().map(|t| t.documents).sum();
-    let mut out = std::io::stdout().lock();
-    let terms = counted(information.n_terms as u64, "term");
-    let unlabelled = match information.totals.get(information.classes.len()) {
-        Some(totals) => format!(" and {} without a label", grouped(totals.documents)),
-        None => String::new(),
-    };
-    writeln!(
-        out,
-        "learned {} ({}){unlabelled}: {terms}",
-        counted(documents, "document"),
-        classes.join(", ")
-    )?;
-    writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(information.bytes.div_ceil(1000) as u64))?;
-    if let Some(expectation) = expectation(filter) {
-        writeln!(out, "{expectation}")?;
-    }
-    Ok(())
-}
-
-/// What to expect on documents like those learned, in words; nothing for models that do not tell.
-pub(crate) fn expectation(filter: &Filter) -> Option<String> {
-    let information = filter.information();
-    if !matches!(information.scoring, Scoring::Weighted(_)) {
-        return None;
-    }
-    let is_mail = information.recipe.kind == Kind::Mail;
-    let kind = match information.recipe.kind {
-        Kind::Table => "rows".to_owned(),
-        kind => kind.to_string(),
-    };
-    let labelled_right = |right: u64, documents: u64| {
-        let right = share_of(right, documents);
-        Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"))
-    };
-    let (negatives, false_positives, positives, missed) = match information.expected {
-        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
-            (negatives, false_positives, positives, missed)
-        }
-        Some(Expected::Accuracy { documents, right }) => return labelled_right(right, documents),
-        None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
-    };
-    let Some(spam) = filter.spam() else {
-        let documents = negatives + positives;
-        return labelled_right(documents - false_positives - missed, documents);
-    };
-    let (mut ham_lost, mut spam_missed) = (share_of(false_positives, negatives), share_of(missed, positives));
-    if spam != positive_class(information.classes) {
-        std::mem::swap(&mut ham_lost, &mut spam_missed);
-    }
-    let label = |class| shown(information.classes.label(class).unwrap_or_default());
-    let (ham, spam) = (label(1 - spam), label(spam));
-    let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
-    Some(format!(
-        "expected on {kind} like this: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed (95 % interval)"
-    ))
-}
-
-/// `0.38 % (0.17 to 0.75)`
-fn share_of(part: u64, whole: u64) -> String {
-    let (low, high) = clopper_pearson(part, whole, 0.95);
-    format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
 }

@@ -1,0 +1,47 @@
+//! `tamis export`
+
+use std::io::{BufWriter, Write};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use tamis_filter::Error;
+
+use crate::args::model::ModelArg;
+use crate::model::opened::check_unchanged;
+use crate::output::numbers::counted;
+use crate::output::shown::say;
+
+#[derive(Args)]
+#[command(after_help = "\
+Writes JSON lines to standard output: one about the model as a whole, then one for each term with \
+its counts (documents and occurrences by label) and weights, and with --documents one for each \
+document. `tamis import` makes the same model from them: byte for byte, if documents were exported \
+too.
+
+Example:
+  tamis export --documents > model.jsonl
+  tamis export | jq -r 'select(.term) | [.term, .counts.spam[0]] | @tsv'")]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// Also write the documents that the model remembers
+    #[arg(long)]
+    pub(crate) documents: bool,
+}
+
+pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
+    let filter = args.model.open()?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    filter.export(args.documents, &mut out).map_err(|error| match error {
+        // a closed pipe is told by the system's own error
+        Error::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
+        error => error.into(),
+    })?;
+    check_unchanged(&filter)?;
+    out.flush().context("standard output")?;
+    let documents = filter.information().documents as u64;
+    if !args.documents && documents > 0 {
+        say!("left out {}, which --documents exports as well", counted(documents, "remembered document"));
+    }
+    Ok(0)
+}

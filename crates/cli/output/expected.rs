@@ -1,0 +1,108 @@
+//! What a model learned, and what to expect of it, in words.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use tamis_filter::{Expected, Filter, Kind, Scoring, positive_class};
+use tamis_model::clopper_pearson;
+
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::{shown, shown_path};
+
+pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
+    let information = filter.information();
+    let classes: Vec<_> = information
+        .classes
+        .iter()
+        .zip(information.totals)
+        .map(|((_, label), totals)| format!("{} {}", grouped(totals.documents), shown(label)))
+        .collect();
+    let labelled = &information.totals[..information.classes.len()];
+    let documents = labelled.iter().map(|t| t.documents).sum();
+    let mut out = std::io::stdout().lock();
+    let terms = counted(information.n_terms as u64, "term");
+    let unlabelled = match information.totals.get(information.classes.len()) {
+        Some(totals) => format!(" and {} without a label", grouped(totals.documents)),
+        None => String::new(),
+    };
+    writeln!(
+        out,
+        "learned {} ({}){unlabelled}: {terms}",
+        counted(documents, "document"),
+        classes.join(", ")
+    )?;
+    writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(information.bytes.div_ceil(1000) as u64))?;
+    if let Some(expectation) = expectation(filter) {
+        writeln!(out, "{expectation}")?;
+    }
+    Ok(())
+}
+
+/// What to expect on documents like those learned, in words; nothing for models that do not tell.
+pub(crate) fn expectation(filter: &Filter) -> Option<String> {
+    let information = filter.information();
+    if !matches!(information.scoring, Scoring::Weighted(_)) {
+        return None;
+    }
+    let is_mail = information.recipe.kind == Kind::Mail;
+    let kind = match information.recipe.kind {
+        Kind::Table => "rows".to_owned(),
+        kind => kind.to_string(),
+    };
+    let labelled_right = |right: u64, documents: u64| {
+        let right = share_of(right, documents);
+        Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"))
+    };
+    let (negatives, false_positives, positives, missed) = match information.expected {
+        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+            (negatives, false_positives, positives, missed)
+        }
+        Some(Expected::Accuracy { documents, right }) => return labelled_right(right, documents),
+        None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
+    };
+    let Some(spam) = filter.spam() else {
+        let documents = negatives + positives;
+        return labelled_right(documents - false_positives - missed, documents);
+    };
+    let (mut ham_lost, mut spam_missed) = (share_of(false_positives, negatives), share_of(missed, positives));
+    if spam != positive_class(information.classes) {
+        std::mem::swap(&mut ham_lost, &mut spam_missed);
+    }
+    let label = |class| shown(information.classes.label(class).unwrap_or_default());
+    let (ham, spam) = (label(1 - spam), label(spam));
+    let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
+    Some(format!(
+        "expected on {kind} like this: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed (95 % interval)"
+    ))
+}
+
+/// `0.38 % (0.17 to 0.75)`
+fn share_of(part: u64, whole: u64) -> String {
+    let (low, high) = clopper_pearson(part, whole, 0.95);
+    format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
+}
+
+/// What to expect before and after.
+pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
+    let wrong = match before {
+        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+            format!(
+                "{} of {} and {} of {} held-out documents wrong",
+                grouped(false_positives),
+                grouped(negatives),
+                grouped(missed),
+                grouped(positives)
+            )
+        }
+        Some(Expected::Accuracy { documents, right }) => {
+            format!("{} of {} labelled right", grouped(right), grouped(documents))
+        }
+        None => "not known".to_owned(),
+    };
+    writeln!(out, "before: {wrong}")?;
+    if let Some(expectation) = expectation(filter) {
+        writeln!(out, "{expectation}")?;
+    }
+    Ok(())
+}

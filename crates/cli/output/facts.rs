@@ -1,0 +1,259 @@
+//! What a model is made of.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde_json::json;
+use tamis_filter::{
+    Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
+    Parameters, Scoring, Terms, TokenizerOptions, WeightedOptions, positive_class,
+};
+
+use crate::output::numbers::{counted, grouped};
+use crate::output::shown::shown;
+
+pub(crate) fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
+    let information = filter.information();
+    let Information { recipe, classes, totals, .. } = &information;
+    let documents: u64 = totals.iter().map(|t| t.documents).sum();
+    writeln!(out, "kind        {} (recipe {})", recipe.kind, recipe.version)?;
+    if let Some(target) = &recipe.target {
+        let columns = recipe.columns.iter().map(|column| format!("{} {}", shown(&column.name), column.kind));
+        writeln!(out, "target      {}", shown(target))?;
+        writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
+    }
+    writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
+    print_scoring(out, filter)?;
+    let remembered = match (information.keep, information.names) {
+        (Keep::Vectors, true) => "with their terms and names",
+        (Keep::Vectors, false) => "with their terms",
+        (Keep::Digests, true) => "by their digests and names",
+        (Keep::Digests, false) => "by their digests",
+    };
+    writeln!(
+        out,
+        "documents   {} learned, {} distinct ones remembered {remembered}",
+        grouped(documents),
+        grouped(information.documents as u64)
+    )?;
+    writeln!(
+        out,
+        "vocabulary  {}, of which {} take part",
+        counted(information.n_terms as u64, "term"),
+        grouped(information.n_features)
+    )?;
+    let since = match (information.segments as u64, information.log_bytes as u64) {
+        (0, 0) => String::new(),
+        (0, log) => format!(", of which {} of log", grouped(log)),
+        (segments, log) => format!(", with {} and {} of log", counted(segments, "segment"), grouped(log)),
+    };
+    writeln!(out, "size        {} bytes{since}", grouped(information.bytes as u64))?;
+    writeln!(out)?;
+    let width = classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5);
+    writeln!(out, "{:<width$}  {:>10}  {:>12}  {:>14}", "label", "documents", "terms in all", "occurrences")?;
+    for ((_, label), totals) in classes.iter().zip(*totals) {
+        let [documents, df, tf] = [totals.documents, totals.df, totals.tf].map(grouped);
+        writeln!(out, "{:<width$}  {documents:>10}  {df:>12}  {tf:>14}", shown(label))?;
+    }
+    Ok(())
+}
+
+/// The columns of numbers of a table, each with what was learned of it in every class.
+fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Moments)>)> {
+    let columns = information.recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
+    let moments = |feature| {
+        let of = |(class, label)| Some((label, *information.reals?.moments(feature, class)?));
+        information.classes.iter().filter_map(of).collect()
+    };
+    columns.enumerate().map(|(feature, column)| (column.name.as_str(), moments(feature))).collect()
+}
+
+pub(crate) fn print_reals(out: &mut impl Write, information: &Information<'_>) -> Result<()> {
+    for (name, classes) in reals(information) {
+        writeln!(out, "\n{:>14}  {:>14}  {}", "mean", "deviation", shown(name))?;
+        for (label, moments) in classes {
+            writeln!(out, "{:>14.6}  {:>14.6}  {}", moments.mean(), moments.variance().sqrt(), shown(label))?;
+        }
+    }
+    Ok(())
+}
+
+fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
+    let information = filter.information();
+    match information.scoring {
+        Scoring::NaiveBayes(parameters) => {
+            let Parameters { likelihood, counting, alpha, .. } = parameters;
+            writeln!(out, "likelihood  {likelihood}, {counting}, alpha {}", alpha.alpha())?;
+            writeln!(out, "prior       {}", describe_prior(&parameters.prior))?;
+        }
+        Scoring::Mixed(mixed) => {
+            let Mixed { alpha, text_alpha, var_smoothing, .. } = mixed;
+            let alphas = format!("alpha {}, of text {}", alpha.alpha(), text_alpha.alpha());
+            writeln!(out, "likelihood  mixed, {alphas}, variance smoothing {var_smoothing:e}")?;
+            writeln!(out, "prior       {}", describe_prior(&mixed.prior))?;
+        }
+        Scoring::ExpectationMaximization(settings) => {
+            let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
+            let without = information.totals.last().map_or(0, |t| t.documents);
+            writeln!(out, "likelihood  {likelihood} by expectation maximization, alpha {}", alpha.alpha())?;
+            writeln!(out, "unlabelled  {}, of weight {lambda}", counted(without, "document"))?;
+            writeln!(out, "prior       {}", describe_prior(&settings.options.prior))?;
+        }
+        Scoring::Weighted(options) => {
+            if let Some(chosen) = information.chosen {
+                print_chosen(out, information.recipe.tokenizer.terms, options, chosen)?;
+            }
+            if filter.classes().len() == 2 {
+                let Decision { shift, upper, lower, .. } = filter.decision();
+                let positive =
+                    shown(information.classes.label(positive_class(information.classes)).unwrap_or_default());
+                let unsure =
+                    if lower < upper { format!(", unsure above {lower:+.3}") } else { String::new() };
+                let shift =
+                    if shift == 0.0 { String::new() } else { format!(", after {shift:+.3} for the prior") };
+                writeln!(out, "decision    {positive} above {upper:+.3}{unsure}{shift} (log-odds in nats)")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was chosen, and the losses that decided.
+fn print_chosen(
+    out: &mut impl Write,
+    terms: Terms,
+    options: &WeightedOptions,
+    chosen: &Chosen,
+) -> Result<()> {
+    let Choices { alpha, idf_power, tau, .. } = chosen.choices;
+    let Choices { stack: [counts, correction, offset], line: [slope, more], .. } = *chosen.in_use();
+    match options.correction {
+        true => writeln!(out, "likelihood  weighted, correction on (C {})", options.regularisation)?,
+        false => writeln!(out, "likelihood  weighted, correction off")?,
+    }
+    let given = |is_given| if is_given { " (given)" } else { "" };
+    let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
+    writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
+    print_why(out, options, chosen)?;
+    if let Some([with, without]) = chosen.pairs {
+        let verdict = if terms == Terms::default() { "left out" } else { "taken" };
+        writeln!(out, "pairs       {verdict}: log loss {with:.4} with pairs of words, {without:.4} without")?;
+    }
+    if options.correction {
+        let of = |of: &(f64, f64)| (of.0 == tau, format!("{:.4} on {}", of.1, of.0));
+        let (own, others): (Vec<_>, Vec<_>) = chosen.taus.iter().map(of).partition(|(is_own, _)| *is_own);
+        let losses: Vec<_> = own.into_iter().chain(others).map(|(_, loss)| loss).collect();
+        let why = if losses.is_empty() {
+            String::new()
+        } else {
+            format!(": held-out log loss {}", losses.join(", "))
+        };
+        writeln!(out, "correction  on {tau} of the counts{why}")?;
+        let since = if chosen.refitted.is_some() { " (fitted to the latest learned)" } else { "" };
+        writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}{since}")?;
+    }
+    if (slope, more) != (1.0, 0.0) {
+        writeln!(out, "windows     {slope:.4} times the highest log-odds of a part {more:+.4}")?;
+    }
+    Ok(())
+}
+
+/// Why the smoothing is what it is.
+fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
+    let Choices { alpha, idf_power, .. } = chosen.choices;
+    let losses = || chosen.smoothing.iter().map(|(.., loss)| *loss);
+    let (best, worst) = (losses().fold(f64::INFINITY, f64::min), losses().fold(0.0, f64::max));
+    let own = chosen.smoothing.iter().find(|(a, power, _)| (*a, *power) == (alpha, idf_power));
+    match (own, losses().count()) {
+        (None, _) if options.alpha.is_some() && options.idf_power.is_some() => (),
+        (None, _) => writeln!(out, "            too few documents to choose by")?,
+        (Some((.., loss)), 1) => writeln!(out, "            log loss of left-out documents {loss:.4}")?,
+        (Some((.., loss)), n) => {
+            writeln!(out, "            chosen by what predicts left-out documents best of {n} tried:")?;
+            writeln!(out, "            log loss {loss:.4}, of all tried {best:.4} to {worst:.4}")?;
+        }
+    }
+    Ok(())
+}
+
+fn describe_prior(prior: &ClassPrior) -> String {
+    match prior {
+        ClassPrior::Learned => "learned".to_owned(),
+        ClassPrior::Smoothed => "smoothed".to_owned(),
+        ClassPrior::Uniform => "uniform".to_owned(),
+        ClassPrior::Given(shares) => shares.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn describe(options: &TokenizerOptions) -> String {
+    let mut words = vec![match options.terms {
+        Terms::Words { max: 1, .. } => format!("{} words", options.word_rule),
+        Terms::Words { min, max } => format!("{} words, sequences of {min} to {max}", options.word_rule),
+        Terms::Characters { min, max } => format!("sequences of {min} to {max} characters"),
+    }];
+    words.push(if options.fold_case { "case folded" } else { "case kept" }.to_owned());
+    words.extend(options.stemmer.map(|language| format!("stems of {language}")));
+    if !options.stop_words.is_empty() {
+        words.push(counted(options.stop_words.len() as u64, "stop word"));
+    }
+    words.push(format!("{} to {} characters", options.min_chars, options.max_chars));
+    words.join(", ")
+}
+
+pub(crate) fn print_terms(out: &mut impl Write, filter: &Filter, most: usize) -> Result<()> {
+    if most == 0 {
+        return Ok(());
+    }
+    for (class, label) in filter.classes().iter() {
+        writeln!(out, "\nstrongest terms of {}", shown(label))?;
+        for term in filter.strongest_terms(class, most)? {
+            let documents = term.document_frequencies[usize::from(class)];
+            writeln!(
+                out,
+                "{:>+9.3}  in {:>6}  {}",
+                term.contribution,
+                grouped(documents),
+                shown(&term.term)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json::Value> {
+    let information = filter.information();
+    let mut classes = Vec::new();
+    for ((class, label), totals) in filter.classes().iter().zip(information.totals) {
+        let terms: Vec<_> = if most == 0 { Vec::new() } else { filter.strongest_terms(class, most)? }
+            .into_iter()
+            .map(|term| json!({"term": term.term, "weight": term.contribution}))
+            .collect();
+        classes.push(json!({"label": label, "totals": totals, "strongest_terms": terms}));
+    }
+    let of_class = |(label, moments): &(&str, Moments)| {
+        let (n, mean, deviation) = (moments.n(), moments.mean(), moments.variance().sqrt());
+        json!({"label": label, "rows": n, "mean": mean, "standard_deviation": deviation})
+    };
+    let column = |(name, classes): &(&str, Vec<_>)| {
+        let classes: Vec<_> = classes.iter().map(of_class).collect();
+        json!({"column": name, "classes": classes})
+    };
+    let numbers: Vec<_> = reals(&information).iter().map(column).collect();
+    Ok(json!({
+        "path": path,
+        "recipe": information.recipe,
+        "missing": information.missing,
+        "numbers": numbers,
+        "scoring": information.scoring,
+        "decision": filter.decision(),
+        "chosen": information.chosen,
+        "expected": information.expected,
+        "classes": classes,
+        "terms": information.n_terms,
+        "features": information.n_features,
+        "remembered": {"documents": information.documents, "keep": information.keep, "names": information.names},
+        "bytes": information.bytes,
+        "log_bytes": information.log_bytes,
+        "segments": information.segments,
+    }))
+}
