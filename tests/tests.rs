@@ -23,6 +23,7 @@ mod newcomer;
 mod pairs;
 mod public_corpora;
 mod readme;
+mod rooms;
 mod score;
 mod sources;
 mod stdin;
