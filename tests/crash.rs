@@ -31,8 +31,8 @@ pub fn of_first(n: usize) -> World {
     world
 }
 
-pub fn options(log_limit: usize, patience: Duration) -> LearnOptions {
-    LearnOptions { patience, log_limit, ..LearnOptions::default() }
+pub fn options(log_limit: usize, lock_timeout: Duration) -> LearnOptions {
+    LearnOptions { lock_timeout, log_limit, ..LearnOptions::default() }
 }
 
 /// Arguments to learn a mail from standard input.
@@ -68,8 +68,8 @@ pub fn must_learn(world: &World, number: usize, log_limit: usize) {
 #[track_caller]
 pub fn check(world: &World, n: usize) -> bool {
     // threads of a program that was killed may end a moment after it
-    let patience = Duration::from_secs(5);
-    let mut learner = Learner::open(world.path(MODEL), options(NEVER, patience)).unwrap();
+    let lock_timeout = Duration::from_secs(5);
+    let mut learner = Learner::open(world.path(MODEL), options(NEVER, lock_timeout)).unwrap();
     learner.filter().verify().unwrap();
     let documents = learner.filter().information().documents;
     assert!(documents == n || documents == n + 1, "{documents} of {n}");

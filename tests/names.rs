@@ -93,7 +93,7 @@ fn names_are_learned_moved_and_forgotten_with_their_documents() {
     learner.commit().unwrap();
     let of_log = Filter::open(&path).unwrap();
     assert_eq!(names(&of_log), named(&["11", "30", "40", "50"]));
-    learner.fold().unwrap();
+    learner.compact().unwrap();
     assert_eq!(names(learner.filter()), named(&["11", "30", "40", "50"]));
     learner.retrain().unwrap();
     assert_eq!(names(learner.filter()), named(&["11", "30", "40", "50"]));
@@ -104,7 +104,7 @@ fn names_are_learned_moved_and_forgotten_with_their_documents() {
     let digest = learner.filter().digest(new).unwrap();
     assert_eq!(learner.forget_digest(Some("ham"), digest).unwrap().as_deref(), Some("50@example.org"));
     learner.learn("ham", known).unwrap();
-    learner.fold().unwrap();
+    learner.compact().unwrap();
     assert_eq!(names(learner.filter()), named(&["15", "30", "40"]));
     learner.filter().verify().unwrap();
     assert_ne!(std::fs::read(&path).unwrap(), before);
@@ -114,7 +114,7 @@ fn names_are_learned_moved_and_forgotten_with_their_documents() {
     let path = folder.path().join("nameless.tamis");
     let mut learner = Learner::create(&path, options, ["ham", "spam"], LearnOptions::default()).unwrap();
     learner.learn("ham", new).unwrap();
-    learner.fold().unwrap();
+    learner.compact().unwrap();
     assert_eq!(names(learner.filter()), [None]);
 }
 

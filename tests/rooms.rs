@@ -18,9 +18,12 @@ fn read(folder: &Path, at: &str, modules: &mut Modules) {
         let path = entry.path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let module = if at.is_empty() { name.clone() } else { format!("{at}::{name}") };
+        if name == "tests" {
+            continue;
+        }
         if path.is_dir() {
             read(&path, &module, modules);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests" {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             modules.insert(module, without_tests(&fs::read_to_string(&path).unwrap()));
         }
     }

@@ -36,7 +36,6 @@ fn the_same_file_given_twice_counts_once() {
     let world = world();
     let (once, said) = train(&world, &["ham=ham", "spam=spam"]);
     assert!(!said.contains("twice"), "{said}");
-    #[cfg(unix)]
     std::os::unix::fs::symlink("ham", world.path("other")).unwrap();
     fs::hard_link(world.path("ham/03.eml"), world.path("linked.eml")).unwrap();
     for (sources, twice) in [

@@ -59,7 +59,7 @@ pub fn answers(filter: &Filter, kind: Kind, documents: &[Labelled]) -> Answers {
 
 /// The log-odds of the second of two classes, which is spam in a spam filter.
 pub fn of_second(score: &Score) -> f64 {
-    if score.about == 1 { score.log_odds } else { -score.log_odds }
+    if score.scored_class == 1 { score.log_odds } else { -score.log_odds }
 }
 
 /// The label that the filter says of each document, or "unsure".

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_filter::{Filter, HeldOut, Kind, Online, TrainOptions, positive_class};
+use tamis_filter::{Filter, HeldOutScore, Kind, Prequential, TrainOptions, positive_class};
 
 use crate::answers::Answers;
 use crate::attacks::{Disguise, Random, disguised, other_text, surrounded};
@@ -25,7 +25,7 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     {
         report.row(row, &held_out(&counted(options, mails.all()).cross_validate(10).unwrap()), None);
     }
-    let mut online = Online::new(default(), ["ham", "spam"]).unwrap();
+    let mut online = Prequential::new(default(), ["ham", "spam"]).unwrap();
     let turns = mails.all().map(|mail| online.next(&mail.label, mail.document(Kind::Mail)).unwrap());
     report.row("SpamAssassin, online by MD5", &held_out(&turns.collect::<Vec<_>>()), None);
 
@@ -36,7 +36,7 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     }
 }
 
-fn held_out(documents: &[HeldOut]) -> Answers {
+fn held_out(documents: &[HeldOutScore]) -> Answers {
     Answers::Two(documents.iter().map(|d| (of_second(&d.score), d.class == 1)).collect())
 }
 

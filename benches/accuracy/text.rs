@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_filter::{Kind, Recipe, Terms, TrainOptions};
+use tamis_filter::{Kind, Ngrams, Recipe, TrainOptions};
 
 use crate::corpora::Corpus;
 use crate::engine::{counts_alone, evaluate, options};
@@ -17,7 +17,7 @@ pub fn with(change: impl Fn(&mut Recipe)) -> TrainOptions {
 }
 
 pub fn words_and_pairs() -> TrainOptions {
-    with(|recipe| recipe.tokenizer.terms = Terms::Words { min: 1, max: 2 })
+    with(|recipe| recipe.tokenizer.terms = Ngrams::Words { min: 1, max: 2 })
 }
 
 pub fn sentence_polarity(path: &Path, report: &mut Report) {
@@ -34,7 +34,7 @@ pub fn sms(path: &Path, report: &mut Report) {
     let table = path.join("messages.tsv");
     let messages = Corpus::first(&table, [1_672, 3_902]);
     evaluate(report, "SMS, first 30 % to learn", &messages, default());
-    let characters = |r: &mut Recipe| r.tokenizer.terms = Terms::Characters { min: 3, max: 5 };
+    let characters = |r: &mut Recipe| r.tokenizer.terms = Ngrams::Characters { min: 3, max: 5 };
     evaluate(report, "SMS, 3 to 5 characters", &messages, with(characters));
     let cased = |recipe: &mut Recipe| {
         characters(recipe);
@@ -55,6 +55,6 @@ pub fn reuters(path: &Path, report: &mut Report) {
 pub fn titles(path: &Path, report: &mut Report) {
     let titles = Corpus::tables(path, [10_000, 10_000]);
     evaluate(report, "Chinese titles", &titles, default());
-    let short = |r: &mut Recipe| r.tokenizer.terms = Terms::Characters { min: 1, max: 2 };
+    let short = |r: &mut Recipe| r.tokenizer.terms = Ngrams::Characters { min: 1, max: 2 };
     evaluate(report, "Chinese titles, 1 and 2 characters", &titles, with(short));
 }

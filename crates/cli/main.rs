@@ -3,12 +3,18 @@
 //! Results go to standard output, everything else to standard error. Whatever goes wrong, a message that is being
 //! passed through comes out.
 
-mod args;
-mod commands;
-mod formats;
-mod input;
-mod model;
+// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 mod output;
+
+mod formats;
+
+mod args;
+
+mod input;
+
+mod model;
+
+mod commands;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use tamis_filter::{
     ClassPrior, ClassTotals, Classes, Counting, DecisionOptions, Document, EmOptions,
-    ExpectationMaximization, FeatureLimits, Filter, Keep, Kind, Likelihood, Limits, Mixed, Pairs, Parameters,
-    Recipe, Scoring, Scratch, Smoothing, Terms, TokenizerOptions, TrainOptions, Trainer, Transform,
+    ExpectationMaximization, FeatureLimits, Filter, Keep, Kind, Likelihood, Limits, Mixed, Ngrams, Pairs,
+    Parameters, Recipe, Scoring, Scratch, Smoothing, TokenizerOptions, TrainOptions, Trainer, Transform,
     WeightedOptions, WordRule,
 };
 use tamis_mail::{Message, Piece};
@@ -216,7 +216,7 @@ fn terms(text: &[u8], recipe: &Recipe) -> Vec<String> {
     let tokenizer = Tokenizer::new(recipe.tokenizer.clone()).expect("as before");
     let TokenizerOptions { word_rule, terms: kind, .. } = tokenizer.options();
     let has_colons = recipe.kind == Kind::Mail
-        && (*word_rule != WordRule::Mail || matches!(kind, Terms::Characters { .. }));
+        && (*word_rule != WordRule::Mail || matches!(kind, Ngrams::Characters { .. }));
     let (mut terms, mut scratch) = (Vec::new(), tamis_tokenizer::Scratch::default());
     let mut cut = |prefix: &str, text: &str, terms: &mut Vec<String>| {
         tokenizer.for_each_term(text, &mut scratch, |term| {

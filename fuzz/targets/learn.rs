@@ -52,12 +52,12 @@ pub fn run(data: &[u8]) {
                 documents.clone_from(&committed);
             }
             2 => {
-                learner.fold().expect("the disk has room");
+                learner.compact().expect("the disk has room");
                 committed.clone_from(&documents);
             }
             3 => match learner.retrain() {
                 Ok(()) => committed.clone_from(&documents),
-                Err(error) => assert!(matches!(error, Error::NotAtHand), "{error}"),
+                Err(error) => assert!(matches!(error, Error::TermsNotStored), "{error}"),
             },
             4 if learner.filter().classes().index(label).is_none() => {
                 learner.add_label(label).expect("a label can be added");
@@ -201,7 +201,7 @@ impl Documents {
             }
             Err(Error::NotLearned { .. }) => assert_ne!(known, Some(true)),
             Err(Error::UnknownLabel { .. }) => assert!(learner.filter().classes().index(label).is_none()),
-            Err(Error::NotAtHand) => assert!(by_digest && known == Some(true)),
+            Err(Error::TermsNotStored) => assert!(by_digest && known == Some(true)),
             Err(error) => panic!("{error}"),
         }
     }

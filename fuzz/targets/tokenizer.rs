@@ -3,7 +3,7 @@
 use super::Choices;
 use std::collections::HashMap;
 use tamis_tokenizer::{
-    Language, Scratch, Terms, Tokenizer, TokenizerOptions, Vocabulary, WordRule, reference, stretches,
+    Language, Ngrams, Scratch, Tokenizer, TokenizerOptions, Vocabulary, WordRule, reference, stretches,
 };
 
 pub fn run(data: &[u8]) {
@@ -46,7 +46,7 @@ pub(super) fn options(choices: &mut Choices<'_>) -> TokenizerOptions {
             Vec::new()
         },
         stemmer: if flag(4) { choices.of(&languages) } else { None },
-        terms: if flag(5) { Terms::Characters { min, max } } else { Terms::Words { min, max } },
+        terms: if flag(5) { Ngrams::Characters { min, max } } else { Ngrams::Words { min, max } },
         min_chars: u16::from(chars & 3),
         max_chars: u16::from(chars >> 2) * 5,
         unspaced_bigrams: flag(6),
@@ -62,8 +62,8 @@ fn terms(tokenizer: &Tokenizer, text: &str, scratch: &mut Scratch) -> Vec<String
 /// The n-grams, put together from what the same options have for n = 1.
 fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
     let (one, range, space) = match options.terms {
-        Terms::Words { min, max } => (Terms::Words { min: 1, max: 1 }, min..=max, " "),
-        Terms::Characters { min, max } => (Terms::Characters { min: 1, max: 1 }, min..=max, ""),
+        Ngrams::Words { min, max } => (Ngrams::Words { min: 1, max: 1 }, min..=max, " "),
+        Ngrams::Characters { min, max } => (Ngrams::Characters { min: 1, max: 1 }, min..=max, ""),
     };
     let tokenizer = Tokenizer::new(TokenizerOptions { terms: one, ..options.clone() }).expect("as before");
     let words = terms(&tokenizer, text, &mut Scratch::default());

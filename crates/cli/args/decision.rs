@@ -75,13 +75,13 @@ impl DecisionArgs {
             let information = calibrated.information();
             let all: u64 = information.totals.iter().map(|t| t.documents).sum();
             let positive = information.totals[usize::from(positive_class(filter.classes()))].documents;
-            decision = decision.expecting(share, positive as f64 / all as f64)?;
+            decision = decision.with_prior(share, positive as f64 / all as f64)?;
         }
         if let Some(cost) = self.cost {
             let is_mirrored =
                 filter.is_spam_filter() && filter.spam() != Some(positive_class(filter.classes()));
             let seen_by_ham = |decision: Decision| if is_mirrored { decision.mirrored() } else { decision };
-            decision = seen_by_ham(seen_by_ham(decision).costing(cost.0)?);
+            decision = seen_by_ham(seen_by_ham(decision).with_cost(cost.0)?);
         }
         filter.set_decision(decision);
         Ok(())

@@ -46,8 +46,8 @@ fn log_limit(argument: &str) -> Result<usize, String> {
 
 impl ChangeArgs {
     pub(crate) fn options(&self) -> LearnOptions {
-        let patience = Duration::from_secs(self.wait);
-        LearnOptions { patience, log_limit: self.log_limit, ..LearnOptions::default() }
+        let lock_timeout = Duration::from_secs(self.wait);
+        LearnOptions { lock_timeout, log_limit: self.log_limit, ..LearnOptions::default() }
     }
 }
 
@@ -129,7 +129,6 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(above)?;
     }
     let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
         // someone was faster, or there is none to make
@@ -166,7 +165,7 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
 
 /// The right to write a model to a file, unless one is there that is not to be replaced.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Lock> {
-    let lock = Lock::wait(path, LearnOptions::default().patience)?;
+    let lock = Lock::wait(path, LearnOptions::default().lock_timeout)?;
     refuse_to_replace(path, replace)?;
     Ok(lock)
 }

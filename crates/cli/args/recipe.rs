@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule};
-use tamis_tokenizer::Terms;
+use tamis_tokenizer::Ngrams;
 
 use crate::args::values::{Span, at_least};
 use crate::output::shown::shown_path;
@@ -85,8 +85,8 @@ fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
         options.stop_words = words.split_whitespace().map(str::to_owned).collect();
     }
     options.terms = match (args.ngrams, args.characters) {
-        (Some(span), _) => Terms::Words { min: span.min, max: span.max },
-        (_, Some(span)) => Terms::Characters { min: span.min, max: span.max },
+        (Some(span), _) => Ngrams::Words { min: span.min, max: span.max },
+        (_, Some(span)) => Ngrams::Characters { min: span.min, max: span.max },
         _ => options.terms,
     };
     Ok(())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
-    ClassId, Classes, Document, HeldOut, Keep, Kind, Online, Score, Scoring, TrainOptions, Trainer,
+    ClassId, Classes, Document, HeldOutScore, Keep, Kind, Prequential, Score, Scoring, TrainOptions, Trainer,
     spam_class,
 };
 use tamis_mail::Message;
@@ -198,7 +198,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
     let held_out = hold_out(args.folds, options, &classes, &mut documents)?;
-    let outcome = |(held, HeldOut { class, mut score, probability, .. }): (Held, HeldOut)| {
+    let outcome = |(held, HeldOutScore { class, mut score, probability, .. }): (Held, HeldOutScore)| {
         if let Some(least) = args.decision.decision.unsure {
             score.label = likelier_than(least, &score, classes.len());
         }
@@ -219,8 +219,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
 fn likelier_than(least: f64, score: &Score, n_classes: usize) -> Option<ClassId> {
     let is_likely = score.probability > 0.5 || n_classes > 2;
     let (class, probability) = match is_likely {
-        true => (score.about, score.probability),
-        false => (1 - score.about, 1.0 - score.probability),
+        true => (score.scored_class, score.probability),
+        false => (1 - score.scored_class, 1.0 - score.probability),
     };
     (score.known_terms > 0 && probability >= least).then_some(class)
 }
@@ -231,7 +231,7 @@ fn hold_out(
     options: TrainOptions,
     classes: &Classes,
     documents: &mut Vec<Held>,
-) -> Result<Vec<HeldOut>> {
+) -> Result<Vec<HeldOutScore>> {
     if let Some(folds) = folds {
         let mut trainer = Trainer::new(options.clone())?;
         let mut counts = Vec::with_capacity(documents.len());
@@ -247,7 +247,7 @@ fn hold_out(
         say_chosen_terms(&options, trainer.recipe());
         Ok(trainer.cross_validate(folds.into())?)
     } else {
-        let mut online = Online::new(options, classes.iter().map(|(_, label)| label))?;
+        let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
         documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect()
     }
 }

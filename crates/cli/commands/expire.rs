@@ -85,7 +85,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     for (label, old) in labels.iter().zip(&old).filter(|_| !args.dry_run) {
         for (_, digest) in old {
             learner.forget_digest(Some(label), *digest).map_err(|error| match error {
-                Error::NotAtHand => anyhow!(
+                Error::TermsNotStored => anyhow!(
                     "{}: expected a model that remembers the terms of its documents, got one with digests only; nothing \
                      was forgotten. Train it anew with --documents",
                     shown_path(&path)
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let n_old = old.iter().map(|old| old.len() as u64).sum();
     if !args.dry_run && n_old > 0 {
         // all of it in one step, and thresholds anew
-        learner.fold()?;
+        learner.compact()?;
     }
     let mut out = std::io::stdout().lock();
     let each =

@@ -230,10 +230,7 @@ fn has_equal_content(one: &Path, other: &Path) -> std::io::Result<bool> {
 
 fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
     match by {
-        #[cfg(unix)]
         By::Link => std::os::unix::fs::symlink(source, target),
-        #[cfg(not(unix))]
-        By::Link => std::fs::hard_link(source, target),
         By::Copy => copy(source, target),
         // A hard link fails where the name is taken, which renaming would not.
         By::Move => match std::fs::hard_link(source, target) {

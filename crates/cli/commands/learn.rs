@@ -343,7 +343,7 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     learner.retrain().map_err(|error| match error {
-        Error::NotAtHand => anyhow!(
+        Error::TermsNotStored => anyhow!(
             "{}: expected a model that remembers the terms of its documents, and no --windows; train it anew",
             shown_path(&path)
         ),

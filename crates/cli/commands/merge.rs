@@ -56,14 +56,14 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let models: Vec<Filter> = paths.into_iter().map(open).collect::<Result<_>>()?;
     let options = MergeOptions { retrain: args.retrain, strip: args.strip, repeat: args.repeat };
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {
-        Error::NotAtHand => {
+        Error::TermsNotStored => {
             anyhow!(
                 "--retrain: expected models that all remember the terms of their documents (train --documents) and have no \
                  --windows; merge without --retrain, or train on all documents anew"
             )
         }
         error @ Error::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
-        Error::Unlike { ref setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
+        Error::Incompatible { ref setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
             anyhow!("{error}; what is left to be chosen may differ: train with the same --ngrams or --characters")
         }
         error => error.into(),

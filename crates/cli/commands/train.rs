@@ -134,11 +134,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     }
     let model =
         trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| match error {
-            Error::TooLittleHam(_) => anyhow::Error::new(error).context("--max-fpr"),
+            Error::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
             error => error.into(),
         })?;
     args.model.make_folder(&path)?;
-    let lock = Lock::wait(&path, LearnOptions::default().patience)?;
+    let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;
     // once more: someone may have taught it meanwhile
     refuse_to_replace_taught(&path, args.replace)?;
     lock.save(&model)?;
@@ -156,7 +156,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         if !args.unlabelled.is_empty() {
             bail!("--unlabelled: expected no --target beside it");
         }
-        options.recipe.columns = columns::settle(corpus, target, &args.column)?;
+        options.recipe.columns = columns::choose_kinds(corpus, target, &args.column)?;
         let is_text = |column: &Column| column.kind == ColumnKind::Text;
         if args.recipe != Default::default() && !options.recipe.columns.iter().any(is_text) {
             bail!("options of terms, such as --words: expected a column of text, got none");

@@ -76,7 +76,11 @@ impl Guess {
 }
 
 /// Settles the columns of a corpus of tables, and tells what each is taken for. Looks at the first 100,000 rows.
-pub(crate) fn settle(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
+pub(crate) fn choose_kinds(
+    corpus: &Corpus<'_>,
+    target: &str,
+    choices: &[ColumnChoice],
+) -> Result<Vec<Column>> {
     let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
     let mut by_name = HashMap::new();
     let mut left = ROWS;

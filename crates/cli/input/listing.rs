@@ -13,14 +13,8 @@ use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{plain, shown_path};
 
 /// The number of a file that was listed, for which the system need not be asked.
-#[cfg(unix)]
 pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
     Some(walkdir::DirEntryExt::ino(entry))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn inode(_: &DirEntry) -> Option<u64> {
-    None
 }
 
 /// What is known so far of the files of a source.

@@ -34,13 +34,10 @@ impl Source {
 
 /// What follows the first bytes of an argument, which are UTF-8.
 fn after(argument: &OsStr, length: usize) -> OsString {
-    #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
         OsStr::from_bytes(&argument.as_bytes()[length..]).to_owned()
     }
-    #[cfg(not(unix))]
-    argument.to_string_lossy()[length..].into()
 }
 
 /// One place where documents are: a file that is one, or a file that holds many.

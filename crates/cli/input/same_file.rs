@@ -7,15 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::input::place::Place;
 
 /// What tells a file from all others, whatever its path: its disk and its number there.
-#[cfg(unix)]
 fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> Option<(u64, u64)> {
-    None
 }
 
 fn identity_of(path: &Path) -> Option<(u64, u64)> {

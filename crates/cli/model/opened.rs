@@ -18,7 +18,7 @@ pub(crate) struct Model<Open> {
 /// How often an answer is looked for while the file is being written, and how long one sleeps before the next time;
 /// twice as long each time.
 const ATTEMPTS: u32 = 6;
-const NAP: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl<Open: Fn() -> Result<Filter>> Model<Open> {
     pub(crate) fn new(open: Open) -> Self {
@@ -40,7 +40,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
                     if attempt == ATTEMPTS {
                         return Err(error);
                     }
-                    sleep(NAP * (1 << (attempt - 1)));
+                    sleep(POLL_INTERVAL * (1 << (attempt - 1)));
                 }
                 outcome => return outcome,
             }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Parameters, Scoring, Terms, TokenizerOptions, WeightedOptions, positive_class,
+    Ngrams, Parameters, Scoring, TokenizerOptions, WeightedOptions, positive_class,
 };
 
 use crate::output::numbers::{counted, grouped};
@@ -121,7 +121,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
 /// What was chosen, and the losses that decided.
 fn print_chosen(
     out: &mut impl Write,
-    terms: Terms,
+    terms: Ngrams,
     options: &WeightedOptions,
     chosen: &Chosen,
 ) -> Result<()> {
@@ -136,7 +136,7 @@ fn print_chosen(
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
     print_why(out, options, chosen)?;
     if let Some([with, without]) = chosen.pairs {
-        let verdict = if terms == Terms::default() { "left out" } else { "taken" };
+        let verdict = if terms == Ngrams::default() { "left out" } else { "taken" };
         writeln!(out, "pairs       {verdict}: log loss {with:.4} with pairs of words, {without:.4} without")?;
     }
     if options.correction {
@@ -187,9 +187,9 @@ fn describe_prior(prior: &ClassPrior) -> String {
 
 fn describe(options: &TokenizerOptions) -> String {
     let mut words = vec![match options.terms {
-        Terms::Words { max: 1, .. } => format!("{} words", options.word_rule),
-        Terms::Words { min, max } => format!("{} words, sequences of {min} to {max}", options.word_rule),
-        Terms::Characters { min, max } => format!("sequences of {min} to {max} characters"),
+        Ngrams::Words { max: 1, .. } => format!("{} words", options.word_rule),
+        Ngrams::Words { min, max } => format!("{} words, sequences of {min} to {max}", options.word_rule),
+        Ngrams::Characters { min, max } => format!("sequences of {min} to {max} characters"),
     }];
     words.push(if options.fold_case { "case folded" } else { "case kept" }.to_owned());
     words.extend(options.stemmer.map(|language| format!("stems of {language}")));

@@ -77,15 +77,9 @@ fn unescaped(rest: &[u8]) -> Option<(u8, usize)> {
     Some((simple, 1))
 }
 
-#[cfg(unix)]
 pub(crate) fn path_of(bytes: Vec<u8>) -> Result<OsString> {
     use std::os::unix::ffi::OsStringExt;
     Ok(OsString::from_vec(bytes))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn path_of(bytes: Vec<u8>) -> Result<OsString> {
-    Ok(String::from_utf8(bytes).context("--files-from: expected a path in UTF-8")?.into())
 }
 
 #[cfg(test)]

@@ -233,7 +233,7 @@ impl Detection {
 /// Of two classes the log-odds of one, which are minus those of the other, and whether the document is of it.
 fn scores_of(positive: ClassId, outcomes: &[Outcome]) -> Vec<(f64, bool)> {
     let of_positive =
-        |o: &Outcome| if o.score.about == positive { o.score.log_odds } else { -o.score.log_odds };
+        |o: &Outcome| if o.score.scored_class == positive { o.score.log_odds } else { -o.score.log_odds };
     outcomes.iter().map(|o| (of_positive(o), o.truth == positive)).collect()
 }
 
@@ -242,7 +242,8 @@ fn calibration(outcomes: &[Outcome]) -> Vec<Figure> {
     // as other programs clip it, so that one certain mistake is not infinite
     let losses = outcomes.iter().map(|o| o.probability.max(1e-15).recip().ln());
     let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
-    let confident: Vec<_> = outcomes.iter().map(|o| (o.score.log_odds, o.score.about == o.truth)).collect();
+    let confident: Vec<_> =
+        outcomes.iter().map(|o| (o.score.log_odds, o.score.scored_class == o.truth)).collect();
     let figure = |name, key, value| Figure { name, key, unit: "", decimals: 4, value, interval: None };
     vec![
         figure("log loss", "log_loss", Some(log_loss)),

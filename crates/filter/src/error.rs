@@ -2,7 +2,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};
 
-use tamis_model::{ClassesError, EmError, ObservationError, ParametersError, StatisticsError, TooLittleHam};
+use tamis_model::{
+    ClassesError, EmError, ObservationError, ParametersError, StatisticsError, TooFewNegatives,
+};
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
 use crate::kind::Kind;
@@ -139,7 +141,7 @@ pub enum Error {
         got: f64,
     },
     /// Too few negatives to be sure, at 95 %, that no more than a share of them is called positive.
-    TooLittleHam(TooLittleHam),
+    TooFewNegatives(TooFewNegatives),
     /// Another process is changing the model, and went on doing so for as long as one would wait.
     Locked {
         /// The file that is locked.
@@ -148,7 +150,7 @@ pub enum Error {
         waited: Duration,
     },
     /// A model that does not learn one document at a time.
-    NotLearning {
+    IncrementalUnsupported {
         /// What it is.
         got: &'static str,
     },
@@ -169,9 +171,9 @@ pub enum Error {
         known: Option<String>,
     },
     /// A document to forget of which the model remembers a digest only, and that is not at hand.
-    NotAtHand,
+    TermsNotStored,
     /// Models that do not add up.
-    Unlike {
+    Incompatible {
         /// What is not alike.
         setting: String,
         /// What it should be.
@@ -300,7 +302,7 @@ impl fmt::Display for Error {
                 write!(f, "too many {what}: expected at most {limit}, got {got}")
             }
             Error::Option { option, expected, got } => write!(f, "{option}: expected {expected}, got {got}"),
-            Error::TooLittleHam(e) => e.fmt(f),
+            Error::TooFewNegatives(e) => e.fmt(f),
             Error::Locked { path, waited } => {
                 let seconds = waited.as_secs_f64();
                 write!(
@@ -309,7 +311,7 @@ impl fmt::Display for Error {
                     path.display()
                 )
             }
-            Error::NotLearning { got } => {
+            Error::IncrementalUnsupported { got } => {
                 write!(f, "a model {got} does not learn one document at a time: train it anew")
             }
             Error::UnknownLabel { got, known, nearest } => {
@@ -323,10 +325,10 @@ impl fmt::Display for Error {
                     Some(label) => write!(f, "document {digest:032x} was learned as {label:?}"),
                 }
             }
-            Error::NotAtHand => {
+            Error::TermsNotStored => {
                 write!(f, "the model remembers no terms of this document: it must be at hand to be forgotten")
             }
-            Error::Unlike { setting, expected, got } => {
+            Error::Incompatible { setting, expected, got } => {
                 write!(f, "models do not add up: {setting}: expected {expected}, got {got}")
             }
             Error::Shared { documents } => {
@@ -367,4 +369,4 @@ macro_rules! from {
         }
     )*};
 }
-from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, ObservationError => Observation, TooLittleHam => TooLittleHam);
+from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, ObservationError => Observation, TooFewNegatives => TooFewNegatives);

@@ -27,18 +27,33 @@
 #![deny(unsafe_code)]
 #![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
-mod config;
-mod disk;
-mod error;
-mod evaluate;
-mod exchange;
-mod extract;
-mod file;
+#[cfg(not(unix))]
+compile_error!("tamis is made for Unix and tested there: locks, modes of files and inodes keep models whole");
+
+// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 mod kind;
-mod score;
+
+mod error;
+
+mod config;
+
+mod disk;
+
+mod file;
+
 mod store;
+
+mod extract;
+
+mod score;
+
 mod train;
+
 mod update;
+
+mod evaluate;
+
+mod exchange;
 
 pub use config::column::{Column, ColumnKind, is_missing, parse_flag};
 pub use config::decision::{Decision, DecisionOptions, Expected};
@@ -50,10 +65,11 @@ pub use config::training::{Pairs, TrainOptions};
 pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, Result};
-pub use evaluate::cross_validation::HeldOut;
-pub use evaluate::prequential::Online;
+pub use evaluate::cross_validation::HeldOutScore;
+pub use evaluate::prequential::Prequential;
+pub use exchange::bogofilter::{Imported, import_bogofilter};
 pub use exchange::export::Known;
-pub use exchange::import::{Imported, import, import_bogofilter};
+pub use exchange::import::import;
 pub use extract::document::Document;
 pub use file::header::FORMAT_VERSION;
 pub use file::names::document_name;
@@ -74,7 +90,7 @@ pub use tamis_model::{
     Choices, ClassId, ClassPrior, ClassTotals, Classes, Counting, Criterion, EmOptions, FeatureLimits,
     GaussianStatistics, Likelihood, Moments, Parameters, Select, Smoothing, Transform, WeightedOptions,
 };
-pub use tamis_tokenizer::{Language, Terms, TokenizerOptions, WordRule};
+pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule};
 
 /// The README's examples.
 #[cfg(doctest)]

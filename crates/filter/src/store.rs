@@ -8,7 +8,7 @@ pub(crate) mod information;
 pub(crate) mod layers;
 pub(crate) mod look_up;
 pub(crate) mod overlay;
-pub(crate) mod part;
+pub(crate) mod sections;
 pub(crate) mod segment;
 pub(crate) mod store;
 pub(crate) mod summarize;

@@ -26,11 +26,17 @@
 //! assert!(message.limits_hit().is_empty());
 //! ```
 #![forbid(unsafe_code)]
+#![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
+// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 mod html;
-mod mailbox;
+
 mod message;
+
+mod mailbox;
+
 pub mod passthrough;
+
 mod terms;
 
 #[doc(hidden)]
@@ -41,6 +47,6 @@ pub use message::charset::decode_text;
 pub use message::detect::looks_like_mail;
 pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
-pub use message::parsed::{Header, Message};
+pub use message::message::{Header, Message};
 pub use message::part::Part;
 pub use terms::{Piece, Scope};

@@ -1,6 +1,6 @@
 //! From bytes to a message: its header fields, its parts, its text.
 //!
-//! A [`Message`](parsed::Message) is what the rest of tamis sees. [`fields`] are lines of a header, [`mime`] splits a message into
+//! A [`Message`](message::Message) is what the rest of tamis sees. [`fields`] are lines of a header, [`mime`] splits a message into
 //! [parts](part::Part); [`transfer`], [`charset`], [`encoded_word`] and [`parameters`] decode what they hold.
 
 pub(crate) mod charset;
@@ -9,8 +9,8 @@ pub(crate) mod encoded_word;
 pub(crate) mod fields;
 pub mod ignored;
 pub(crate) mod limits;
+pub(crate) mod message;
 pub(crate) mod mime;
 pub(crate) mod parameters;
-pub(crate) mod parsed;
 pub(crate) mod part;
 pub(crate) mod transfer;

@@ -27,7 +27,7 @@ mod subject;
 mod urls;
 
 use crate::message::detect::are_of_mail;
-use crate::message::parsed::Message;
+use crate::message::message::Message;
 use crate::message::part::Part;
 use emitter::Emitter;
 pub use emitter::{Piece, Scope};

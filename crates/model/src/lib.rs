@@ -56,89 +56,72 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
-mod ascent;
-mod bayes;
-mod binomial;
-mod categorical;
-mod cells;
-mod choices;
-mod cholesky;
-mod classes;
-mod coefficients;
-mod columns;
-mod competitors;
-mod complement;
+// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 mod counts;
-mod decision;
-mod discriminant;
-mod documents;
-mod em;
-mod estimate;
-mod expected;
-mod fit;
-mod folds;
-mod gaussian;
-mod held_out;
-mod leave_one_out;
-mod linear;
-mod logs;
-pub mod metrics;
-mod mixed;
-mod moments;
-mod observation;
-mod outcomes;
-mod parameters;
-mod random;
-mod rows;
-mod rule;
-mod sample;
-mod select;
-mod smoothing_choice;
-mod stacking;
-mod statistics;
-mod summary;
-mod sums;
-mod teach;
-mod term_frequency;
-mod transform;
-mod twofold;
-mod weighted;
 
-pub use bayes::NaiveBayes;
-pub use binomial::{TooLittleHam, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
-pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
-pub use choices::{Choices, WeightedOptions};
-pub use classes::{Classes, ClassesError};
-pub use coefficients::{COEFFICIENT_ONE, ClassWeight, ClassWeights, Coefficient, Coefficients, Correction};
-pub use columns::Columns;
-pub use counts::{Cell, ClassId, ClassTotals, Counts};
-pub use decision::{CostError, CostMatrix};
-pub use discriminant::{
-    DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization, ScatterStatistics,
-};
-pub use documents::{BLOCK, Block, Documents, InMemory, Label};
-pub use em::{Em, EmError, EmOptions, Stopped};
-pub use estimate::{Beta, Dirichlet, EstimateError};
-pub use expected::{ExpectedError, ExpectedNaiveBayes, ExpectedStatistics};
-pub use fit::{Fit, Fitted};
-pub use folds::{Labelled, deal, hold_back};
-pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics};
-pub use held_out::HeldOut;
-pub use linear::LinearForm;
-pub use logs::{log_normalize, log_sum_exp, softmax};
-pub use mixed::{Feature, MixedNaiveBayes, MixedParameters, MixedStatistics, Part, Value};
-pub use moments::Moments;
-pub use observation::ObservationError;
-pub use parameters::{
-    ClassPrior, Counting, FeatureLimits, FitError, Likelihood, Parameters, ParametersError, Smoothing,
-};
-pub use rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
-pub use sample::{Generator, SampleError};
-pub use select::{Criterion, Select, chi_square, mutual_information};
-pub use smoothing_choice::{SmoothingChoice, enough_to_choose, is_worse};
-pub use statistics::{Statistics, StatisticsError};
-pub use summary::Summary;
-pub use sums::{DocumentSums, TermEntry, TermTable};
-pub use transform::Transform;
-pub use weighted::{Readings, WeightedLogOdds};
+mod numbers;
+
+mod bayes;
+
+mod em;
+
+mod linear;
+
+mod left_out;
+
+mod fit;
+
+mod gaussian;
+
+mod textbook;
+
+mod validation;
+
+pub use bayes::error::{FitError, ParametersError};
+pub use bayes::features::{Criterion, FeatureLimits, Select};
+pub use bayes::likelihood::{Counting, Likelihood};
+pub use bayes::linear_form::LinearForm;
+pub use bayes::naive_bayes::NaiveBayes;
+pub use bayes::parameters::Parameters;
+pub use bayes::prior::ClassPrior;
+pub use bayes::select::{chi_square, mutual_information};
+pub use bayes::smoothing::Smoothing;
+pub use bayes::summary::Summary;
+pub use counts::classes::{Classes, ClassesError};
+pub use counts::counts::{Cell, ClassId, ClassTotals, ClassWeights, Counts};
+pub use counts::observation::ObservationError;
+pub use counts::rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
+pub use counts::statistics::Statistics;
+pub use counts::statistics::error::StatisticsError;
+pub use counts::sums::{DocumentSums, TermEntry, TermTable};
+pub use counts::transform::Transform;
+pub use em::em::{Em, EmOptions, Stopped};
+pub use em::error::EmError;
+pub use em::expected::ExpectedStatistics;
+pub use em::expected_bayes::ExpectedNaiveBayes;
+pub use em::expected_error::ExpectedError;
+pub use fit::fit::{Fit, Fitted};
+pub use gaussian::discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
+pub use gaussian::moments::Moments;
+pub use gaussian::naive_bayes::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
+pub use gaussian::scatter::ScatterStatistics;
+pub use gaussian::statistics::GaussianStatistics;
+pub use left_out::documents::{BLOCK, Block, Documents, InMemory, Label, Labelled};
+pub use left_out::folds::{deal, hold_back};
+pub use left_out::held_out::HeldOut;
+pub use left_out::smoothing_choice::{SmoothingChoice, enough_to_choose, is_worse};
+pub use linear::choices::{Choices, WeightedOptions};
+pub use linear::coefficients::{COEFFICIENT_ONE, ClassWeight, Coefficient, Coefficients, Correction};
+pub use linear::columns::Columns;
+pub use linear::weighted::{Readings, WeightedLogOdds};
+pub use numbers::logs::{log_normalize, log_sum_exp, softmax};
+pub use textbook::categorical::{CategoricalNaiveBayes, CategoricalStatistics};
+pub use textbook::decision::{CostError, CostMatrix};
+pub use textbook::estimate::{Beta, Dirichlet, EstimateError};
+pub use textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
+pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
+pub use textbook::sample::{Generator, SampleError};
+pub use validation::binomial::{TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
+pub use validation::metrics;

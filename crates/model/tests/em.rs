@@ -236,7 +236,8 @@ fn options_and_labels_are_checked() {
         assert!(matches!(with(&|o| o.tolerance = tolerance), Err(EmError::Tolerance { .. })));
     }
     for got in [Likelihood::Complement, Likelihood::ComplementNormalized] {
-        let refused = ParametersError::NotGenerative { expected: "bernoulli or multinomial", got };
+        let refused =
+            ParametersError::NotGenerative { expected: "bernoulli or multinomial", got: got.to_string() };
         assert_eq!(with(&|o| o.likelihood = got), Err(EmError::Parameters(refused)));
     }
     let empty = ParametersError::EmptyClass { class: 2, expected: 1, got: 0 };

@@ -6,10 +6,10 @@ use std::f64::consts::PI;
 
 use proptest::prelude::*;
 use tamis_model::{
-    CategoricalNaiveBayes, CategoricalStatistics, ClassId, ClassPrior, Counts, Feature, FeatureLimits,
-    GaussianParameters, GaussianStatistics, Likelihood, MixedNaiveBayes, MixedParameters, MixedStatistics,
-    NaiveBayes, ObservationError, Parameters, ParametersError, Part, Smoothing, Statistics, StatisticsError,
-    Value,
+    CategoricalNaiveBayes, CategoricalStatistics, ClassId, ClassPrior, ColumnLikelihood, Counts, Feature,
+    FeatureLimits, GaussianParameters, GaussianStatistics, Likelihood, MixedNaiveBayes, MixedParameters,
+    MixedStatistics, NaiveBayes, ObservationError, Parameters, ParametersError, Smoothing, Statistics,
+    StatisticsError, Value,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -65,7 +65,7 @@ fn trips_by_maximum_likelihood() {
     let statistics = trips();
     let model = statistics.fit(&parameters(1e-12)).unwrap();
     close(model.class_log_prior(), &PRIOR.map(f64::ln), 1e-12);
-    let Part::Gaussian(miles) = &model.parts()[0] else { panic!("miles are real") };
+    let ColumnLikelihood::Gaussian(miles) = &model.parts()[0] else { panic!("miles are real") };
     let mut out = Vec::new();
     for (class, (mean, variance, rain, flat)) in (0..).zip(ESTIMATES) {
         assert_eq!(miles.mean_and_variance(class), Some((mean, variance)));
@@ -316,7 +316,7 @@ fn put_together_from_counts_that_columns_share() {
         let Ok(summary) = multinomial.summarize_terms(&shared, (1..n).step_by(2), 6);
         assert_eq!(summary.n_features(), 6);
         let category = NaiveBayes::new(&multinomial, &summary).unwrap();
-        let parts = vec![Part::Terms(text), Part::Category(category)];
+        let parts = vec![ColumnLikelihood::Terms(text), ColumnLikelihood::Category(category)];
         let model = MixedNaiveBayes::new(&ClassPrior::Learned, shared.totals(), parts).unwrap();
         let expected = parameters.fit(&alone).unwrap();
         let priors = ClassPrior::Uniform;
@@ -360,8 +360,9 @@ fn scores_that_are_no_probabilities_are_refused() {
     texts().iter().for_each(|(class, text)| statistics.observe(*class, text.row()).unwrap());
     for got in [Likelihood::Complement, Likelihood::ComplementNormalized] {
         let model = Parameters { likelihood: got, ..Parameters::default() }.fit(&statistics).unwrap();
-        let refused = ParametersError::NotGenerative { expected: "bernoulli or multinomial", got };
-        for part in [Part::Terms(model.clone()), Part::Category(model)] {
+        let refused =
+            ParametersError::NotGenerative { expected: "bernoulli or multinomial", got: got.to_string() };
+        for part in [ColumnLikelihood::Terms(model.clone()), ColumnLikelihood::Category(model)] {
             let model = MixedNaiveBayes::new(&ClassPrior::Uniform, statistics.totals(), vec![part]);
             assert_eq!(model, Err(refused.clone()));
         }

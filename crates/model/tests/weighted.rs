@@ -224,7 +224,7 @@ proptest! {
         let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         let options = WeightedOptions::default();
         let what = (last.row.row(), last.class, 1);
-        let Ok(taught) = scorer.teach(&statistics, &fitted.correction, &options, what);
+        let Ok(taught) = scorer.correct_one(&statistics, &fitted.correction, &options, what);
         let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };
         for coefficient in taught {
             let c = coefficient.units as f64 / f64::from(1 << 12);

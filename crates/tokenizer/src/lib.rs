@@ -34,17 +34,25 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 #[doc(hidden)]
 pub mod bits;
-mod characters;
-mod counts;
+
 mod error;
+
 #[doc(hidden)]
 pub mod reference;
+
+mod characters;
+
+mod words;
+
+mod counts;
+
 mod terms;
+
 #[cfg(test)]
 mod testing;
-mod words;
 
 pub use characters::normalize::normalize;
 pub use counts::fingerprint::fingerprint;
@@ -55,7 +63,7 @@ pub use counts::vector::{CountRow, CountVector};
 pub use counts::vocabulary::{Occurrence, Vocabulary};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
 pub use terms::language::Language;
-pub use terms::options::{Terms, TokenizerOptions};
+pub use terms::options::{Ngrams, TokenizerOptions};
 pub use terms::tokenizer::{Scratch, Tokenizer};
 pub use words::batch::Batch;
 pub use words::rule::WordRule;

@@ -27,7 +27,7 @@ impl DecisionOptions {
     /// The thresholds where neither `max_fpr` nor `cost` moves them.
     pub(crate) fn default_for(&self, classes: &Classes) -> Result<Decision> {
         match self.unsure {
-            Some(probability) => Decision::PLAIN.unsure_below(probability),
+            Some(probability) => Decision::PLAIN.with_unsure_below(probability),
             None => Ok(Decision::for_classes(classes)),
         }
     }
@@ -76,7 +76,7 @@ impl Decision {
     ///
     /// # Errors
     /// If it is not at least 0 and below 1.
-    pub fn unsure_below(self, probability: f64) -> Result<Self> {
+    pub fn with_unsure_below(self, probability: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&probability) {
             let expected = "a probability of at least 0 and below 1";
             return Err(Error::Option { option: "unsure", expected, got: probability });
@@ -96,7 +96,7 @@ impl Decision {
     ///
     /// # Errors
     /// If the share is not between 0 and 1.
-    pub fn expecting(self, positive: f64, training: f64) -> Result<Self> {
+    pub fn with_prior(self, positive: f64, training: f64) -> Result<Self> {
         let logit = |p: f64| (p / (1.0 - p)).ln();
         if !(positive > 0.0 && positive < 1.0) {
             return Err(Error::Option {
@@ -118,15 +118,15 @@ impl Decision {
     ///
     /// # Errors
     /// If the cost is not positive and finite.
-    pub fn costing(self, cost: f64) -> Result<Self> {
+    pub fn with_cost(self, cost: f64) -> Result<Self> {
         if !(cost > 0.0 && cost.is_finite()) {
             return Err(Error::Option { option: "cost", expected: "a positive number", got: cost });
         }
-        Ok(self.cutting_at(cost.ln()))
+        Ok(self.with_threshold(cost.ln()))
     }
 
     /// Puts the upper threshold at these log-odds, and the lower one at no more than that.
-    pub fn cutting_at(self, upper: f64) -> Self {
+    pub fn with_threshold(self, upper: f64) -> Self {
         Decision { upper, lower: self.lower.min(upper), ..self }
     }
 

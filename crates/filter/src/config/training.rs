@@ -1,6 +1,6 @@
 //! How a model is trained.
 
-use tamis_tokenizer::Terms;
+use tamis_tokenizer::Ngrams;
 
 use crate::config::decision::DecisionOptions;
 use crate::config::keep::Keep;
@@ -73,7 +73,7 @@ pub enum Pairs {
     /// What predicts left-out documents best, where it can be told: for text of two labels with weighted scoring whose
     /// recipe names single words. Anything else has no pairs but those of its recipe.
     Auto,
-    /// The recipe: its [`Terms`] are those of the model.
+    /// The recipe: its [`Ngrams`] are those of the model.
     Fixed,
 }
 
@@ -82,11 +82,11 @@ impl TrainOptions {
     pub(crate) fn with_pairs(&self) -> Option<TrainOptions> {
         let is_open = self.pairs == Pairs::Auto
             && self.recipe.kind == Kind::Text
-            && self.recipe.tokenizer.terms == Terms::default()
+            && self.recipe.tokenizer.terms == Ngrams::default()
             && matches!(self.scoring(), Scoring::Weighted(_));
         is_open.then(|| {
             let mut options = TrainOptions { pairs: Pairs::Fixed, ..self.clone() };
-            options.recipe.tokenizer.terms = Terms::Words { min: 1, max: 2 };
+            options.recipe.tokenizer.terms = Ngrams::Words { min: 1, max: 2 };
             options
         })
     }

@@ -50,10 +50,10 @@ pub struct Lock {
 }
 
 /// How long writers wait for one another before they give up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a writer that waits sleeps before it looks again.
-const NAP: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Lock {
     /// Waits for the right to change the model at `path`, at most so long. There need not be a file.
@@ -61,7 +61,7 @@ impl Lock {
     /// # Errors
     /// [`Error::Locked`] if another process has it for all that time; [`Error::NotAFile`] if what is there is no regular
     /// file; if `PATH.lock` cannot be made or locked.
-    pub fn wait(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
+    pub fn wait(path: impl AsRef<Path>, lock_timeout: Duration) -> Result<Self> {
         let path = path.as_ref();
         // A link to a model stays a link, also one to where there is none yet.
         let to = || fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
@@ -76,8 +76,12 @@ impl Lock {
             share(&file, &metadata, model.as_ref(), directory(&path));
             while let Err(error) = file.try_lock() {
                 match error {
-                    TryLockError::WouldBlock if start.elapsed() < patience => std::thread::sleep(NAP),
-                    TryLockError::WouldBlock => return Err(Error::Locked { path: name, waited: patience }),
+                    TryLockError::WouldBlock if start.elapsed() < lock_timeout => {
+                        std::thread::sleep(POLL_INTERVAL)
+                    }
+                    TryLockError::WouldBlock => {
+                        return Err(Error::Locked { path: name, waited: lock_timeout });
+                    }
                     TryLockError::Error(source) => return Err(Error::Io { path: name, source }),
                 }
             }
@@ -135,7 +139,6 @@ fn directory(path: &Path) -> &Path {
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
@@ -164,21 +167,14 @@ fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
 }
 
 /// Whether a file is still the one of its name.
-#[cfg(unix)]
 fn is_at(metadata: &Metadata, name: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
     fs::symlink_metadata(name).is_ok_and(|there| identity(&there) == identity(metadata))
 }
 
-#[cfg(not(unix))]
-fn is_at(_: &Metadata, _: &Path) -> bool {
-    true
-}
-
 /// Gives a lock to the owner of the model, or of the folder where there is none yet, and to all who may write the model.
 /// Where that is not allowed, it stays as it is.
-#[cfg(unix)]
 fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: &Path) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     // something else that someone put there is not given away
@@ -196,11 +192,7 @@ fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: 
     }
 }
 
-#[cfg(not(unix))]
-fn share(_: &File, _: &Metadata, _: Option<&Metadata>, _: &Path) {}
-
 /// Gives a file the owner and the group of a model, or at least its group.
-#[cfg(unix)]
 fn give(file: &File, model: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let group = Some(model.gid());
@@ -208,7 +200,6 @@ fn give(file: &File, model: &Metadata) -> io::Result<()> {
 }
 
 /// What root makes in a user's folder is the user's.
-#[cfg(unix)]
 fn give_to_owner_of(file: &File, directory: &Path) {
     use std::os::unix::fs::MetadataExt;
     if let (Ok(folder), Ok(own)) = (fs::metadata(directory), file.metadata())
@@ -219,7 +210,6 @@ fn give_to_owner_of(file: &File, directory: &Path) {
 }
 
 /// Makes a file what the model is in the place of which it comes: its owner's, its group's, and with its mode.
-#[cfg(unix)]
 fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let mode = model.mode() & 0o777;
@@ -229,11 +219,6 @@ fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
         Err(_) => mode & 0o707 | mode & (mode & 0o007) << 3,
     };
     file.set_permissions(fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
-    file.set_permissions(model.permissions())
 }
 
 /// Writes a file that is not there yet, or is of no use, and makes it what the model is that it will replace.
@@ -251,21 +236,12 @@ fn write_new(
     let mut file = private().open(path)?;
     match replaced {
         Some(model) => take_after(&file, model)?,
-        #[cfg(unix)]
         None => give_to_owner_of(&file, directory),
-        #[cfg(not(unix))]
-        None => (),
     }
     write(&mut file)?;
     file.sync_all()
 }
 
-#[cfg(unix)]
 fn sync_directory(directory: &Path) -> Result<()> {
     File::open(directory).and_then(|d| d.sync_all()).map_err(Error::io(directory))
-}
-
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> Result<()> {
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::disk::lock::{Lock, PATIENCE};
+use crate::disk::lock::{LOCK_TIMEOUT, Lock};
 use crate::disk::map::Bytes;
 use crate::disk::spool::Spool;
 use crate::error::Result;
@@ -58,7 +58,7 @@ impl Model {
     /// # Errors
     /// As [`Lock::wait`] and [`Lock::save`]; what was there stays.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        Lock::wait(path, PATIENCE)?.save(self)
+        Lock::wait(path, LOCK_TIMEOUT)?.save(self)
     }
 
     /// All bytes, in their own place if they are in a file.

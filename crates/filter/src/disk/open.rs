@@ -18,15 +18,11 @@ pub(crate) fn open_itself(path: &Path, options: &mut OpenOptions) -> Result<(Fil
     opened(path, options, |path| fs::symlink_metadata(path))
 }
 
-#[cfg(unix)]
 fn set_flags(options: &mut OpenOptions, follow: bool) {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     options.custom_flags(if follow { flags } else { flags | libc::O_NOFOLLOW });
 }
-
-#[cfg(not(unix))]
-fn set_flags(_: &mut OpenOptions, _: bool) {}
 
 fn opened(
     path: &Path,
@@ -61,7 +57,6 @@ fn check(path: &Path, metadata: &Metadata) -> Result<()> {
 
 /// In words, what it is that is no file.
 fn kind(metadata: &Metadata) -> &'static str {
-    #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
         let kind = metadata.file_type();

@@ -10,7 +10,7 @@ use crate::disk::open;
 use crate::error::{Error, Result};
 
 /// A model file that is open.
-pub(crate) struct Source {
+pub(crate) struct ModelFile {
     path: PathBuf,
     file: File,
     stamp: Stamp,
@@ -36,27 +36,17 @@ const TICK: Duration = Duration::from_millis(20);
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
         let inode = {
             use std::os::unix::fs::MetadataExt;
             (metadata.dev(), metadata.ino())
         };
-        #[cfg(not(unix))]
-        let inode = (0, 0);
         Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode }
     }
 }
 
-#[cfg(unix)]
 fn changed(metadata: &Metadata) -> Changed {
     use std::os::unix::fs::MetadataExt;
     (metadata.ctime(), metadata.ctime_nsec())
-}
-
-#[cfg(not(unix))]
-fn changed(metadata: &Metadata) -> Changed {
-    let since = metadata.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-    since.map_or((0, 0), |since| (since.as_secs() as i64, since.subsec_nanos().into()))
 }
 
 /// Whether a file was changed so lately that its times would not tell a change that happens now.
@@ -66,11 +56,11 @@ fn is_fresh((seconds, nanoseconds): Changed) -> bool {
     now.abs_diff(at) < TICK
 }
 
-impl Source {
+impl ModelFile {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
         let (stamp, changed) = (Stamp::of(&metadata), changed(&metadata));
-        Ok(Source { path: path.to_path_buf(), file, stamp, changed, is_fresh: is_fresh(changed) })
+        Ok(ModelFile { path: path.to_path_buf(), file, stamp, changed, is_fresh: is_fresh(changed) })
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -133,7 +133,6 @@ impl<'a> Cursor<'a> {
 }
 
 /// Reading and writing at a place of a file.
-#[cfg(unix)]
 mod at {
     use std::fs::File;
     use std::io;

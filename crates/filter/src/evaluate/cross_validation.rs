@@ -13,8 +13,8 @@ use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::score::verdict::{Score, likeliest, verdict};
-use crate::train::fitting::{self, Fitted, Weights};
-use crate::train::learned::Learned;
+use crate::train::fitting::{self, Fitted, FittedWeights};
+use crate::train::learned::LearnedDocument;
 use crate::train::rows::RowId;
 use crate::train::trainer::Trainer;
 use crate::train::union::Union;
@@ -22,7 +22,7 @@ use crate::train::union::Union;
 /// A document's true class, and its score by a model that had not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct HeldOut {
+pub struct HeldOutScore {
     /// The class it was given under.
     pub class: ClassId,
     /// What the model said.
@@ -31,16 +31,17 @@ pub struct HeldOut {
     pub probability: f64,
 }
 
-impl HeldOut {
+impl HeldOutScore {
     /// Of two classes the probability of one is what the other leaves.
     pub(crate) fn of_two(class: ClassId, score: Score) -> Self {
-        let probability = if score.about == class { score.probability } else { 1.0 - score.probability };
-        HeldOut { class, score, probability }
+        let probability =
+            if score.scored_class == class { score.probability } else { 1.0 - score.probability };
+        HeldOutScore { class, score, probability }
     }
 
     /// Given the posterior of all classes.
     fn of_joint(class: ClassId, score: Score, posterior: &[f64]) -> Self {
-        HeldOut { class, score, probability: posterior[usize::from(class)] }
+        HeldOutScore { class, score, probability: posterior[usize::from(class)] }
     }
 }
 
@@ -52,7 +53,7 @@ struct Vectors {
 
 impl Vectors {
     fn new(trainer: &Trainer, union: &Union) -> Result<Self> {
-        let vector = |document: &Learned, row: RowId| {
+        let vector = |document: &LearnedDocument, row: RowId| {
             let part = usize::from(document.part);
             let terms = trainer.parts[part].rows.get(row).map_err(spill)?;
             CountVector::from_pairs(
@@ -61,7 +62,8 @@ impl Vectors {
             .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))
         };
         let documents = || trainer.documents.iter();
-        let whole = |d: &Learned| d.terms.map_or_else(|| Ok(CountVector::default()), |row| vector(d, row));
+        let whole =
+            |d: &LearnedDocument| d.terms.map_or_else(|| Ok(CountVector::default()), |row| vector(d, row));
         Ok(Vectors {
             whole: documents().map(whole).collect::<Result<_>>()?,
             windows: documents()
@@ -95,13 +97,13 @@ impl Trainer {
     ///
     /// # Errors
     /// If there are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
-    pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOut>> {
+    pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
         let of_different = self.cross_validate_different(folds)?;
         Ok(self.added.iter().filter_map(|place| of_different.get(*place as usize).copied()).collect())
     }
 
     /// One entry for each of the different documents.
-    fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOut>> {
+    fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
             return Err(Error::TooFewLabels { expected: 2, got: n_classes });
@@ -140,7 +142,7 @@ impl Trainer {
         documents: &[Labelled<'_>],
         windows: &[Vec<CountRow<'_>>],
         fold: &[usize],
-    ) -> Result<Vec<HeldOut>> {
+    ) -> Result<Vec<HeldOutScore>> {
         let others: Vec<usize> = (0..documents.len()).filter(|i| fold.binary_search(i).is_err()).collect();
         let has_windows = self.classes.len() == 2 && windows.iter().any(|windows| !windows.is_empty());
         let own_windows: Vec<_> =
@@ -156,7 +158,7 @@ impl Trainer {
         let n_features = counts.n_features() as u64;
         let scorer = WeightedLogOdds::new(&choices, &bias, counts.totals(), n_features, positive)?;
         let correction = match &weights {
-            Weights::Correction(correction, _) => Some(correction),
+            FittedWeights::Correction(correction, _) => Some(correction),
             _ => None,
         };
         let (mut readings, spam) = (tamis_model::Readings::default(), spam_class(&self.classes));
@@ -170,7 +172,7 @@ impl Trainer {
             let Labelled { row, class, .. } = documents[document];
             let known_terms = score(row, &mut z);
             if self.classes.len() != 2 {
-                return HeldOut::of_joint(class, likeliest(spam, known_terms, &mut z), &z);
+                return HeldOutScore::of_joint(class, likeliest(spam, known_terms, &mut z), &z);
             }
             let mut highest = z[0];
             for window in windows[document].iter().filter(|_| has_windows) {
@@ -180,7 +182,7 @@ impl Trainer {
             }
             let [slope, offset] = choices.line;
             let log_odds = if has_windows { slope * highest + offset } else { highest };
-            HeldOut::of_two(class, verdict(&default, positive, spam, log_odds, known_terms))
+            HeldOutScore::of_two(class, verdict(&default, positive, spam, log_odds, known_terms))
         };
         Ok(fold.iter().map(held_out).collect())
     }
@@ -191,14 +193,18 @@ impl Trainer {
         counts: &Statistics,
         documents: &[Labelled<'_>],
         fold: &[usize],
-    ) -> Result<Vec<HeldOut>> {
+    ) -> Result<Vec<HeldOutScore>> {
         let Ok(summary) = parameters.summarize(counts);
         let model = NaiveBayes::new(parameters, &summary)?;
         let mut joint = Vec::new();
         let held_out = |&document: &usize| {
             let Labelled { row, class, .. } = documents[document];
             let Ok(known_terms) = model.joint_log_likelihood(counts, row, &mut joint);
-            HeldOut::of_joint(class, likeliest(spam_class(&self.classes), known_terms, &mut joint), &joint)
+            HeldOutScore::of_joint(
+                class,
+                likeliest(spam_class(&self.classes), known_terms, &mut joint),
+                &joint,
+            )
         };
         Ok(fold.iter().map(held_out).collect())
     }

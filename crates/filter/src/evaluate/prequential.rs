@@ -13,9 +13,9 @@ use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::{Chosen, Scoring};
 use crate::config::training::{Pairs, TrainOptions};
 use crate::error::{Error, Result};
-use crate::evaluate::cross_validation::HeldOut;
+use crate::evaluate::cross_validation::HeldOutScore;
 use crate::score::verdict::verdict;
-use crate::train::fitting::{self, LATEST, Weights};
+use crate::train::fitting::{self, FittedWeights, LATEST};
 use crate::train::trainer::Trainer;
 use crate::update::learner::Learner;
 
@@ -36,16 +36,16 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions
 /// for which a large one has to grow to twice its length.
 ///
 /// ```
-/// use tamis_filter::{Document, Kind, Online, TrainOptions};
+/// use tamis_filter::{Document, Kind, Prequential, TrainOptions};
 ///
-/// let mut online = Online::new(TrainOptions::new(Kind::Text), ["ham", "spam"])?;
+/// let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["ham", "spam"])?;
 /// online.next("spam", Document::Text("cheap pills"))?;
 /// online.next("ham", Document::Text("lunch at noon"))?;
 /// let held_out = online.next("spam", Document::Text("pills for you"))?;
 /// assert!(held_out.score.log_odds > 0.0);
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```
-pub struct Online {
+pub struct Prequential {
     trainer: Trainer,
     options: WeightedOptions,
     positive: ClassId,
@@ -73,7 +73,7 @@ struct Taught {
 /// As many documents as fill the log of a small model, about, which is then written anew.
 const LOGGED: usize = 128;
 
-impl Online {
+impl Prequential {
     /// A filter that knows the two labels and nothing else.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Online {
         }
         let options = weighted(&trainer.options, &trainer.classes)?;
         options.check()?;
-        Ok(Online {
+        Ok(Prequential {
             positive: positive_class(&trainer.classes),
             chosen: Chosen::for_options(&options, 2),
             trainer,
@@ -109,7 +109,7 @@ impl Online {
     ///
     /// # Errors
     /// If the document is not of the kind, or the label is not one of the two.
-    pub fn next(&mut self, label: &str, document: crate::Document<'_>) -> Result<HeldOut> {
+    pub fn next(&mut self, label: &str, document: crate::Document<'_>) -> Result<HeldOutScore> {
         let class = self.classes().index(label).ok_or(Error::NotTwoLabels { got: 3 })?;
         let n_features = self.trainer.parts[0].vocabulary.len() as u64;
         let totals = self.trainer.parts[0].statistics.totals().to_vec();
@@ -127,7 +127,8 @@ impl Online {
         let log_odds = slope * best.map_or(0.0, |(z, _)| z) + offset;
         let (decision, spam) = (Decision::for_classes(self.classes()), spam_class(self.classes()));
         let known_terms = usize::from(best.is_some());
-        let held_out = HeldOut::of_two(class, verdict(&decision, self.positive, spam, log_odds, known_terms));
+        let held_out =
+            HeldOutScore::of_two(class, verdict(&decision, self.positive, spam, log_odds, known_terms));
         let is_one = self.trainer.options.counts_once() && !row.is_empty();
         if is_one && !self.known.insert((self.trainer.digest(), class)) {
             return Ok(held_out);
@@ -168,7 +169,7 @@ impl Online {
         let row = taught.row.row();
         if self.options.correction {
             let what = (row, taught.class, 1);
-            let Ok(coefficients) = scorer.teach(&*statistics, &self.correction, &self.options, what);
+            let Ok(coefficients) = scorer.correct_one(&*statistics, &self.correction, &self.options, what);
             self.correction.add(row, &coefficients)?;
         }
         statistics.observe(taught.class, row)?;
@@ -208,7 +209,7 @@ impl Online {
         let fitted = fitting::fit((&self.options, smoothing), decide, statistics, &all, classes)?;
         let judged = fitted.held_out.iter();
         self.judged = judged.map(|(at, both)| (*both, documents[*at].class == self.positive)).collect();
-        if let Weights::Correction(correction, _) = fitted.weights {
+        if let FittedWeights::Correction(correction, _) = fitted.weights {
             self.correction = correction;
         }
         self.chosen = fitted.chosen.unwrap_or(Chosen::for_options(&self.options, 2));
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn online_learning_starts_from_nothing() {
-        let mut online = Online::new(TrainOptions::new(Kind::Text), ["spam", "ham"]).unwrap();
+        let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["spam", "ham"]).unwrap();
         let first = online.next("spam", Document::Text("pills")).unwrap();
         assert_eq!((first.score.label, first.class), (None, 1));
         for _ in 0..5 {
@@ -238,7 +239,7 @@ mod tests {
 
     #[test]
     fn statistics_are_those_of_the_trainer() {
-        let mut online = Online::new(TrainOptions::new(Kind::Text), ["a", "b"]).unwrap();
+        let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["a", "b"]).unwrap();
         let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
         for (label, text) in [("a", "x y z"), ("b", "x q"), ("a", "z z z")] {
             online.next(label, Document::Text(text)).unwrap();

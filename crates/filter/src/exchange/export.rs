@@ -5,18 +5,15 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
-use tamis_model::{ClassId, ClassTotals, Classes, Counts, ExpectedNaiveBayes};
+use tamis_model::{ClassId, Classes, Counts};
 
-use crate::config::decision::{Decision, DecisionOptions, Expected};
-use crate::config::keep::Keep;
-use crate::config::recipe::Recipe;
 use crate::config::roles::positive_class;
-use crate::config::scoring::{Chosen, Scoring};
+use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::header::Header;
 use crate::file::names::named;
-use crate::file::table::Table;
+use crate::file::terms::Size;
 use crate::score::filter::Filter;
 use crate::store::store::Store;
 use crate::update::rewrite;
@@ -32,48 +29,8 @@ pub(crate) struct Head {
     pub(crate) tamis_export: u32,
     /// Whether lines of documents follow those of terms.
     pub(crate) documents: bool,
-    pub(crate) recipe: Recipe,
-    pub(crate) keep: Keep,
-    pub(crate) names: bool,
-    pub(crate) scoring: Scoring,
-    pub(crate) classes: Classes,
-    pub(crate) totals: Vec<ClassTotals>,
-    pub(crate) asked: Option<DecisionOptions>,
-    pub(crate) changes: u64,
-    pub(crate) unfitted: u64,
-    pub(crate) decision: Decision,
-    pub(crate) chosen: Option<Chosen>,
-    /// Of the correction's columns, fixed point.
-    pub(crate) bias: Vec<i64>,
-    pub(crate) expected: Option<Expected>,
-    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
-    pub(crate) table: Option<Table>,
-}
-
-impl Head {
-    fn new(header: Header, documents: bool) -> Self {
-        let Header { recipe, keep, names, scoring, classes, totals, asked, changes, .. } = header;
-        let Header { unfitted, decision, chosen, bias, expected, expected_model, table, .. } = header;
-        Head {
-            tamis_export: EXPORT_VERSION,
-            documents,
-            recipe,
-            keep,
-            names,
-            scoring,
-            classes,
-            totals,
-            asked,
-            changes,
-            unfitted,
-            decision,
-            chosen,
-            bias,
-            expected,
-            expected_model,
-            table,
-        }
-    }
+    /// That of the file, without what follows from the lines.
+    pub(crate) model: Header,
 }
 
 /// A line of a term.
@@ -151,7 +108,7 @@ impl Filter {
     /// byte for byte; without documents, one that knows none.
     ///
     /// ```text
-    /// {"tamis_export":1,"documents":true,"recipe":{...},"classes":["ham","spam"],...}
+    /// {"tamis_export":1,"documents":true,"model":{"recipe":{...},"classes":["ham","spam"],...}}
     /// {"term":"pills","counts":{"ham":[1,1],"spam":[20,31]},"weights":{"spam":41230}}
     /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","name":"1@example.org","terms":{"pills":2}}
     /// ```
@@ -165,7 +122,7 @@ impl Filter {
         match self.store.is_written_anew() {
             true => export(&self.store, documents, out),
             // so that what the log says is in its place
-            false => export(&rewrite::fold(&self.store)?.into_filter()?.store, documents, out),
+            false => export(&rewrite::compact(&self.store)?.into_filter()?.store, documents, out),
         }
     }
 }
@@ -176,7 +133,9 @@ fn export(store: &Store, documents: bool, mut out: impl Write) -> Result<()> {
         let written = line.map_err(io::Error::other).and_then(|line| writeln!(out, "{line}"));
         written.map_err(|source| Error::Io { path: "output".into(), source })
     };
-    write(serde_json::to_string(&Head::new(header.clone(), documents)))?;
+    let model =
+        Header { summary: None, size: Size::default(), lengths: Default::default(), ..header.clone() };
+    write(serde_json::to_string(&Head { tamis_export: EXPORT_VERSION, documents, model }))?;
     for id in 0..store.n_terms() as u32 {
         let (mut counts, mut weights) = (BTreeMap::new(), BTreeMap::new());
         store.for_each_cell(id, |cell| {

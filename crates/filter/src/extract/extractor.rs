@@ -2,7 +2,7 @@
 
 use tamis_mail::{LimitsHit, Message, Piece, Scope};
 use tamis_tokenizer::{
-    Batch, CountRow, CountVector, Occurrence, TermCount, TermId, Terms, Tokenizer, TokenizerOptions,
+    Batch, CountRow, CountVector, Ngrams, Occurrence, TermCount, TermId, Tokenizer, TokenizerOptions,
     Vocabulary, VocabularyFull, WordRule, fingerprint, stretches,
 };
 
@@ -216,7 +216,7 @@ impl Extractor {
         let columns = Columns::new(&mut recipe)?;
         let has_parts = recipe.windows.is_some() || recipe.kind == Kind::Table;
         let TokenizerOptions { word_rule, terms, .. } = tokenizer.options();
-        let plain = *word_rule == WordRule::Mail && matches!(terms, Terms::Words { .. });
+        let plain = *word_rule == WordRule::Mail && matches!(terms, Ngrams::Words { .. });
         let has_colons = recipe.kind == Kind::Mail && !plain;
         Ok(Extractor { recipe, tokenizer, columns, has_parts, has_colons })
     }

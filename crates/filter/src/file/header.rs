@@ -48,6 +48,7 @@ pub(crate) const N_SECTIONS: usize = 5;
 
 /// What a model file says of itself before its sections.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Header {
     pub(crate) recipe: Recipe,
     pub(crate) keep: Keep,
@@ -73,7 +74,7 @@ pub(crate) struct Header {
     /// The bias of each column of its correction, fixed point.
     pub(crate) bias: Vec<i64>,
     /// What expectation maximization ended in; the weights of terms are in the `terms` section.
-    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
+    pub(crate) em_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
     pub(crate) size: Size,
     /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
@@ -122,12 +123,8 @@ impl Header {
             is_em,
             matches!(scoring, Scoring::Weighted(_)),
         ];
-        let got = [
-            self.summary.is_some(),
-            self.table.is_some(),
-            self.expected_model.is_some(),
-            self.chosen.is_some(),
-        ];
+        let got =
+            [self.summary.is_some(), self.table.is_some(), self.em_model.is_some(), self.chosen.is_some()];
         if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring, n_classes)) {
             return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
         }

@@ -82,7 +82,7 @@ impl Filter {
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
         let score = self.score(document, scratch)?;
         self.rows(scratch);
-        let class = score.about;
+        let class = score.scored_class;
         let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.
         let against = (0..posterior.len() as ClassId)

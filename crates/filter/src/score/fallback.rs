@@ -34,12 +34,12 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unlike`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
+    /// [`Error::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
     /// a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
         check(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
-            Err(Error::Unlike { setting: setting.to_owned(), expected, got })
+            Err(Error::Incompatible { setting: setting.to_owned(), expected, got })
         };
         if self.classes() != shared.classes() {
             let labels = |filter: &Filter| {
@@ -51,7 +51,7 @@ impl Filter {
             return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
         }
         let before = self.fallback.replace(Fallback::new(shared));
-        let outcome = self.settle();
+        let outcome = self.rederive();
         if outcome.is_err() {
             self.fallback = before;
         }

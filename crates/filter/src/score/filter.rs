@@ -10,13 +10,13 @@ use crate::config::labels::unknown_label;
 use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
-use crate::disk::source::Source;
+use crate::disk::source::ModelFile;
 use crate::error::{Error, Result};
 use crate::extract::extractor::Extractor;
 use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
 use crate::store::information::Information;
-use crate::store::layers::{Layers, Sums};
+use crate::store::layers::{CombinedSums, Layers};
 use crate::store::store::Store;
 
 /// A trained model, open for scoring.
@@ -50,7 +50,7 @@ pub struct Filter {
     pub(crate) extractor: Extractor,
     /// The shared model behind it.
     pub(crate) fallback: Option<Fallback>,
-    source: Option<Source>,
+    source: Option<ModelFile>,
     /// Tells it from every other filter there is.
     pub(crate) identity: Arc<()>,
 }
@@ -58,12 +58,12 @@ pub struct Filter {
 /// The shared model, and what it comes to with the one before it.
 pub(crate) struct Fallback {
     pub(super) shared: Arc<Filter>,
-    pub(super) sums: Sums,
+    pub(super) sums: CombinedSums,
 }
 
 impl Fallback {
     pub(super) fn new(shared: Arc<Filter>) -> Self {
-        Fallback { shared, sums: Sums::default() }
+        Fallback { shared, sums: CombinedSums::default() }
     }
 }
 
@@ -80,7 +80,7 @@ impl Filter {
     /// # Errors
     /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let source = Source::open(path.as_ref())?;
+        let source = ModelFile::open(path.as_ref())?;
         let bytes = source.map()?;
         Filter::from_source(bytes, source)
     }
@@ -110,7 +110,7 @@ impl Filter {
         let mut tries = 3;
         loop {
             tries -= 1;
-            let source = Source::open(path.as_ref())?;
+            let source = ModelFile::open(path.as_ref())?;
             let filter = source.read().and_then(|bytes| Filter::from_source(bytes, source));
             match filter {
                 // a learner made a segment meanwhile
@@ -120,7 +120,7 @@ impl Filter {
         }
     }
 
-    fn from_source(bytes: Bytes, source: Source) -> Result<Self> {
+    fn from_source(bytes: Bytes, source: ModelFile) -> Result<Self> {
         Filter::new(Store::new(bytes, Some(&source))?, Some(source))
     }
 
@@ -136,7 +136,7 @@ impl Filter {
         Filter::new(Store::new(bytes, None)?, None)
     }
 
-    fn new(store: Store, source: Option<Source>) -> Result<Self> {
+    fn new(store: Store, source: Option<ModelFile>) -> Result<Self> {
         let scorer = Scorer::new(&store.header, &store.totals, store.n_features(), store.bias())?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
         let spam = spam_class(&store.header.classes);
@@ -262,7 +262,7 @@ impl Filter {
     /// # Errors
     /// If it is not at least 0 and below 1.
     pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
-        let decision = self.decision().unsure_below(least_probability)?;
+        let decision = self.decision().with_unsure_below(least_probability)?;
         match self.of_two() {
             Some(_) => self.decision = Some(decision),
             None => self.least_probability = least_probability,
@@ -282,8 +282,9 @@ impl Filter {
     }
 
     /// Derives scoring anew from counts that are others now.
-    pub(crate) fn settle(&mut self) -> Result<()> {
-        let sums = self.fallback.as_ref().map(|fallback| Sums::new(&self.store, &fallback.shared.store));
+    pub(crate) fn rederive(&mut self) -> Result<()> {
+        let sums =
+            self.fallback.as_ref().map(|fallback| CombinedSums::new(&self.store, &fallback.shared.store));
         if let (Some(fallback), Some(sums)) = (&mut self.fallback, sums) {
             fallback.sums = sums?;
         }

@@ -1,8 +1,8 @@
 //! Mixed naive Bayes over the columns of a table.
 
 use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, DocumentSums, GaussianParameters, MixedNaiveBayes, NaiveBayes, Part,
-    TermEntry,
+    ClassId, ClassPrior, ClassTotals, ColumnLikelihood, DocumentSums, GaussianParameters, MixedNaiveBayes,
+    NaiveBayes, TermEntry,
 };
 use tamis_tokenizer::TermId;
 
@@ -55,9 +55,9 @@ impl MixedScorer {
             };
             // as many as there are columns
             parts.extend(match column.kind {
-                ColumnKind::Gaussian => reals.next().map(Part::Gaussian),
-                ColumnKind::Text => terms()?.map(Part::Terms),
-                ColumnKind::Categorical | ColumnKind::Bernoulli => terms()?.map(Part::Category),
+                ColumnKind::Gaussian => reals.next().map(ColumnLikelihood::Gaussian),
+                ColumnKind::Text => terms()?.map(ColumnLikelihood::Terms),
+                ColumnKind::Categorical | ColumnKind::Bernoulli => terms()?.map(ColumnLikelihood::Category),
             });
         }
         Ok(MixedScorer { model: MixedNaiveBayes::new(&settings.prior, totals, parts)?, recipe, columns })
@@ -91,7 +91,7 @@ impl MixedScorer {
         let (mut reasons, mut weights, mut n_reals) = (Vec::new(), Vec::new(), 0);
         for (i, part) in self.model.parts().iter().enumerate() {
             match part {
-                Part::Gaussian(feature) => {
+                ColumnLikelihood::Gaussian(feature) => {
                     let value = reals.next().copied().flatten();
                     weights.clear();
                     weights.resize(self.class_log_prior().len(), 0.0);
@@ -104,7 +104,7 @@ impl MixedScorer {
                     }
                     n_reals += 1;
                 }
-                Part::Category(terms) | Part::Terms(terms) => {
+                ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms) => {
                     for (id, count) in rows.next().into_iter().flat_map(|row| row.iter()) {
                         if terms.term_weights(store, id, count, &mut weights)? {
                             reasons.push((Reason::Term(id), difference(&weights)));
@@ -120,8 +120,10 @@ impl MixedScorer {
     pub(crate) fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
         let column = self.columns.of_term(store.text(id)?);
         match column.and_then(|column| self.model.parts().get(column)) {
-            Some(Part::Category(terms) | Part::Terms(terms)) => terms.term_weights(store, id, 1, out),
-            Some(Part::Gaussian(_)) | None => Ok(false),
+            Some(ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms)) => {
+                terms.term_weights(store, id, 1, out)
+            }
+            Some(ColumnLikelihood::Gaussian(_)) | None => Ok(false),
         }
     }
 }

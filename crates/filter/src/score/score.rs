@@ -128,7 +128,7 @@ impl Filter {
         let score = verdict(&self.decision(), scorer.positive, self.spam(), log_odds, known_terms);
         scratch.posterior.clear();
         scratch.posterior.resize(2, 1.0 - score.probability);
-        scratch.posterior[usize::from(score.about)] = score.probability;
+        scratch.posterior[usize::from(score.scored_class)] = score.probability;
         Ok(score)
     }
 

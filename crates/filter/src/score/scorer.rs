@@ -76,7 +76,7 @@ pub(crate) struct ExpectedScorer {
 
 impl ExpectedScorer {
     fn new(header: &Header, transform: Transform) -> Result<Self> {
-        let model = header.expected_model.clone();
+        let model = header.em_model.clone();
         let model = model.ok_or_else(|| Error::inconsistent("header", "an expected model", "none"))?;
         if model.n_classes() != header.classes.len() || !model.is_consistent() {
             return Err(Error::inconsistent("header", header.classes.len(), model.n_classes()));

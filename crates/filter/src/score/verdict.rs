@@ -13,7 +13,7 @@ pub struct Score {
     /// every class.
     pub label: Option<ClassId>,
     /// The class that probability and log-odds are about: that of spam in a spam filter, else the likeliest.
-    pub about: ClassId,
+    pub scored_class: ClassId,
     /// The posterior probability of that class.
     pub probability: f64,
     /// Its log-odds against all others, in nats.
@@ -34,21 +34,21 @@ pub(crate) fn verdict(
     let is_positive = (known_terms > 0).then(|| decision.is_positive(of_positive)).flatten();
     let class = |is_positive: bool| if is_positive { positive } else { 1 - positive };
     let label = is_positive.map(class);
-    let about = spam.or(label).unwrap_or(class(of_positive > 0.0));
-    let log_odds = if about == positive { of_positive } else { -of_positive };
-    Score { label, about, probability: sigmoid(log_odds), log_odds, known_terms }
+    let scored_class = spam.or(label).unwrap_or(class(of_positive > 0.0));
+    let log_odds = if scored_class == positive { of_positive } else { -of_positive };
+    Score { label, scored_class, probability: sigmoid(log_odds), log_odds, known_terms }
 }
 
 /// The verdict by joint log-likelihoods, or what stands for them, which become the posterior.
 pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
-    let about = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
+    let scored_class = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
     // without smoothing a document can be impossible in every class: then all are as likely
     let impossible = joint[best] == f64::NEG_INFINITY;
-    let log_odds = against_others(about, joint);
+    let log_odds = against_others(scored_class, joint);
     Score {
         label: (known_terms > 0 && !impossible).then_some(best as ClassId),
-        about: about as ClassId,
+        scored_class: scored_class as ClassId,
         probability: sigmoid(log_odds),
         log_odds,
         known_terms,

@@ -9,7 +9,7 @@ use crate::store::store::Store;
 /// Checks that models add up.
 pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     let unlike = |setting: &str, expected: &str, got: &str| {
-        Err(Error::Unlike { setting: setting.into(), expected: expected.into(), got: got.into() })
+        Err(Error::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() })
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
     let settings = |store: &Store| {

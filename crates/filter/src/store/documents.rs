@@ -4,7 +4,7 @@ use crate::config::keep::Keep;
 use crate::error::Result;
 use crate::file::documents::{DocumentKey, Remembered, decode_coefficients, decode_vector};
 use crate::file::names;
-use crate::store::part::Part;
+use crate::store::sections::Sections;
 use crate::store::store::Store;
 
 impl Store {
@@ -17,8 +17,8 @@ impl Store {
         self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
     }
 
-    /// Sections with documents, the oldest first: later ones are believed.
-    fn parts(&self) -> impl DoubleEndedIterator<Item = &Part> {
+    /// Part with documents, the oldest first: later ones are believed.
+    fn parts(&self) -> impl DoubleEndedIterator<Item = &Sections> {
         std::iter::once(&self.base).chain(self.segments.iter().map(|segment| &segment.part))
     }
 
@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// The document at a place, if it is still known: in a segment one of no copies is not.
-    fn recorded_at(&self, part: &Part, i: usize) -> Result<Option<Remembered>> {
+    fn recorded_at(&self, part: &Sections, i: usize) -> Result<Option<Remembered>> {
         let record = part.record(&self.bytes, i)?;
         if record.multiplicity.get() == 0 && !std::ptr::eq(part, &self.base) {
             return Ok(None);

@@ -12,7 +12,7 @@ use crate::store::store::Store;
 
 /// What adds up of a model and the shared one behind it, besides the terms.
 #[derive(Default)]
-pub(crate) struct Sums {
+pub(crate) struct CombinedSums {
     pub(crate) totals: Vec<ClassTotals>,
     /// Terms with counts in either.
     pub(crate) n_features: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Sums {
 #[derive(Clone, Copy)]
 pub(crate) struct Layers<'a> {
     own: &'a Store,
-    shared: Option<(&'a Store, &'a Sums)>,
+    shared: Option<(&'a Store, &'a CombinedSums)>,
 }
 
 /// A term in both layers: its id there, and what the file says of it.
@@ -37,7 +37,7 @@ struct Found<'a> {
 /// percent.
 const SAMPLE: u64 = 1 << 12;
 
-impl Sums {
+impl CombinedSums {
     /// Of models that are alike.
     pub(crate) fn new(own: &Store, shared: &Store) -> Result<Self> {
         let mut totals = own.totals.clone();
@@ -48,7 +48,7 @@ impl Sums {
         let n_ids = own.n_terms() as u64 + shared.n_terms() as u64;
         // so that every term has an id, and some are left for terms that neither knows
         limited("terms of two models", n_ids)?;
-        Ok(Sums { totals, n_features })
+        Ok(CombinedSums { totals, n_features })
     }
 }
 
@@ -74,7 +74,7 @@ fn known_to_both(own: &Store, shared: &Store) -> Result<u64> {
 }
 
 impl<'a> Layers<'a> {
-    pub(crate) fn new(own: &'a Store, shared: Option<(&'a Store, &'a Sums)>) -> Self {
+    pub(crate) fn new(own: &'a Store, shared: Option<(&'a Store, &'a CombinedSums)>) -> Self {
         Layers { own, shared }
     }
 

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::file::blocks::{Section, checksum, checksums};
 use crate::file::header::{check_totals, decode, encode, layout};
 use crate::file::terms::{GROUP, Runs, limited};
-use crate::store::part::{Part, entries, entry};
+use crate::store::sections::{Sections, entries, entry};
 
 /// What a segment says of the whole model, in numbers since its sections were written but for the totals.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ const PREFACE: usize = 8;
 /// A segment in use.
 pub(crate) struct Segment {
     pub(super) header: SegmentHeader,
-    pub(super) part: Part,
+    pub(super) part: Sections,
     /// Fingerprints of new terms.
     ids: Section,
     /// Where it lies in the file.
@@ -109,7 +109,7 @@ impl Segment {
             .map_err(|_| Error::inconsistent("header of a segment", SECTIONS.len(), "other sections"))?;
         let [directory, terms, texts, documents, vectors, ids] = sections;
         let n_terms = limited("terms", header.n_terms)? as usize;
-        let part = Part::new([directory, terms, texts, documents, vectors], n_terms)?;
+        let part = Sections::new([directory, terms, texts, documents, vectors], n_terms)?;
         limited("terms", first_new as u64 + entries::<U64>(&ids)? as u64)?;
         Ok(Segment { header, part, ids, range, checksum })
     }

@@ -4,15 +4,16 @@ use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts}
 use tamis_tokenizer::TermId;
 
 use crate::disk::map::Bytes;
-use crate::disk::source::Source;
+use crate::disk::source::ModelFile;
 use crate::error::{Error, Result};
 use crate::file::header::{self, Header};
 use crate::file::log::{self, Entry, Rest};
 use crate::file::slots::Slots;
 use crate::file::terms::{Runs, limited};
 use crate::store::overlay::Overlay;
-use crate::store::part::Part;
+use crate::store::sections::Sections;
 use crate::store::segment::Segment;
+
 #[cfg(test)]
 use crate::store::segment::SegmentHeader;
 
@@ -33,7 +34,7 @@ pub(crate) struct Store {
     pub(crate) rest: (Rest, u64),
     /// Where the sections end.
     pub(super) end: usize,
-    pub(super) base: Part,
+    pub(super) base: Sections,
     /// The oldest first.
     pub(super) segments: Vec<Segment>,
     /// Terms before the log.
@@ -43,9 +44,9 @@ pub(crate) struct Store {
 impl Store {
     /// Reads preface, header and log; of sections and segments only where they lie. A mapped file is given with where it is
     /// from.
-    pub(crate) fn new(bytes: Bytes, source: Option<&Source>) -> Result<Self> {
+    pub(crate) fn new(bytes: Bytes, source: Option<&ModelFile>) -> Result<Self> {
         let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
-        let base = Part::new(sections, limited("terms", header.n_terms())? as usize)?;
+        let base = Sections::new(sections, limited("terms", header.n_terms())? as usize)?;
         let Appended { bytes, slots, mut log } = Appended::read(bytes, source, (end, checksum))?;
         let mut n_known = base.n_terms;
         let segments = slots.segments.iter().map(|range| {
@@ -236,7 +237,7 @@ impl Store {
         runs: Runs<'_>,
         mut visit: impl FnMut(ClassId, f64),
     ) -> Result<()> {
-        let expected = self.header.expected_model.is_some();
+        let expected = self.header.em_model.is_some();
         self.values_of(id, runs, |class, value| {
             let weight = match expected {
                 true => f64::from(f32::from_bits(value as u32)),
@@ -275,7 +276,7 @@ struct Appended {
 
 impl Appended {
     /// Reads slots and log of a file whose sections end at `end`, and whose header has this checksum.
-    fn read(bytes: Bytes, source: Option<&Source>, (end, seed): (usize, u32)) -> Result<Self> {
+    fn read(bytes: Bytes, source: Option<&ModelFile>, (end, seed): (usize, u32)) -> Result<Self> {
         let mapped = source.filter(|_| matches!(bytes, Bytes::Mapped(_)));
         let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
             Some(source) => source.read_from(at, most),

@@ -9,7 +9,7 @@ use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
 use crate::file::documents::DocumentRecord;
 use crate::file::terms::{Runs, Size, take_run};
-use crate::store::part::Part;
+use crate::store::sections::Sections;
 use crate::store::segment::Segment;
 use crate::store::store::Store;
 use crate::store::summarize::{summarize, summarize_columns};
@@ -195,7 +195,7 @@ impl Store {
     }
 }
 
-impl Part {
+impl Sections {
     /// Groups end to end, fingerprints strictly increasing; visits each term: its fingerprint, text and run.
     fn verify_groups(
         &self,

@@ -2,7 +2,7 @@
 
 use tamis_model::{ClassId, Counts};
 
-use crate::train::learned::{Learned, UNLABELLED};
+use crate::train::learned::{LearnedDocument, UNLABELLED};
 use crate::train::trainer::Trainer;
 
 /// Equal documents that were given under several labels.
@@ -46,11 +46,11 @@ impl Trainer {
     /// # Ok::<(), tamis_filter::Error>(())
     /// ```
     pub fn contradictions(&self) -> Vec<Contradiction> {
-        let is_one = |d: &&Learned| d.class != UNLABELLED && d.digest != self.nothing;
+        let is_one = |d: &&LearnedDocument| d.class != UNLABELLED && d.digest != self.nothing;
         let mut documents: Vec<_> = self.documents.iter().filter(is_one).collect();
         documents.sort_unstable_by_key(|document| (document.digest, document.class));
         let equal = documents.chunk_by(|a, b| a.digest == b.digest).filter(|equal| equal.len() > 1);
-        let contradiction = |equal: &[&Learned]| Contradiction {
+        let contradiction = |equal: &[&LearnedDocument]| Contradiction {
             digest: equal[0].digest,
             classes: equal.iter().map(|d| (d.class, d.multiplicity)).collect(),
         };

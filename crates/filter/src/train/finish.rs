@@ -15,7 +15,7 @@ use crate::file::table::Table;
 use crate::file::terms::Size;
 use crate::store::summarize::{summarize, summarize_columns};
 use crate::train::fit::fit;
-use crate::train::learned::Learned;
+use crate::train::learned::LearnedDocument;
 use crate::train::ordered::Ordered;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::train::trainer::Trainer;
@@ -79,7 +79,7 @@ impl Trainer {
             decision: fitted.decision,
             chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.pair_losses, ..chosen }),
             bias,
-            expected_model: fitted.expected_model,
+            em_model: fitted.em_model,
             expected: fitted.expected,
             size: Size::default(),
             lengths: Default::default(),
@@ -110,12 +110,16 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
 }
 
 /// What the documents, in canonical order, say of the columns of real values.
-fn learn_reals(recipe: &Recipe, n_classes: usize, documents: &[Learned]) -> Result<GaussianStatistics> {
+fn learn_reals(
+    recipe: &Recipe,
+    n_classes: usize,
+    documents: &[LearnedDocument],
+) -> Result<GaussianStatistics> {
     let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
     let mut reals = GaussianStatistics::new(n_classes, n);
     for document in documents {
         let mut values = vec![None; n];
-        let Learned { class, multiplicity, .. } = document;
+        let LearnedDocument { class, multiplicity, .. } = document;
         document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
         reals.observe_weighted(*class, &values, f64::from(*multiplicity))?;
     }

@@ -18,17 +18,17 @@ use crate::file::documents::as_kept;
 
 /// All that fitting gives.
 pub(crate) struct Fitted {
-    pub(crate) weights: Weights,
+    pub(crate) weights: FittedWeights,
     /// Of two classes, documents by their increasing numbers with what models that had not seen them said.
     pub(crate) held_out: Vec<(usize, [f64; 2])>,
     pub(crate) decision: Decision,
     pub(crate) chosen: Option<Chosen>,
-    pub(crate) expected_model: Option<ExpectedNaiveBayes>,
+    pub(crate) em_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
 }
 
 /// What terms weigh besides their counts.
-pub(crate) enum Weights {
+pub(crate) enum FittedWeights {
     None,
     /// A correction and the part of each document in it.
     Correction(Correction, Coefficients),
@@ -39,18 +39,18 @@ pub(crate) enum Weights {
 impl Fitted {
     /// Nothing to fit.
     pub(crate) const NONE: Fitted = Fitted {
-        weights: Weights::None,
+        weights: FittedWeights::None,
         held_out: Vec::new(),
         decision: Decision::PLAIN,
         chosen: None,
-        expected_model: None,
+        em_model: None,
         expected: None,
     };
 
     /// The bias of each column of the correction.
     pub(crate) fn bias(&self) -> Vec<i64> {
         match &self.weights {
-            Weights::Correction(correction, _) => correction.bias().to_vec(),
+            FittedWeights::Correction(correction, _) => correction.bias().to_vec(),
             _ => Vec::new(),
         }
     }
@@ -87,8 +87,8 @@ pub(crate) fn fit(
     let chosen =
         Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
     let weights = match options.correction {
-        true => Weights::Correction(fitted.correction, fitted.coefficients),
-        false => Weights::None,
+        true => FittedWeights::Correction(fitted.correction, fitted.coefficients),
+        false => FittedWeights::None,
     };
     let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
     if !columns.is_one() {
@@ -131,7 +131,7 @@ pub(crate) fn maximize_expectation(
         weighted.iter().map(|(class, weights)| (*class, weights.row())).partition(|(c, _)| is_labelled(*c));
     let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
     let em = options.fit(n_classes, &labelled, &unlabelled)?;
-    Ok(Fitted { weights: Weights::Expected(em.statistics), expected_model: Some(em.model), ..Fitted::NONE })
+    Ok(Fitted { weights: FittedWeights::Expected(em.statistics), em_model: Some(em.model), ..Fitted::NONE })
 }
 
 pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
@@ -178,7 +178,7 @@ pub(crate) const LATEST: usize = 1_000;
 /// The weights of counts and correction anew, where documents were learned one by one, and the thresholds, by what was said of the
 /// documents that a model remembers: as they were asked for, or with the thresholds of the decision before where that is not
 /// known, or where there is too little ham for it by now.
-pub(crate) fn settle(
+pub(crate) fn calibrate(
     judged: &mut [Judged],
     (scoring, chosen, of_windows): (&Scoring, &mut Chosen, bool),
     (asked, before): (Option<&DecisionOptions>, Decision),
@@ -197,7 +197,7 @@ pub(crate) fn settle(
     let scores = scores(judged, chosen.in_use());
     let decide = |asked| decide(&scores, asked, default_of(asked, before, classes), totals, classes);
     let decision = match asked.map(decide) {
-        Some(Err(Error::TooLittleHam(_))) | None => before,
+        Some(Err(Error::TooFewNegatives(_))) | None => before,
         Some(decision) => decision?,
     };
     Ok((decision, expect(&scores, &decision, classes)))
@@ -234,10 +234,10 @@ pub(crate) fn decide(
     let seen_by_ham = |decision: Decision| if ham_is_positive { decision.mirrored() } else { decision };
     let mut decision = default;
     if let Some(prior) = options.prior {
-        decision = decision.expecting(prior, share(totals, positive))?;
+        decision = decision.with_prior(prior, share(totals, positive))?;
     }
     if let Some(cost) = options.cost {
-        decision = seen_by_ham(seen_by_ham(decision).costing(cost)?);
+        decision = seen_by_ham(seen_by_ham(decision).with_cost(cost)?);
     }
     if let Some(max_fpr) = options.max_fpr {
         let sign = if ham_is_positive { -1.0 } else { 1.0 };
@@ -245,7 +245,7 @@ pub(crate) fn decide(
         let mut ham: Vec<f64> = of_ham.map(|(score, _)| sign * score).collect();
         ham.sort_by(f64::total_cmp);
         let threshold = sign * decision.log_odds(sign * threshold_for_fpr(&ham, max_fpr)?);
-        decision = seen_by_ham(seen_by_ham(decision).cutting_at(threshold));
+        decision = seen_by_ham(seen_by_ham(decision).with_threshold(threshold));
     }
     Ok(decision)
 }

@@ -19,7 +19,7 @@ pub(crate) type Reals = Box<[(usize, f64)]>;
 
 /// A document as it was counted, and how often. There are as many of them as documents, so it has no more than most need.
 #[derive(Clone)]
-pub(crate) struct Learned {
+pub(crate) struct LearnedDocument {
     pub(crate) digest: [u8; 16],
     pub(crate) group: u64,
     /// Its terms, if they are needed once more.
@@ -44,11 +44,11 @@ pub(crate) struct More {
     pub(crate) reals: Reals,
 }
 
-impl Learned {
+impl LearnedDocument {
     /// A document that was counted once.
     pub(crate) fn new(digest: [u8; 16], group: u64, more: More) -> Self {
         let more = (more != More::default()).then(|| Box::new(more));
-        Learned { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
+        LearnedDocument { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
     }
 
     pub(crate) fn date(&self) -> i64 {
@@ -72,7 +72,7 @@ impl Learned {
     }
 
     /// Takes the rows of an equal document.
-    pub(crate) fn share(&mut self, known: &Learned) {
+    pub(crate) fn share(&mut self, known: &LearnedDocument) {
         (self.part, self.terms) = (known.part, known.terms);
         self.set_windows(known.windows().to_vec());
     }
@@ -84,7 +84,7 @@ impl Learned {
     }
 
     /// Learns of an equal one that came later, which does not count.
-    pub(crate) fn meet(&mut self, later: &Learned) {
+    pub(crate) fn meet(&mut self, later: &LearnedDocument) {
         let date = self.date().min(later.date());
         if date != self.date() {
             self.more.get_or_insert_default().date = Some(date);
@@ -92,7 +92,7 @@ impl Learned {
         self.unite_names(later);
     }
 
-    fn unite_names(&mut self, other: &Learned) {
+    fn unite_names(&mut self, other: &LearnedDocument) {
         let mut name: Box<str> = self.name().into();
         names::unite(&mut name, other.name());
         if *name != *self.name() {
@@ -102,18 +102,18 @@ impl Learned {
 
     /// The same terms can come in another order, at another time or cut at other places: the first by that counts, whoever
     /// came first.
-    fn is_before(&self, other: &Learned) -> bool {
+    fn is_before(&self, other: &LearnedDocument) -> bool {
         (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
     }
 
     /// Its label, with the row of its terms.
     pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
-        let Learned { class, multiplicity, group, .. } = *self;
+        let LearnedDocument { class, multiplicity, group, .. } = *self;
         Labelled { row, class, multiplicity, group }
     }
 
     /// Learns the same document once more.
-    pub(crate) fn repeat(&mut self, mut other: Learned) -> Result<()> {
+    pub(crate) fn repeat(&mut self, mut other: LearnedDocument) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
         self.put_first(&mut other);
         self.multiplicity = multiplicity;
@@ -121,7 +121,7 @@ impl Learned {
     }
 
     /// Becomes the one of two equal documents that counts, the other becomes the other one. The name is that of both.
-    pub(crate) fn put_first(&mut self, other: &mut Learned) {
+    pub(crate) fn put_first(&mut self, other: &mut LearnedDocument) {
         self.unite_names(other);
         if other.is_before(self) {
             other.unite_names(self);
@@ -141,12 +141,12 @@ pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
 
 /// Where different documents are among those learned: they differ in digest or label.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct LearnedIndex {
     places: HashTable<u32>,
     state: RandomState,
 }
 
-impl Known {
+impl LearnedIndex {
     /// A label stands for itself by its fingerprint, since classes move.
     fn hash(&self, digest: &[u8; 16], class: ClassId, classes: &Classes) -> u64 {
         self.state.hash_one((digest, classes.label(class).map_or(0, fingerprint)))
@@ -155,7 +155,7 @@ impl Known {
     /// Where a document is.
     pub(crate) fn find(
         &self,
-        documents: &[Learned],
+        documents: &[LearnedDocument],
         classes: &Classes,
         digest: &[u8; 16],
         class: ClassId,
@@ -169,10 +169,10 @@ impl Known {
     }
 
     /// Notes the last one of the documents, which is new.
-    pub(crate) fn insert_last(&mut self, documents: &[Learned], classes: &Classes) {
+    pub(crate) fn insert_last(&mut self, documents: &[LearnedDocument], classes: &Classes) {
         let Some(last) = documents.len().checked_sub(1) else { return };
         let hash = |place: &u32| {
-            let Learned { digest, class, .. } = &documents[*place as usize];
+            let LearnedDocument { digest, class, .. } = &documents[*place as usize];
             self.state.hash_one((digest, classes.label(*class).map_or(0, fingerprint)))
         };
         let own = self.hash(&documents[last].digest, documents[last].class, classes);

@@ -11,16 +11,16 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::disk::spool::{Spool, spill};
 use crate::error::Result;
 use crate::file::varint::{put_varint, take_varint};
-use crate::train::learned::{Learned, UNLABELLED};
+use crate::train::learned::{LearnedDocument, UNLABELLED};
 use crate::train::packed::{Packed, pack};
-use crate::train::rows::{RowId, Rows};
+use crate::train::rows::{RowId, TermRows};
 
 /// Different documents by digest, then class.
 ///
 /// Their terms, of canonical ids, are in blocks of documents, packed into some two bytes a term. A fit asks for a block at a time; what
 /// is more than a bound is in a temporary file.
 pub(crate) struct Ordered {
-    pub(crate) documents: Vec<Learned>,
+    pub(crate) documents: Vec<LearnedDocument>,
     shelves: Shelves,
     n_terms: usize,
     windows: Option<Windows>,
@@ -31,7 +31,7 @@ pub(crate) struct Ordered {
 
 /// Windows of documents, as they were counted.
 struct Windows {
-    rows: Vec<Rows>,
+    rows: Vec<TermRows>,
     ids: Vec<Vec<TermId>>,
 }
 
@@ -39,8 +39,8 @@ impl Ordered {
     /// Puts documents in order; their rows are those of the parts, whose terms have these `ids` now. Those without a label come into a
     /// class after the others.
     pub(crate) fn new(
-        mut documents: Vec<Learned>,
-        rows: Vec<Rows>,
+        mut documents: Vec<LearnedDocument>,
+        rows: Vec<TermRows>,
         ids: &[Vec<TermId>],
         (n_classes, n_terms): (usize, usize),
     ) -> Result<Self> {
@@ -66,7 +66,7 @@ impl Ordered {
 
     /// Documents that come in order, with their terms.
     pub(crate) fn of(
-        documents: impl Iterator<Item = Result<(Learned, CountVector)>>,
+        documents: impl Iterator<Item = Result<(LearnedDocument, CountVector)>>,
         n_terms: usize,
     ) -> Result<Self> {
         let (mut shelves, mut all) = (Shelves::new(0), Vec::new());
@@ -113,7 +113,7 @@ impl Ordered {
 }
 
 /// The rows of a part, of which each has a place in the order, with new ids.
-fn shelve(rows: &Rows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize) -> io::Result<Shelves> {
+fn shelve(rows: &TermRows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize) -> io::Result<Shelves> {
     let (mut shelves, mut reader, mut sorted) = (Shelves::new(n_blocks), rows.reader(), Vec::new());
     let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
     for (row, place) in places {
@@ -278,7 +278,7 @@ impl Documents for Ordered {
     }
 
     fn label(&self, document: usize) -> Label {
-        let Learned { class, multiplicity, group, .. } = self.documents[document];
+        let LearnedDocument { class, multiplicity, group, .. } = self.documents[document];
         Label { class, multiplicity, group }
     }
 
@@ -344,14 +344,14 @@ mod tests {
         let (n, n_terms) = (BLOCK as u32 + 2_000, 1_000);
         // ids of each part, turned round
         let ids = [n_terms, n_terms + 10].map(|n| (0..n).rev().map(|id| id * 3).collect::<Vec<TermId>>());
-        let (mut rows, mut documents) = ([Rows::default(), Rows::default()], Vec::new());
+        let (mut rows, mut documents) = ([TermRows::default(), TermRows::default()], Vec::new());
         let terms = |i: u32| {
             let ids = (0..i % 5).map(move |t| (i * 7 + t * 211) % n_terms);
             ids.map(move |id| (id, 1 + u32::from(id == 5) * 300))
         };
         for i in 0..n {
             let own: Vec<_> = terms(i).collect();
-            let mut document = Learned::new(
+            let mut document = LearnedDocument::new(
                 [i.wrapping_mul(0x9E37_79B1).to_le_bytes(); 4].concat().try_into().unwrap(),
                 i.into(),
                 More::default(),

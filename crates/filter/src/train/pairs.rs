@@ -8,7 +8,7 @@ use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::train::fitting;
-use crate::train::learned::Learned;
+use crate::train::learned::LearnedDocument;
 use crate::train::trainer::Trainer;
 use crate::train::union::Union;
 
@@ -82,7 +82,7 @@ fn predict_better(
     let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     // a document without words says nothing either way
-    let has_words = |(_, rows): &(&Learned, [CountVector; 2])| !rows[1].row().is_empty();
+    let has_words = |(_, rows): &(&LearnedDocument, [CountVector; 2])| !rows[1].row().is_empty();
     let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
     let labelled = |i: usize| -> Vec<_> {
         let documents = std::iter::zip(&sample, &rows);
@@ -95,7 +95,7 @@ fn predict_better(
 }
 
 /// The documents that tell it: those whose bodies have the least hashes, whatever the order they came in.
-fn sample(documents: &[Learned]) -> Vec<&Learned> {
+fn sample(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
     let mut order: Vec<_> = documents.iter().collect();
     order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
     let mut rank = 0;
@@ -110,7 +110,7 @@ fn sample(documents: &[Learned]) -> Vec<&Learned> {
 
 /// The terms of a document that was counted with pairs, by their ids in the union; then its words, by those given here.
 fn rows(
-    document: &Learned,
+    document: &LearnedDocument,
     trainer: &Trainer,
     union: &Union,
     words: &[Option<TermId>],

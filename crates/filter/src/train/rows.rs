@@ -10,7 +10,7 @@ use crate::file::varint::{put_counted, put_varint, take_counted, take_varint};
 
 /// Rows of terms, about two bytes a term: early terms, which most occurrences are of, have small ids.
 #[derive(Default)]
-pub(crate) struct Rows {
+pub(crate) struct TermRows {
     spool: Spool,
     row: Vec<u8>,
 }
@@ -27,7 +27,7 @@ const OF_ONE: usize = 1 << 12;
 const NUMBER: usize = 10;
 const TERM: usize = 2 * NUMBER;
 
-impl Rows {
+impl TermRows {
     /// Keeps terms, each once, in any order.
     pub(crate) fn push(&mut self, terms: impl ExactSizeIterator<Item = (TermId, u32)>) -> io::Result<RowId> {
         self.row.clear();
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn rows_come_back_from_memory_and_file() {
-        let mut rows = Rows::default();
+        let mut rows = TermRows::default();
         let terms = |i: u32| (0..1000 + i % 7).map(move |t| ((3 * t + i) * 9_000 % 4_000_000_000, t + 1));
         // more than the bound
         let n = IN_MEMORY as u32 / 5_000;

@@ -15,8 +15,8 @@ use crate::file::header::{self, Header};
 use crate::file::names;
 use crate::file::terms::{GROUP, Size, TermsWriter};
 use crate::score::scorer::Scorer;
-use crate::train::fitting::{Fitted, Weights};
-use crate::train::learned::Learned;
+use crate::train::fitting::{Fitted, FittedWeights};
+use crate::train::learned::LearnedDocument;
 use crate::train::ordered::Ordered;
 
 /// The model of a header and its sections, terms and documents; the header is told of their sizes.
@@ -61,16 +61,16 @@ pub(crate) fn write_term(
     writer: &mut TermsWriter,
     (fingerprint, text): (u64, &str),
     cells: impl Iterator<Item = Cell>,
-    weights: &Weights,
+    weights: &FittedWeights,
     id: TermId,
 ) -> Result<()> {
     match weights {
-        Weights::None => writer.push(fingerprint, text, cells, std::iter::empty()),
-        Weights::Correction(correction, _) => {
+        FittedWeights::None => writer.push(fingerprint, text, cells, std::iter::empty()),
+        FittedWeights::Correction(correction, _) => {
             let weights = correction.weights(id).map(|weight| (weight.class, weight.units));
             writer.push(fingerprint, text, cells, weights)
         }
-        Weights::Expected(expected) => {
+        FittedWeights::Expected(expected) => {
             let bits = |weight: f64| i64::from((weight as f32).to_bits());
             let weights = expected.weights(id).map(|(class, weight)| (class, bits(weight)));
             writer.push(fingerprint, text, cells, weights)
@@ -88,11 +88,11 @@ pub(crate) fn document_sections(
     let mut held_out = fitted.held_out.iter().peekable();
     for (block, learned) in documents.documents.chunks(BLOCK).enumerate() {
         let encoded = (keep == Keep::Vectors).then(|| documents.encoded(block));
-        let encode = |(chunk, learned): (usize, &[Learned])| {
+        let encode = |(chunk, learned): (usize, &[LearnedDocument])| {
             let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(learned.len()));
             for (at, document) in (chunk * TOGETHER..).zip(learned) {
                 names::encode(document.name(), &mut vectors);
-                if let Weights::Correction(_, coefficients) = &fitted.weights {
+                if let FittedWeights::Correction(_, coefficients) = &fitted.weights {
                     encode_coefficients(
                         &coefficients.of(block * BLOCK + at).collect::<Vec<_>>(),
                         &mut vectors,

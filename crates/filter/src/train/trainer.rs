@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
 use crate::extract::extractor::{Counted, Extractor};
-use crate::train::learned::{Known, Learned, More, UNLABELLED, copies};
-use crate::train::union::{self, Part};
+use crate::train::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
+use crate::train::union::{self, Shard};
 
 /// Counts labelled documents into a model.
 ///
@@ -33,10 +33,10 @@ pub struct Trainer {
     extractor: Extractor,
     pub(crate) classes: Classes,
     /// What it counted itself, and then what others did that were merged with it.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<Shard>,
     /// The different documents, and where each is among them.
-    pub(crate) documents: Vec<Learned>,
-    known: Known,
+    pub(crate) documents: Vec<LearnedDocument>,
+    known: LearnedIndex,
     /// Every document that was counted, by its place among the different ones.
     pub(crate) added: Vec<u32>,
     /// Documents that equal one of the same label that came before.
@@ -69,9 +69,9 @@ impl Trainer {
             options,
             extractor,
             classes: Classes::new(Vec::<String>::new())?,
-            parts: vec![Part::new(0)],
+            parts: vec![Shard::new(0)],
             documents: Vec::new(),
-            known: Known::default(),
+            known: LearnedIndex::default(),
             added: Vec::new(),
             n_equal: 0,
             nothing,
@@ -175,7 +175,7 @@ impl Trainer {
             windows: Vec::new(),
             reals,
         };
-        let mut document = Learned::new(digest, counted.group(), more);
+        let mut document = LearnedDocument::new(digest, counted.group(), more);
         let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
@@ -215,8 +215,8 @@ impl Trainer {
 
     /// Adds a document that was counted to those learned. If it counts once and is known already, one of the two is taken
     /// away again.
-    fn remember(&mut self, mut document: Learned) -> Result<()> {
-        let Learned { digest, class, multiplicity, .. } = document;
+    fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
+        let LearnedDocument { digest, class, multiplicity, .. } = document;
         let is_nothing = digest == self.nothing;
         let place = self.known.find(&self.documents, &self.classes, &digest, class);
         let place = place.unwrap_or(self.documents.len());
@@ -241,7 +241,7 @@ impl Trainer {
 
     /// Gives back the memory of what only learning and cross-validation need.
     pub(crate) fn forget_places(&mut self) {
-        (self.known, self.added) = (Known::default(), Vec::new());
+        (self.known, self.added) = (LearnedIndex::default(), Vec::new());
     }
 
     /// Counts a document without learning it: afterwards its terms are in `terms`.
@@ -268,7 +268,7 @@ impl Trainer {
             pairs => *pairs = None,
         }
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
-        let moved = |d: &&mut Learned| d.class >= class && d.class != UNLABELLED;
+        let moved = |d: &&mut LearnedDocument| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
         Ok(class)
     }
@@ -318,7 +318,8 @@ impl Trainer {
 
     /// Checks that no document was learned too often by both together.
     fn check_copies(&self, other: &Trainer) -> Result<()> {
-        let most = |documents: &[Learned]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);
+        let most =
+            |documents: &[LearnedDocument]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);
         if most(&self.documents).checked_add(most(&other.documents)).is_some() {
             return Ok(());
         }

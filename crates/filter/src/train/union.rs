@@ -6,25 +6,25 @@ use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
-use crate::train::learned::{Learned, UNLABELLED};
-use crate::train::rows::Rows;
+use crate::train::learned::{LearnedDocument, UNLABELLED};
+use crate::train::rows::TermRows;
 
 /// What one thread counted, by ids of its own.
-pub(crate) struct Part {
+pub(crate) struct Shard {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) statistics: Statistics,
     /// The counts of documents without a label, of which all are of one class.
     pub(crate) unlabelled: Statistics,
-    pub(crate) rows: Rows,
+    pub(crate) rows: TermRows,
 }
 
-impl Part {
+impl Shard {
     pub(crate) fn new(n_classes: usize) -> Self {
-        Part {
+        Shard {
             vocabulary: Vocabulary::new(),
             statistics: Statistics::new(n_classes),
             unlabelled: Statistics::new(1),
-            rows: Rows::default(),
+            rows: TermRows::default(),
         }
     }
 
@@ -39,7 +39,7 @@ impl Part {
 
 /// A term of a part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Source {
+struct ShardTerm {
     fingerprint: u64,
     part: u16,
     id: TermId,
@@ -54,7 +54,7 @@ pub(crate) struct Union {
     /// Documents without a label are in a class after the others.
     pub(crate) statistics: Statistics,
     /// One source of each term.
-    terms: Vec<Source>,
+    terms: Vec<ShardTerm>,
     /// For each part, the ids here by the ids there.
     pub(crate) ids: Vec<Vec<TermId>>,
 }
@@ -64,11 +64,11 @@ const STRETCH: usize = 1 << 13;
 
 impl Union {
     /// Terms without counts, which documents that were refused leave behind, have no place in it.
-    pub(crate) fn new(parts: &[Part]) -> Result<Self> {
+    pub(crate) fn new(parts: &[Shard]) -> Result<Self> {
         let mut sources: Vec<_> = (0..)
             .zip(parts)
             .flat_map(|(part, p)| {
-                p.vocabulary.fingerprints().map(move |(id, fingerprint)| Source { fingerprint, part, id })
+                p.vocabulary.fingerprints().map(move |(id, fingerprint)| ShardTerm { fingerprint, part, id })
             })
             .collect();
         sources.par_sort_unstable();
@@ -96,7 +96,7 @@ impl Union {
     pub(crate) fn ids_in(&self, other: &Union) -> Vec<Option<TermId>> {
         // both are in the order of fingerprints
         let mut others = (0..).zip(&other.terms).peekable();
-        let id = |term: &Source| {
+        let id = |term: &ShardTerm| {
             while others.next_if(|(_, it)| it.fingerprint < term.fingerprint).is_some() {}
             others.next_if(|(_, it)| it.fingerprint == term.fingerprint).map(|(id, _)| id)
         };
@@ -104,7 +104,7 @@ impl Union {
     }
 
     /// The fingerprint of a term and its text, of colliding ones that of the first of the parts.
-    pub(crate) fn term<'a>(&self, parts: &'a [Part], id: TermId) -> (u64, &'a str) {
+    pub(crate) fn term<'a>(&self, parts: &'a [Shard], id: TermId) -> (u64, &'a str) {
         let Some(source) = self.terms.get(id as usize) else { return (0, "") };
         let text = parts[usize::from(source.part)].vocabulary.term(source.id);
         (source.fingerprint, text.unwrap_or_default())
@@ -112,7 +112,7 @@ impl Union {
 }
 
 /// The documents of each class of all parts; of those without a label, if there are any, in one more.
-fn documents(parts: &[Part]) -> Vec<u64> {
+fn documents(parts: &[Shard]) -> Vec<u64> {
     let n_classes = parts.first().map_or(0, |part| part.statistics.totals().len());
     let of_class = |class: usize| parts.iter().map(|part| part.statistics.totals()[class].documents).sum();
     let unlabelled: u64 = parts.iter().map(|part| part.unlabelled.totals()[0].documents).sum();
@@ -120,7 +120,7 @@ fn documents(parts: &[Part]) -> Vec<u64> {
 }
 
 /// Sorted sources in stretches, none of which ends amid equal terms.
-fn stretches(mut sources: &[Source]) -> Vec<&[Source]> {
+fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
     let mut stretches = Vec::new();
     while !sources.is_empty() {
         let last = sources[STRETCH.min(sources.len()) - 1].fingerprint;
@@ -133,10 +133,10 @@ fn stretches(mut sources: &[Source]) -> Vec<&[Source]> {
 
 /// The counts of a stretch of terms, and of each that has some its sources.
 fn add_up<'s>(
-    parts: &[Part],
+    parts: &[Shard],
     documents: &[u64],
-    stretch: &'s [Source],
-) -> Result<(Statistics, Vec<&'s [Source]>)> {
+    stretch: &'s [ShardTerm],
+) -> Result<(Statistics, Vec<&'s [ShardTerm]>)> {
     let mut statistics = Statistics::with_documents(documents.iter().copied());
     let (mut kept, mut cells) = (Vec::new(), Vec::new());
     for equal in stretch.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
@@ -156,7 +156,7 @@ fn add_up<'s>(
 }
 
 /// Takes the counts of a document away again, of which the terms are kept.
-pub(crate) fn uncount(parts: &mut [Part], document: &Learned) -> Result<()> {
+pub(crate) fn uncount(parts: &mut [Shard], document: &LearnedDocument) -> Result<()> {
     let part = &mut parts[usize::from(document.part)];
     let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
     let vector = CountVector::from_pairs(terms)

@@ -12,7 +12,7 @@ use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 use crate::config::labels::unknown_label;
 use crate::config::scoring::Scoring;
 use crate::config::training::{Pairs, TrainOptions};
-use crate::disk::lock::{Lock, PATIENCE};
+use crate::disk::lock::{LOCK_TIMEOUT, Lock};
 use crate::disk::model::Model;
 use crate::error::{Error, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
@@ -33,7 +33,7 @@ use crate::update::rewrite;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
-    pub patience: Duration,
+    pub lock_timeout: Duration,
     /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file is written
     /// anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). As long as the file
     /// may grow, a quarter of it becomes a segment instead, in which readers look up what they need. With 0 the file is written anew
@@ -59,7 +59,7 @@ impl LearnOptions {
 
 impl Default for LearnOptions {
     fn default() -> Self {
-        LearnOptions { patience: PATIENCE, log_limit: 128 << 10, growth_limit: None }
+        LearnOptions { lock_timeout: LOCK_TIMEOUT, log_limit: 128 << 10, growth_limit: None }
     }
 }
 
@@ -136,7 +136,7 @@ impl Learner {
     /// nobody would read.
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
         options.check()?;
-        Learner::new(Lock::wait(path, options.patience)?, options)
+        Learner::new(Lock::wait(path, options.lock_timeout)?, options)
     }
 
     /// As [`open`](Self::open); if there is no file, makes one that knows these labels and nothing else.
@@ -150,7 +150,7 @@ impl Learner {
         options: LearnOptions,
     ) -> Result<Self> {
         options.check()?;
-        let lock = Lock::wait(path, options.patience)?;
+        let lock = Lock::wait(path, options.lock_timeout)?;
         if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
             let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..train })?;
             for label in labels {
@@ -169,7 +169,7 @@ impl Learner {
             Scoring::Mixed(_) => Some("of columns other than text"),
         };
         if let Some(got) = got {
-            return Err(Error::NotLearning { got });
+            return Err(Error::IncrementalUnsupported { got });
         }
         let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(Learner {
@@ -232,7 +232,7 @@ impl Learner {
         known.iter().for_each(|known| names::unite(&mut seen.document.name, &known.name));
         let mut done = Vec::new();
         let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
-        self.settle(done, outcome)?;
+        self.finish_change(done, outcome)?;
         Ok(if from.is_empty() { Learned::New } else { Learned::Moved { from } })
     }
 
@@ -251,7 +251,7 @@ impl Learner {
     /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
     ///
     /// # Errors
-    /// As [`forget`](Self::forget); [`Error::NotAtHand`] if the model remembers digests only.
+    /// As [`forget`](Self::forget); [`Error::TermsNotStored`] if the model remembers digests only.
     pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<Option<String>> {
         self.forget_known(label, digest, None)
     }
@@ -295,7 +295,7 @@ impl Learner {
             }
             _ => Ok(()),
         });
-        self.settle(done, outcome).map(|()| names::named(name))
+        self.finish_change(done, outcome).map(|()| names::named(name))
     }
 
     /// Whether a document has no terms.
@@ -312,7 +312,7 @@ impl Learner {
     pub fn add_label(&mut self, label: &str) -> Result<()> {
         if let Some(shared) = self.filter.fallback() {
             let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
-            return Err(Error::Unlike {
+            return Err(Error::Incompatible {
                 setting: "labels".to_owned(),
                 expected: labels.join(", "),
                 got: label.to_owned(),
@@ -337,7 +337,7 @@ impl Learner {
     /// Chooses and fits everything anew, by all documents that the model remembers, and writes the file.
     ///
     /// # Errors
-    /// [`Error::NotAtHand`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
+    /// [`Error::TermsNotStored`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
     pub fn retrain(&mut self) -> Result<()> {
         self.replace(rewrite::refit(&self.filter.store)?)
     }
@@ -347,8 +347,8 @@ impl Learner {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
-    pub fn fold(&mut self) -> Result<()> {
-        self.replace(rewrite::fold(&self.filter.store)?)
+    pub fn compact(&mut self) -> Result<()> {
+        self.replace(rewrite::compact(&self.filter.store)?)
     }
 
     /// Puts a model in the place of the file that is all this filter knows.
@@ -434,7 +434,7 @@ impl Learner {
     fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
         for mut document in known {
             if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
-                let seen = seen.ok_or(Error::NotAtHand)?;
+                let seen = seen.ok_or(Error::TermsNotStored)?;
                 document.vector.clone_from(&seen.document.vector);
             }
             let mut features = 0;
@@ -453,7 +453,7 @@ impl Learner {
         for id in document.vector.row().ids() {
             features += i32::from(self.filter.store.document_frequency(*id)? == 0);
         }
-        (document.coefficients, document.held_out) = self.teach(&document)?;
+        (document.coefficients, document.held_out) = self.correct_one(&document)?;
         // as a model keeps it
         document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
         document.learned = u32::try_from(self.filter.store.changes().saturating_add(1)).unwrap_or(u32::MAX);
@@ -461,7 +461,7 @@ impl Learner {
     }
 
     /// What a document adds to the correction, and what is said of it before it is learned, of two classes.
-    fn teach(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
+    fn correct_one(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
         let (Scorer::Weighted(scorer), Scoring::Weighted(options)) =
             (&self.filter.scorer, &self.filter.store.header.scoring)
         else {
@@ -478,7 +478,7 @@ impl Learner {
         }
         let terms = TermByTerm::new(layers);
         let taught = (row, document.class, document.multiplicity);
-        Ok((scorer.log_odds.teach(&terms, &terms, options, taught)?, held_out))
+        Ok((scorer.log_odds.correct_one(&terms, &terms, options, taught)?, held_out))
     }
 
     /// What counts and correction say of the part of the document that scores highest; `None` if no term is known.
@@ -510,13 +510,13 @@ impl Learner {
     }
 
     /// Makes a record of the entries; if something went wrong, nothing of them stays.
-    fn settle(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
+    fn finish_change(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
         let (start, log) = &self.filter.store.log;
         let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store.checksum);
         let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
         if outcome.is_err() {
             self.filter.store.reread(&self.pending)?;
-            self.filter.settle()?;
+            self.filter.rederive()?;
         }
         outcome
     }
@@ -526,7 +526,7 @@ impl Filter {
     /// Adds an entry of a log to what is known.
     fn change(&mut self, entry: Entry) -> Result<()> {
         self.store.add(entry)?;
-        self.settle()
+        self.rederive()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::store::store::Store;
 use crate::store::summarize::summarize;
 use crate::train::fit::fit;
 use crate::train::fitting::{self, Judged};
-use crate::train::learned::{Learned, More};
+use crate::train::learned::{LearnedDocument, More};
 use crate::train::ordered::Ordered;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::update::shared::{Surplus, unite};
@@ -25,7 +25,7 @@ use crate::update::stores::{Stores, for_each_group, keeps_weights};
 
 /// The model of a file and its log, as a file without a log. The correction stays what it is; the weights of counts and correction, and thresholds,
 /// follow from the scores of all documents remembered.
-pub(crate) fn fold(store: &Store) -> Result<Model> {
+pub(crate) fn compact(store: &Store) -> Result<Model> {
     add_up(&[store], store.header.classes.clone(), kept(store), true)
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn add_up(
     (keep, names): (Keep, bool),
     repeat: bool,
 ) -> Result<Model> {
-    let mut terms = Terms::new(stores, &classes)?;
+    let mut terms = MergedTerms::new(stores, &classes)?;
     if !repeat {
         terms.count_once()?;
     }
@@ -98,7 +98,7 @@ pub(crate) fn add_up(
         };
     } else if let (Some(chosen), 2) = (&mut header.chosen, header.classes.len()) {
         let of_windows = header.recipe.windows.is_some();
-        let settled = fitting::settle(
+        let settled = fitting::calibrate(
             &mut held_out,
             (&header.scoring, chosen, of_windows),
             (header.asked.as_ref(), header.decision),
@@ -113,17 +113,17 @@ pub(crate) fn add_up(
 /// The model with everything chosen and fitted anew to the documents it remembers.
 ///
 /// # Errors
-/// [`Error::NotAtHand`] if it remembers digests only, or scores windows, which no model remembers.
+/// [`Error::TermsNotStored`] if it remembers digests only, or scores windows, which no model remembers.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     let header = &store.header;
     if !is_fitted(store) {
-        return fold(store);
+        return compact(store);
     }
     if !can_refit(store) {
-        return Err(Error::NotAtHand);
+        return Err(Error::TermsNotStored);
     }
     let stores = [store];
-    let terms = Terms::new(&stores, &header.classes)?;
+    let terms = MergedTerms::new(&stores, &header.classes)?;
     let statistics =
         store.statistics()?.permuted(&terms.of.order.iter().map(|source| source.id).collect::<Vec<_>>());
     let documents = store.documents().map(|document| -> Result<_> {
@@ -154,14 +154,14 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
 }
 
 /// A document as it was when it was counted.
-fn learned(document: &Remembered) -> Learned {
+fn learned(document: &Remembered) -> LearnedDocument {
     let Remembered { digest, class, multiplicity, group, .. } = *document;
     let more = More {
         date: Some(document.date).filter(|date| *date != NO_DATE),
         name: document.name.clone(),
         ..More::default()
     };
-    let mut learned = Learned::new(digest, group, more);
+    let mut learned = LearnedDocument::new(digest, group, more);
     (learned.class, learned.multiplicity) = (class, multiplicity);
     learned
 }
@@ -177,16 +177,16 @@ pub(crate) fn can_refit(store: &Store) -> bool {
 }
 
 /// The terms of several stores that have counts, without what of them counts twice.
-struct Terms<'a> {
+struct MergedTerms<'a> {
     of: Stores<'a>,
     totals: Vec<ClassTotals>,
     surplus: Surplus,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> MergedTerms<'a> {
     fn new(stores: &'a [&'a Store], classes: &Classes) -> Result<Self> {
         let of = Stores::new(stores, classes)?;
-        Ok(Terms { totals: of.totals.clone(), of, surplus: Surplus::default() })
+        Ok(MergedTerms { totals: of.totals.clone(), of, surplus: Surplus::default() })
     }
 
     /// Takes away what of documents that several stores know counts twice. What is left has the same terms, since each of
@@ -212,7 +212,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-impl Counts for Terms<'_> {
+impl Counts for MergedTerms<'_> {
     type Error = Error;
 
     fn totals(&self) -> &[ClassTotals] {
@@ -240,7 +240,7 @@ type DocumentSections = (Vec<u8>, Vec<u8>);
 
 /// The sections of documents, and what was said of those that were held out.
 fn documents(
-    terms: &Terms<'_>,
+    terms: &MergedTerms<'_>,
     classes: &Classes,
     (keep, keeps_names): (Keep, bool),
     repeat: bool,

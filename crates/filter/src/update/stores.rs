@@ -12,7 +12,7 @@ use crate::store::store::Store;
 
 /// Where a term comes from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Source {
+pub(crate) struct TermOrigin {
     pub(crate) fingerprint: u64,
     store: u16,
     pub(crate) id: TermId,
@@ -24,7 +24,7 @@ pub(crate) struct Stores<'a> {
     /// Whether the weights of each store are still what its scoring, as it will be, means by them.
     pub(crate) keeps_weights: Vec<bool>,
     /// Sources in the order of fingerprints, which is that of the new ids.
-    pub(crate) order: Vec<Source>,
+    pub(crate) order: Vec<TermOrigin>,
     /// Where the sources of each term begin, and where the last ones end.
     pub(crate) starts: Vec<u32>,
     /// Of each store, the new id of each id there.
@@ -42,7 +42,7 @@ impl<'a> Stores<'a> {
         for (at, store) in (0..).zip(stores) {
             for id in 0..store.n_terms() as TermId {
                 if store.has_counts(id)? {
-                    order.push(Source { fingerprint: store.fingerprint(id)?, store: at, id });
+                    order.push(TermOrigin { fingerprint: store.fingerprint(id)?, store: at, id });
                 }
             }
         }

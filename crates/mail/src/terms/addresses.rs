@@ -1,7 +1,7 @@
 //! Who wrote to whom.
 use super::emitter::Emitter;
 use super::scan::{addresses, cut, suffixes, words};
-use crate::message::parsed::Message;
+use crate::message::message::Message;
 use tamis_tokenizer::normalize;
 
 const FIELDS: [&str; 6] = ["from", "reply-to", "to", "cc", "sender", "return-path"];

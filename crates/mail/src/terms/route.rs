@@ -2,7 +2,7 @@
 use super::emitter::Emitter;
 use super::hosts::Map;
 use super::scan::{cut, networks, suffixes};
-use crate::message::parsed::Message;
+use crate::message::message::Message;
 
 /// Received fields looked at, and hosts and addresses of one.
 const MOST_HOPS: usize = 64;

@@ -1,8 +1,8 @@
 //! How a message was made: its parts, and which header fields it has in which order.
 use super::emitter::Emitter;
 use super::scan::cut;
+use crate::message::message::Message;
 use crate::message::parameters::Parameters;
-use crate::message::parsed::Message;
 use crate::message::part::Part;
 use memchr::memchr2_iter;
 use std::{iter, mem};

@@ -1,6 +1,7 @@
 use std::fmt;
 
-use crate::{ExpectedError, ParametersError};
+use crate::bayes::error::ParametersError;
+use crate::em::expected_error::ExpectedError;
 
 /// Why expectation maximization could not begin, or go on.
 #[derive(Clone, Debug, PartialEq)]

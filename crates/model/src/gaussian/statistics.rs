@@ -1,8 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use crate::moments::{Moments, checked, weight_of};
-use crate::twofold::Twofold;
-use crate::{ClassId, Classes, ObservationError, StatisticsError};
+use crate::counts::classes::Classes;
+use crate::counts::counts::ClassId;
+use crate::counts::observation::ObservationError;
+use crate::counts::statistics::error::StatisticsError;
+use crate::gaussian::moments::{Moments, checked, weight_of};
+use crate::numbers::twofold::Twofold;
 
 /// What is learned of real features: the weight of each class, and the [`Moments`] of each feature in it.
 ///

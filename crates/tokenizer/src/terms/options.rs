@@ -21,7 +21,7 @@ const MAX_CHARS: u16 = 256;
 /// By default, single words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Terms {
+pub enum Ngrams {
     /// Consecutive words, joined by a space.
     Words {
         /// Words in the shortest term.
@@ -39,15 +39,15 @@ pub enum Terms {
     },
 }
 
-impl Default for Terms {
+impl Default for Ngrams {
     fn default() -> Self {
-        Terms::Words { min: 1, max: 1 }
+        Ngrams::Words { min: 1, max: 1 }
     }
 }
 
-impl Terms {
+impl Ngrams {
     fn check(self) -> Result<(), OptionsError> {
-        let (Terms::Words { min, max } | Terms::Characters { min, max }) = self;
+        let (Ngrams::Words { min, max } | Ngrams::Characters { min, max }) = self;
         if 1 <= min && min <= max && usize::from(max) <= MAX_NGRAM {
             Ok(())
         } else {
@@ -71,7 +71,7 @@ impl Terms {
 /// | `unspaced_bigrams` | true | true | pairs of characters where words have no space between | |
 ///
 /// ```
-/// use tamis_tokenizer::{Language, Terms, TokenizerOptions};
+/// use tamis_tokenizer::{Language, Ngrams, TokenizerOptions};
 ///
 /// let options = TokenizerOptions {
 ///     stemmer: Some(Language::English),
@@ -94,7 +94,7 @@ pub struct TokenizerOptions {
     /// The language whose stems stand for words. By default, none.
     pub stemmer: Option<Language>,
     /// What a term is made of. By default, single words.
-    pub terms: Terms,
+    pub terms: Ngrams,
     /// Shorter words are left out, in characters. By default, 1.
     pub min_chars: u16,
     /// Longer words become `~longN`, N being a tenth of their length, at most 20; in characters. By default,
@@ -115,7 +115,7 @@ impl TokenizerOptions {
             fold_case: true,
             stop_words: Vec::new(),
             stemmer: None,
-            terms: Terms::default(),
+            terms: Ngrams::default(),
             min_chars: 1,
             max_chars: 64,
             unspaced_bigrams: true,
@@ -202,9 +202,9 @@ mod tests {
             change(&mut options);
             options.checked().map(|_| ())
         };
-        assert_eq!(check(|o| o.terms = Terms::Characters { min: 3, max: 8 }), Ok(()));
+        assert_eq!(check(|o| o.terms = Ngrams::Characters { min: 3, max: 8 }), Ok(()));
         for (min, max) in [(0, 1), (2, 1), (1, 9), (9, 9)] {
-            let terms = Terms::Words { min, max };
+            let terms = Ngrams::Words { min, max };
             assert_eq!(terms.check(), Err(OptionsError::NgramRange { min, max }));
         }
         assert_eq!(check(|o| o.max_chars = 0), Err(OptionsError::MaxChars { got: 0 }));

@@ -8,7 +8,7 @@ use crate::counts::vector::CountVector;
 use crate::counts::vocabulary::Vocabulary;
 use crate::error::{OptionsError, VocabularyFull};
 use crate::terms::ngrams::{WordWindow, collapse_into, for_each_char_ngram};
-use crate::terms::options::{CheckedOptions, Terms, TokenizerOptions};
+use crate::terms::options::{CheckedOptions, Ngrams, TokenizerOptions};
 use crate::terms::word_terms;
 use crate::words::batch::Batch;
 
@@ -67,19 +67,19 @@ impl Tokenizer {
     pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
         let Scratch { normal, text: plain, window, words, .. } = scratch;
         match self.options.terms {
-            Terms::Characters { min, max } => {
+            Ngrams::Characters { min, max } => {
                 let text = if self.options.normalize { normalize(text, normal) } else { text };
                 collapse_into(text, self.options.fold_case, plain);
                 let emit = |term: &str| Batch::of_one(term, &mut emit);
                 for_each_char_ngram(plain, min.into(), max.into(), emit);
             }
-            Terms::Words { min, max } if max > 1 => {
+            Ngrams::Words { min, max } if max > 1 => {
                 window.clear();
                 word_terms::for_each_batch(&self.options, text, words, |batch| {
                     window.push(batch, min.into(), max.into(), &mut emit);
                 });
             }
-            Terms::Words { .. } => word_terms::for_each_batch(&self.options, text, words, emit),
+            Ngrams::Words { .. } => word_terms::for_each_batch(&self.options, text, words, emit),
         }
     }
 

@@ -1,11 +1,17 @@
 use proptest::prelude::*;
-use tamis_model::{ClassPrior, Likelihood, Parameters};
+use tamis_model::Counts;
+use tamis_model::{ClassPrior, Likelihood, Parameters, Statistics, WeightedOptions};
 
 use super::*;
 use crate::config::column::{Column, ColumnKind};
-use crate::config::scoring::ExpectationMaximization;
+use crate::config::keep::Keep;
+use crate::config::scoring::{ExpectationMaximization, Scoring};
 use crate::config::training::TrainOptions;
+use crate::error::Error;
+use crate::exchange::bogofilter::{Imported, import_bogofilter};
 use crate::extract::document::Document;
+use crate::kind::Kind;
+use crate::score::filter::Filter;
 use crate::train::trainer::Trainer;
 use crate::update::learner::{LearnOptions, Learner};
 
@@ -149,7 +155,7 @@ fn a_log_is_exported_and_an_import_learns() {
     let known: Vec<_> = learner.filter().documents().map(|known| known.unwrap().digest).collect();
     assert_eq!(known.len(), 1);
     learner.forget(None, Document::Text("something new")).unwrap();
-    learner.fold().unwrap();
+    learner.compact().unwrap();
     let after = exported(learner.filter(), false);
     assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), text.lines().skip(1).collect::<Vec<_>>());
 }

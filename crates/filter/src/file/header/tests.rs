@@ -157,15 +157,15 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
         for (i, change) in of_any.iter().enumerate() {
             refused(format!("change {i}"), change);
         }
-        if header.expected_model.is_none() {
+        if header.em_model.is_none() {
             refused("a total more".into(), &|h| h.totals.push(ClassTotals::default()));
         }
         for other in models.iter().map(|other| read(other).unwrap().0) {
             if other.table.is_some() != header.table.is_some() {
                 refused("a table".into(), &|h| h.table = other.table.clone());
             }
-            if other.expected_model.is_some() != header.expected_model.is_some() {
-                refused("an expected model".into(), &|h| h.expected_model = other.expected_model.clone());
+            if other.em_model.is_some() != header.em_model.is_some() {
+                refused("an expected model".into(), &|h| h.em_model = other.em_model.clone());
             }
             if other.summary.is_some() != header.summary.is_some() {
                 refused("a summary".into(), &|h| h.summary = other.summary.clone());
@@ -184,7 +184,7 @@ fn parts_of_two_models_are_refused_or_answer_with_numbers() {
         |to, from| to.totals = from.totals.clone(),
         |to, from| to.summary = from.summary.clone(),
         |to, from| to.table = from.table.clone(),
-        |to, from| to.expected_model = from.expected_model.clone(),
+        |to, from| to.em_model = from.em_model.clone(),
         |to, from| to.expected = from.expected,
         |to, from| to.keep = from.keep,
         |to, from| (to.classes, to.totals) = (from.classes.clone(), from.totals.clone()),
@@ -225,7 +225,7 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
                 let Ok(filter) = Filter::from_bytes(file) else { continue };
                 ask(&filter);
                 // what expectation maximization found follows from nothing else in the file
-                if header.expected_model.is_none() {
+                if header.em_model.is_none() {
                     let what = format!("model {m}: {} {at} ^ {flip:#x}", SECTIONS[section]);
                     assert!(filter.verify().is_err(), "{what}");
                 }

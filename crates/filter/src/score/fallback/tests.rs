@@ -116,7 +116,7 @@ proptest! {
             // but for the first line, which counts changes
             text.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>()
         };
-        learner.fold().unwrap();
+        learner.compact().unwrap();
         let empty = counts(&learner);
         for (label, words) in &learned {
             learner.learn(LABELS[label % n_labels], Document::Text(&text(words))).unwrap();
@@ -133,7 +133,7 @@ proptest! {
             // a document may have been learned more than once
             let _ = learner.forget(None, Document::Text(&text(words)));
         }
-        learner.fold().unwrap();
+        learner.compact().unwrap();
         prop_assert_eq!(counts(&learner), empty);
     }
 }
@@ -160,7 +160,7 @@ fn a_mistake_of_the_shared_model_is_corrected_for_one_user() {
     assert_eq!(learner.filter().label_of(&after), "ham");
     assert_eq!(shared.score_text(&wanted, &mut Scratch::default()).unwrap(), before);
     // a label that the shared model does not know would part them
-    assert!(matches!(learner.add_label("spam"), Err(Error::Unlike { .. })));
+    assert!(matches!(learner.add_label("spam"), Err(Error::Incompatible { .. })));
     learner.commit().unwrap();
     assert_eq!(Filter::open(&path).unwrap().classes().len(), 2);
 }
@@ -190,12 +190,12 @@ fn models_that_are_not_alike_are_refused_and_nothing_changes() {
         trainer.finish().unwrap().into_filter().unwrap(),
     ];
     for shared in others {
-        assert!(matches!(own.set_fallback(Arc::new(shared)), Err(Error::Unlike { .. })));
+        assert!(matches!(own.set_fallback(Arc::new(shared)), Err(Error::Incompatible { .. })));
         assert!(own.fallback().is_none());
         assert_eq!(score(&own), before);
     }
     let alike = || Arc::new(bayes(&documents));
-    assert!(matches!(bayes(&documents).set_fallback(alike()), Err(Error::Unlike { .. })));
+    assert!(matches!(bayes(&documents).set_fallback(alike()), Err(Error::Incompatible { .. })));
 }
 
 #[test]

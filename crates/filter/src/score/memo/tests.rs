@@ -81,7 +81,7 @@ fn check(filter: &Filter, document: Document<'_>, scratch: &mut Scratch) -> Scor
     for (got, expected) in scratch.probabilities().iter().zip(&posterior) {
         assert!((got - expected).abs() <= off * expected.max(1e-3), "{got} {expected}");
     }
-    let about = posterior[usize::from(score.about)];
+    let about = posterior[usize::from(score.scored_class)];
     assert!((score.probability - about).abs() <= off, "{} {about}", score.probability);
     score
 }

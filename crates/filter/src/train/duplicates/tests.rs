@@ -4,7 +4,7 @@ use super::*;
 use crate::config::keep::Keep;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
-use crate::evaluate::prequential::Online;
+use crate::evaluate::prequential::Prequential;
 use crate::extract::document::Document;
 use crate::kind::Kind;
 
@@ -134,7 +134,7 @@ fn online_learning_learns_equal_mail_once() {
     };
     let score = |repeat, n| {
         let options = TrainOptions { repeat, ..TrainOptions::new(Kind::Mail) };
-        let mut online = Online::new(options, ["ham", "spam"]).unwrap();
+        let mut online = Prequential::new(options, ["ham", "spam"]).unwrap();
         for i in 0..n {
             online.next(LABELS[i % 2], Document::Mail(document(i).as_bytes())).unwrap();
         }

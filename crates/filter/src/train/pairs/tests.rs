@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tamis_tokenizer::Terms;
+use tamis_tokenizer::Ngrams;
 
 use super::*;
 use crate::config::keep::Keep;
@@ -62,7 +62,7 @@ fn options() -> impl Strategy<Value = TrainOptions> {
 /// The options of a model whose terms are settled.
 fn fixed(options: &TrainOptions, max: u8) -> TrainOptions {
     let mut options = TrainOptions { pairs: Pairs::Fixed, ..options.clone() };
-    options.recipe.tokenizer.terms = Terms::Words { min: 1, max };
+    options.recipe.tokenizer.terms = Ngrams::Words { min: 1, max };
     options
 }
 
@@ -114,7 +114,7 @@ fn two_labels(n: usize, words: Text) -> Trainer {
 fn max(trainer: Trainer) -> u8 {
     let filter = trainer.finish().unwrap().into_filter().unwrap();
     match filter.information().recipe.tokenizer.terms {
-        Terms::Words { min: 1, max } => max,
+        Ngrams::Words { min: 1, max } => max,
         other => panic!("{other:?}"),
     }
 }
@@ -152,8 +152,8 @@ fn few_documents_do_not_tell() {
 fn what_is_asked_for_is_not_chosen() {
     let asked: [fn(&mut TrainOptions); 5] = [
         |options| options.pairs = Pairs::Fixed,
-        |options| options.recipe.tokenizer.terms = Terms::Words { min: 2, max: 2 },
-        |options| options.recipe.tokenizer.terms = Terms::Characters { min: 1, max: 1 },
+        |options| options.recipe.tokenizer.terms = Ngrams::Words { min: 2, max: 2 },
+        |options| options.recipe.tokenizer.terms = Ngrams::Characters { min: 1, max: 1 },
         |options| options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters())),
         |options| options.recipe.kind = Kind::Mail,
     ];
@@ -176,7 +176,7 @@ fn what_is_asked_for_is_not_chosen() {
 fn trainers_that_choose_first_choose_what_their_models_would() {
     for (words, max) in [(together as Text, 2), (one, 1)] {
         let chosen = two_labels(400, words).choose_pairs().unwrap();
-        assert_eq!(chosen.recipe().tokenizer.terms, Terms::Words { min: 1, max });
+        assert_eq!(chosen.recipe().tokenizer.terms, Ngrams::Words { min: 1, max });
         assert!(chosen.finish().unwrap() == two_labels(400, words).finish().unwrap());
     }
     let mut chosen = two_labels(400, together).choose_pairs().unwrap();
@@ -205,7 +205,7 @@ fn a_sample_has_documents_of_both_labels() {
     });
     let few: Vec<_> =
         trainer.documents.iter().filter(|d| d.class == 0 || d.group % 50 == 0).cloned().collect();
-    let n = |documents: &[&Learned], class| documents.iter().filter(|d| d.class == class).count();
+    let n = |documents: &[&LearnedDocument], class| documents.iter().filter(|d| d.class == class).count();
     let all: Vec<_> = few.iter().collect();
     let sample = sample(&few);
     assert!(n(&all, 1) < OF_EACH && n(&all, 0) > 2_000);

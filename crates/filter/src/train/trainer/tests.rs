@@ -31,7 +31,7 @@ fn a_merge_that_fails_changes_nothing() {
     // of two labels more there is room for one
     let mut too_many = trainer(&[]);
     too_many.classes = Classes::new((1..Classes::MAX).map(|n| format!("{n:05}"))).unwrap();
-    too_many.parts[0] = Part::new(too_many.classes.len());
+    too_many.parts[0] = Shard::new(too_many.classes.len());
     for (mut trainer, other) in
         [(too_often, other()), (other_settings, other()), (too_many, trainer(&[OWN[0], OWN[1]]))]
     {

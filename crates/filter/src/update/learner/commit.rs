@@ -24,7 +24,7 @@ impl Learner {
         }
         self.filter.check_unchanged()?;
         if self.must_fold {
-            return self.fold();
+            return self.compact();
         }
         let (mut file, metadata) = open::open(&self.lock.path, OpenOptions::new().write(true))?;
         let store = &self.filter.store;
@@ -34,16 +34,16 @@ impl Learner {
         let limit = self.options.log_limit / if is_full { 1 } else { SEGMENTS };
         match rest {
             // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
-            Rest::Torn => self.fold(),
-            _ if length != metadata.len() => self.fold(),
+            Rest::Torn => self.compact(),
+            _ if length != metadata.len() => self.compact(),
             Rest::Nothing if bytes <= limit => self.append(&mut file),
-            _ if bytes > log::LIMIT || is_full => self.fold(),
+            _ if bytes > log::LIMIT || is_full => self.compact(),
             // one that was not put to use follows the log
-            Rest::Segment(_) => self.compact(&mut file),
+            Rest::Segment(_) => self.append_segment(&mut file),
             Rest::Nothing => {
                 // first to the log: what a slot makes count, the other slot must not lack if this one is damaged
                 self.append(&mut file)?;
-                match self.compact(&mut file) {
+                match self.append_segment(&mut file) {
                     // it is in the log, and there will be another time
                     Err(Error::Io { .. }) => Ok(()),
                     outcome => outcome,
@@ -72,7 +72,7 @@ impl Learner {
     }
 
     /// Makes a segment of the log and what is not yet committed, and the slot that makes it count.
-    fn compact(&mut self, file: &mut File) -> Result<()> {
+    fn append_segment(&mut self, file: &mut File) -> Result<()> {
         let store = &self.filter.store;
         let (length, seed) = (store.rest.1, store.checksum);
         let (kept, _) = store.kept_segments();

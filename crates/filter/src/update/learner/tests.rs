@@ -66,7 +66,7 @@ fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
 fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
     let mut filter = Filter::from_bytes(bytes).unwrap();
     (filter.store.header.changes, filter.store.header.unfitted) = (0, 0);
-    rewrite::fold(&filter.store).unwrap().as_bytes().to_vec()
+    rewrite::compact(&filter.store).unwrap().as_bytes().to_vec()
 }
 
 proptest! {
@@ -110,7 +110,7 @@ proptest! {
             let is_refused = matches!(again, Err(Error::NotLearned { .. }));
             prop_assert!(is_refused);
         }
-        learner.fold().unwrap();
+        learner.compact().unwrap();
         let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
         prop_assert_eq!(unchanging(end), unchanging(start));
     }
@@ -206,7 +206,7 @@ fn documents_without_terms_are_counted_and_never_known() {
     learner.forget(None, nothing).unwrap();
     learner.forget(None, nothing).unwrap();
     assert!(matches!(learner.forget(None, nothing), Err(Error::NotLearned { known: None, .. })));
-    learner.fold().unwrap();
+    learner.compact().unwrap();
     let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
     assert_eq!(unchanging(end), unchanging(start));
 }
@@ -231,7 +231,7 @@ fn forgetting_wants_the_document_and_its_label() {
         ));
         match (learner.forget_digest(None, digest), known) {
             (Ok(_), true) => (),
-            (Err(Error::NotAtHand), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
+            (Err(Error::TermsNotStored), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
             other => panic!("{other:?}"),
         }
         learner.commit().unwrap();
@@ -292,7 +292,7 @@ fn two_writers_take_turns() {
     let folder = tempfile::tempdir().unwrap();
     let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
     let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
-    let options = LearnOptions { patience: Duration::from_millis(20), ..LearnOptions::default() };
+    let options = LearnOptions { lock_timeout: Duration::from_millis(20), ..LearnOptions::default() };
     let path = folder.path().join("model.tamis");
     assert!(matches!(Learner::open(&path, options), Err(Error::Locked { .. })));
     drop(learner);
@@ -400,7 +400,7 @@ proptest! {
             (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
             // a fold lists the scores of all copies
             prop_assume!(records.iter().flatten().all(|entry| entry.document.multiplicity < 3));
-            let _ = (rewrite::fold(&filter.store), rewrite::refit(&filter.store));
+            let _ = (rewrite::compact(&filter.store), rewrite::refit(&filter.store));
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("model.tamis");
             std::fs::write(&path, &file).unwrap();

@@ -138,7 +138,7 @@ proptest! {
         learner.commit().unwrap();
         let logged = Filter::open(&path).unwrap();
         prop_assert!(logged.information().log_bytes > 0);
-        learner.fold().unwrap();
+        learner.compact().unwrap();
         let folded = Filter::open(&path).unwrap();
         let [a, b] = [&logged, &folded].map(|one| merge(&[one, &shards[1]], MergeOptions::default()).unwrap());
         prop_assert!(a.into_filter().unwrap().verify().is_ok());
@@ -154,7 +154,7 @@ fn what_does_not_add_up_is_refused_by_name() {
     let refused = |a: &TrainOptions, b: &TrainOptions| {
         let models = [a, b].map(|options| train(options, &documents));
         match merged(&models, false, false) {
-            Err(Error::Unlike { setting, .. }) => setting,
+            Err(Error::Incompatible { setting, .. }) => setting,
             other => panic!("{other:?}"),
         }
     };
@@ -170,7 +170,7 @@ fn what_does_not_add_up_is_refused_by_name() {
     let em = crate::config::scoring::ExpectationMaximization::for_documents(2);
     let em = options(Some(Scoring::ExpectationMaximization(em)), Keep::Digests);
     assert_eq!(refused(&em, &em), "scoring");
-    assert!(matches!(merge(&[], MergeOptions::default()), Err(Error::Unlike { .. })));
+    assert!(matches!(merge(&[], MergeOptions::default()), Err(Error::Incompatible { .. })));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     let [digests, vectors] =
         [Keep::Digests, Keep::Vectors].map(|keep| train(&options(None, keep), &documents));
     let options = MergeOptions { retrain: true, repeat: true, ..MergeOptions::default() };
-    assert!(matches!(merge(&[&digests, &vectors], options), Err(Error::NotAtHand)));
+    assert!(matches!(merge(&[&digests, &vectors], options), Err(Error::TermsNotStored)));
     let stripped =
         merge(&[&vectors], MergeOptions { strip: true, ..options }).unwrap().into_filter().unwrap();
     assert_eq!(stripped.information().keep, Keep::Digests);

@@ -37,7 +37,7 @@ fn nothing_comes_of_nothing() {
     }
     for text in ["", " \0\r\n"] {
         check(
-            TokenizerOptions { terms: Terms::Characters { min: 1, max: 8 }, ..Default::default() },
+            TokenizerOptions { terms: Ngrams::Characters { min: 1, max: 8 }, ..Default::default() },
             text,
             &[],
         );
@@ -105,12 +105,12 @@ fn stems() {
 #[test]
 fn ngrams_run_over_what_is_left() {
     let options = TokenizerOptions {
-        terms: Terms::Words { min: 1, max: 2 },
+        terms: Ngrams::Words { min: 1, max: 2 },
         stop_words: stop_words(&["of"]),
         ..TokenizerOptions::text()
     };
     check(options, "Cup of TEA 漢字仮", &["cup", "tea", "cup tea", "漢字", "tea 漢字", "字仮", "漢字 字仮"]);
-    let pairs = TokenizerOptions { terms: Terms::Words { min: 2, max: 2 }, ..TokenizerOptions::text() };
+    let pairs = TokenizerOptions { terms: Ngrams::Words { min: 2, max: 2 }, ..TokenizerOptions::text() };
     check(pairs.clone(), "one", &[]);
     check(pairs, "one. Two", &["one two"]);
 }
@@ -131,7 +131,7 @@ fn scripts_without_spaces() {
 #[test]
 fn characters() {
     let options =
-        TokenizerOptions { terms: Terms::Characters { min: 2, max: 3 }, ..TokenizerOptions::text() };
+        TokenizerOptions { terms: Ngrams::Characters { min: 2, max: 3 }, ..TokenizerOptions::text() };
     check(options.clone(), "\tA  É\0b ", &["a ", " é", "a é", "é ", " é ", " b", "é b"]);
     check(options, "漢字", &["漢字"]);
 }
@@ -141,7 +141,7 @@ fn disguise_is_undone_or_not() {
     let text = "v\u{456}a\u{200b}gra Ｖｉａｇｒａ";
     check(TokenizerOptions::text(), text, &["viagra", "viagra"]);
     check(TokenizerOptions::mail(), text, &["viagra", "viagra"]);
-    let characters = TokenizerOptions { terms: Terms::Characters { min: 3, max: 3 }, ..Default::default() };
+    let characters = TokenizerOptions { terms: Ngrams::Characters { min: 3, max: 3 }, ..Default::default() };
     check(characters, "р\u{ad}ау", &["pay"]);
     let as_it_stands = TokenizerOptions { normalize: false, ..TokenizerOptions::text() };
     check(as_it_stands, "v\u{456}а ＶＩＰ", &["v\u{456}а", "ｖｉｐ"]);
@@ -170,8 +170,8 @@ fn shared_between_threads() {
 
 fn any_options() -> impl Strategy<Value = TokenizerOptions> {
     let terms = prop_oneof![
-        (1..4_u8, 0..3_u8).prop_map(|(min, more)| Terms::Words { min, max: min + more }),
-        (1..4_u8, 0..3_u8).prop_map(|(min, more)| Terms::Characters { min, max: min + more }),
+        (1..4_u8, 0..3_u8).prop_map(|(min, more)| Ngrams::Words { min, max: min + more }),
+        (1..4_u8, 0..3_u8).prop_map(|(min, more)| Ngrams::Characters { min, max: min + more }),
     ];
     let stop = prop::collection::vec(prop::sample::select(vec!["A", "é", "カ", "漢字"]), 0..3);
     let language = prop::option::of(prop::sample::select(Language::ALL.to_vec()));

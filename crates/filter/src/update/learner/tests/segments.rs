@@ -63,7 +63,7 @@ fn there_are_few_segments_and_they_say_what_the_log_would() {
             assert!(a.store.overlay.documents().is_empty());
             assert_eq!(a.information().segments > 0, i > 0);
             most = most.max(a.information().segments);
-            let [a, b] = [a, b].map(|filter| (counts(&filter), rewrite::fold(&filter.store).unwrap()));
+            let [a, b] = [a, b].map(|filter| (counts(&filter), rewrite::compact(&filter.store).unwrap()));
             assert!(a == b, "{i}");
         }
         assert!((2..=4).contains(&most), "{most}");
@@ -171,7 +171,7 @@ fn ask(file: Vec<u8>) {
     let _ = (filter.strongest_terms(0, 3), filter.export(true, std::io::sink()));
     // a fold lists the scores of all copies
     if filter.store.documents().all(|known| known.is_ok_and(|known| known.multiplicity < 9)) {
-        let _ = (rewrite::fold(&filter.store), rewrite::refit(&filter.store));
+        let _ = (rewrite::compact(&filter.store), rewrite::refit(&filter.store));
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.tamis");

@@ -10,7 +10,7 @@ use super::{any_options, terms};
 use crate::characters::of;
 use crate::characters::rules::{fold_char, is_invisible, is_unspaced, look_alike};
 use crate::reference;
-use crate::terms::options::{Terms, TokenizerOptions};
+use crate::terms::options::{Ngrams, TokenizerOptions};
 use crate::testing::{hard_text, text};
 use crate::words::rule::WordRule;
 
@@ -99,7 +99,7 @@ fn plainly(options: &TokenizerOptions, text: &str) -> Vec<String> {
             terms.push(stem.filter(|stem| !stem.is_empty()).unwrap_or(word));
         }
     }
-    let Terms::Words { min, max } = options.terms else { return terms };
+    let Ngrams::Words { min, max } = options.terms else { return terms };
     let ngrams = |end: usize| {
         let terms = &terms;
         (min.into()..=usize::from(max).min(end)).map(move |n| terms[end - n..end].join(" "))
@@ -188,7 +188,7 @@ proptest! {
 
     #[test]
     fn whatever_the_options(options in any_options(), text in prop_oneof![hard_text(), text()]) {
-        let terms = if let Terms::Words { .. } = options.terms { options.terms } else { Terms::default() };
+        let terms = if let Ngrams::Words { .. } = options.terms { options.terms } else { Ngrams::default() };
         check(&TokenizerOptions { terms, ..options }, &text);
     }
 

@@ -1,0 +1,165 @@
+//! A model in the making from lines of text.
+
+use std::collections::HashMap;
+
+use serde_json::Number;
+use tamis_model::{Cell, ClassId, Coefficient, Counts, Statistics};
+use tamis_tokenizer::{CountVector, TermId, fingerprint};
+use zerocopy::IntoBytes;
+
+use crate::config::keep::Keep;
+use crate::config::scoring::Scoring;
+use crate::disk::model::Model;
+use crate::error::{Error, Result};
+use crate::exchange::export::{DocumentLine, Head, TermLine, weighed};
+use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
+use crate::file::header::Header;
+use crate::file::names::{self, is_name};
+use crate::file::terms::Size;
+use crate::score::filter::Filter;
+use crate::store::summarize::summarize;
+use crate::train::sections::{seal, term_sections};
+
+/// What a line should say, and what it says.
+pub(super) type Mismatch = (String, String);
+
+/// A term to be written.
+pub(super) struct Term {
+    pub(super) fingerprint: u64,
+    pub(super) text: String,
+    pub(super) cells: Vec<Cell>,
+    pub(super) weights: Vec<(ClassId, i64)>,
+}
+
+/// A model in the making: the counts of the header are those that the terms must add up to.
+pub(super) struct Draft {
+    pub(super) header: Header,
+    pub(super) terms: Vec<Term>,
+    pub(super) documents: Vec<(Remembered, Vec<(u64, u32)>)>,
+}
+
+impl Draft {
+    pub(super) fn new(Head { documents, model, .. }: Head) -> Self {
+        let header = Header {
+            keep: if documents { model.keep } else { Keep::Digests },
+            summary: None,
+            size: Size::default(),
+            lengths: Default::default(),
+            ..model
+        };
+        Draft { header, terms: Vec::new(), documents: Vec::new() }
+    }
+
+    /// The class of a label; of the empty one, that of documents without a label, if there are such.
+    pub(super) fn class(&self, label: &str) -> std::result::Result<ClassId, Mismatch> {
+        let n = self.header.classes.len();
+        let without = || (label.is_empty() && self.header.totals.len() > n).then_some(n as ClassId);
+        let class = self.header.classes.index(label).or_else(without);
+        class.ok_or_else(|| ("a label of the first line".to_owned(), format!("{label:?}")))
+    }
+
+    pub(super) fn add_term(&mut self, line: TermLine) -> std::result::Result<(), Mismatch> {
+        let mut cells = Vec::new();
+        for (label, [df, tf]) in line.counts {
+            if df == 0 || tf < df {
+                return Err(("1 <= documents <= occurrences".to_owned(), format!("{df} and {tf}")));
+            }
+            cells.push(Cell { class: self.class(&label)?, df, tf });
+        }
+        let mut weights = Vec::new();
+        for (label, number) in line.weights {
+            let class = weighed(&self.header, self.class(&label)?);
+            weights.push((class, weight(&self.header.scoring, &number)?));
+        }
+        // that of documents without a label comes last, though its name comes first
+        cells.sort_unstable_by_key(|cell| cell.class);
+        weights.sort_unstable();
+        self.terms.push(Term { fingerprint: fingerprint(&line.term), text: line.term, cells, weights });
+        Ok(())
+    }
+
+    pub(super) fn add_document(&mut self, line: DocumentLine) -> std::result::Result<(), Mismatch> {
+        let hexadecimal = |digits: &str, n: usize| {
+            let number = (digits.len() == n).then(|| u128::from_str_radix(digits, 16).ok()).flatten();
+            number.ok_or_else(|| (format!("{n} hexadecimal digits"), "something else".to_owned()))
+        };
+        let coefficient = |(label, [bias, units]): (&String, &[i64; 2])| {
+            Ok(Coefficient { class: weighed(&self.header, self.class(label)?), bias: *bias, units: *units })
+        };
+        let coefficients = line.coefficients.iter().map(coefficient);
+        let name = Some(line.name).filter(|name| is_name(name)).map(String::into_boxed_str);
+        let document = Remembered {
+            digest: hexadecimal(&line.digest, 32)?.to_be_bytes(),
+            class: self.class(&line.label)?,
+            multiplicity: line.copies,
+            date: line.date.unwrap_or(NO_DATE),
+            group: hexadecimal(&line.group, 16)? as u64,
+            name: name.ok_or_else(|| ("a name of at most 100 bytes".to_owned(), "another".to_owned()))?,
+            coefficients: coefficients.collect::<std::result::Result<_, Mismatch>>()?,
+            held_out: line.held_out,
+            learned: line.learned,
+            vector: CountVector::default(),
+        };
+        let terms = line.terms.iter().map(|(term, count)| (fingerprint(term), *count)).collect();
+        self.documents.push((document, terms));
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Model> {
+        self.terms.sort_unstable_by_key(|term| term.fingerprint);
+        let mut statistics = Statistics::with_documents(self.header.totals.iter().map(|t| t.documents));
+        for term in &mut self.terms {
+            statistics.push_term(&mut term.cells)?;
+        }
+        if statistics.totals() != self.header.totals {
+            return Err(Error::inconsistent("header", "totals that the terms add up to", "others"));
+        }
+        let Ok(summary) = summarize(&self.header.scoring, &statistics);
+        self.header.summary = summary;
+        let terms = &self.terms;
+        let sections = term_sections(terms.len(), |writer, id| {
+            let Term { fingerprint, text, cells, weights } = &terms[id as usize];
+            writer.push(*fingerprint, text, cells.iter().copied(), weights.iter().copied())
+        })?;
+        let documents = self.document_sections()?;
+        let model = seal(self.header, sections, documents)?;
+        // terms twice, documents that do not add up: what a file is checked for
+        Filter::from_bytes(model.as_bytes().to_vec())?.verify()?;
+        Ok(model)
+    }
+
+    pub(super) fn document_sections(&mut self) -> Result<(Vec<u8>, Vec<u8>)> {
+        let ids: HashMap<u64, TermId> = self.terms.iter().map(|term| term.fingerprint).zip(0..).collect();
+        let (keep, has_coefficients) = (self.header.keep, self.header.has_coefficients());
+        self.documents.sort_by_key(|(document, _)| document.key());
+        let (mut records, mut vectors) = (Vec::new(), Vec::new());
+        for (document, terms) in &self.documents {
+            let pairs: Option<Vec<_>> =
+                terms.iter().map(|(print, count)| Some((*ids.get(print)?, *count))).collect();
+            let row = pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok()).ok_or_else(|| {
+                Error::inconsistent("documents", "terms that have lines, each with a count", "others")
+            })?;
+            names::encode(&document.name, &mut vectors);
+            if has_coefficients {
+                encode_coefficients(&document.coefficients, &mut vectors);
+            }
+            if keep == Keep::Vectors {
+                encode_vector(row.row(), &mut vectors);
+            }
+            records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
+        }
+        Ok((records, vectors))
+    }
+}
+
+/// A weight as the file has it.
+pub(super) fn weight(scoring: &Scoring, number: &Number) -> std::result::Result<i64, Mismatch> {
+    let weight = match scoring {
+        Scoring::ExpectationMaximization(_) => {
+            let float = number.as_f64().map(|weight| weight as f32);
+            float.filter(|float| float.is_finite() && *float >= 0.0).map(|float| float.to_bits().into())
+        }
+        _ => number.as_i64().filter(|units| *units != 0),
+    };
+    weight.ok_or_else(|| ("a weight".to_owned(), number.to_string()))
+}

@@ -1,0 +1,187 @@
+use std::fmt;
+
+use crate::counts::counts::ClassId;
+
+/// Why parameters cannot make a model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ParametersError {
+    /// Smoothing that is not finite and greater than 0.
+    Smoothing {
+        /// The value.
+        got: f64,
+    },
+    /// A prior of which the posterior's mode may not exist.
+    Concentration {
+        /// The least that will do.
+        expected: f64,
+        /// The value.
+        got: f64,
+    },
+    /// A name that stands for nothing.
+    Name {
+        /// The names there are.
+        expected: &'static str,
+        /// The name given.
+        got: String,
+    },
+    /// A likelihood that gives scores but no probabilities of documents, where those are needed.
+    NotGenerative {
+        /// Those that do.
+        expected: &'static str,
+        /// The likelihood.
+        got: String,
+    },
+    /// Counts without classes.
+    NoClasses,
+    /// A learned prior needs a document of each class.
+    EmptyClass {
+        /// The class.
+        class: usize,
+        /// Documents needed.
+        expected: u64,
+        /// Documents learned.
+        got: u64,
+    },
+    /// A given prior must have one probability a class.
+    PriorLength {
+        /// The number of classes.
+        expected: usize,
+        /// The number of probabilities.
+        got: usize,
+    },
+    /// A given prior must be greater than 0 for each class.
+    PriorValue {
+        /// The probability.
+        got: f64,
+    },
+    /// A given prior must add up to 1.
+    PriorSum {
+        /// 1.
+        expected: f64,
+        /// The sum.
+        got: f64,
+    },
+    /// A largest share of documents outside (0, 1].
+    MaxDf {
+        /// The share.
+        got: f64,
+    },
+    /// A model without features on purpose.
+    MaxFeatures {
+        /// The fewest there can be.
+        expected: usize,
+        /// The number asked for.
+        got: usize,
+    },
+    /// Two-class scores need two classes, one of them positive.
+    TwoClasses {
+        /// The number of classes: ids are below it.
+        expected: usize,
+        /// The number of classes there are.
+        got: usize,
+        /// The class that was to be positive.
+        positive: ClassId,
+    },
+    /// An option of weighted scoring, or a number that it chose, out of its range.
+    Weighted {
+        /// The range.
+        expected: &'static str,
+        /// The value.
+        got: f64,
+    },
+    /// An option out of its range.
+    OutOfRange {
+        /// Its name.
+        name: &'static str,
+        /// The range.
+        expected: &'static str,
+        /// The value.
+        got: f64,
+    },
+    /// A variance from which no distribution follows: the values of a feature do not differ, or follow from
+    /// those of the features before it.
+    Singular {
+        /// The class; none if it concerns all of them.
+        class: Option<usize>,
+        /// The feature, from 0.
+        feature: usize,
+        /// What the variance that the features before do not account for must be above.
+        expected: f64,
+        /// That variance.
+        got: f64,
+    },
+    /// A summary that no counts have, or one made with other parameters.
+    Summary {
+        /// What should hold.
+        expected: &'static str,
+        /// The value for which it does not.
+        got: u64,
+    },
+}
+
+impl fmt::Display for ParametersError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use ParametersError::*;
+        match self {
+            Smoothing { got } => write!(f, "smoothing: expected a finite number greater than 0, got {got}"),
+            Concentration { expected, got } => {
+                write!(f, "concentration: expected a finite number of at least {expected}, got {got}")
+            }
+            Name { expected, got } => write!(f, "expected {expected}, got {got:?}"),
+            NotGenerative { expected, got } => {
+                write!(f, "likelihood: expected {expected}, which give probabilities of documents, got {got}")
+            }
+            NoClasses => write!(f, "expected at least one class, got none"),
+            EmptyClass { class, expected, got } => write!(
+                f,
+                "a learned prior: expected at least {expected} document of class {class}, got {got}; \
+                 choose a smoothed or uniform prior"
+            ),
+            PriorLength { expected, got } => write!(f, "prior: expected {expected} probabilities, got {got}"),
+            PriorValue { got } => write!(f, "prior: expected probabilities greater than 0, got {got}"),
+            PriorSum { expected, got } => write!(f, "prior: expected a sum of {expected}, got {got}"),
+            MaxDf { got } => write!(
+                f,
+                "largest document frequency (max_df): expected a share above 0 and at most 1, got {got}"
+            ),
+            MaxFeatures { expected, got } => write!(f, "expected at least {expected} features, got {got}"),
+            TwoClasses { expected, got, positive } => {
+                write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
+            }
+            Weighted { expected, got } => write!(f, "expected {expected}, got {got}"),
+            OutOfRange { name, expected, got } => write!(f, "{name}: expected {expected}, got {got}"),
+            Singular { class, feature, expected, got } => {
+                write!(f, "feature {feature}")?;
+                class.map_or(Ok(()), |class| write!(f, " in class {class}"))?;
+                write!(
+                    f,
+                    ": expected a finite variance of its own above {expected}, got {got}; add smoothing"
+                )
+            }
+            Summary { expected, got } => write!(f, "inconsistent summary: expected {expected}, got {got}"),
+        }
+    }
+}
+
+impl std::error::Error for ParametersError {}
+
+/// Why [`Parameters::fit`](crate::Parameters::fit) failed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FitError<E> {
+    /// Reading the counts failed.
+    Counts(E),
+    /// The parameters do not suit the counts.
+    Parameters(ParametersError),
+}
+
+impl<E: fmt::Display> fmt::Display for FitError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FitError::Counts(e) => e.fmt(f),
+            FitError::Parameters(e) => e.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for FitError<E> {}

@@ -1,0 +1,84 @@
+//! The models of a document given its class.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::error::ParametersError;
+
+/// The model of a document given its class (McCallum and Nigam, "A Comparison of Event Models for Naive
+/// Bayes Text Classification", 1998).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Likelihood {
+    /// Each feature is in the document or not: `p(t|c) = (df_tc + alpha) / (documents_c + 2 alpha)`, and what
+    /// is absent counts too. Always over presence.
+    Bernoulli,
+    /// Each token is drawn from the class: `p(t|c) = (n_tc + alpha) / (n_c + alpha V)`, with `V` features.
+    #[default]
+    Multinomial,
+    /// Each token speaks against the classes that the others have it from: a weight of `-log p(t|not c)`, with
+    /// `p(t|not c) = (n_t - n_tc + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the
+    /// Poor Assumptions of Naive Bayes Text Classifiers", 2003). For classes of very different sizes.
+    ///
+    /// Scores are no probabilities of documents, so the prior has no part in them, and exponentials normalised
+    /// to 1 rank the classes but say little of how sure one may be. Needs smoothing above 0.
+    Complement,
+    /// As [`Complement`](Self::Complement), the weights of a class divided by their sum over all features, so
+    /// that no class has an advantage by large weights.
+    ComplementNormalized,
+}
+
+/// What all likelihoods but Bernoulli count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Counting {
+    /// Every occurrence: `tf`.
+    #[default]
+    Occurrences,
+    /// A term once a document: `df`, and 1 for every count of the document to classify.
+    Presence,
+}
+
+impl Likelihood {
+    pub(crate) fn is_complement(self) -> bool {
+        matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
+    }
+
+    /// Refuses the complement likelihoods: their scores may not be multiplied with probabilities.
+    pub(crate) fn check_generative(self) -> Result<(), ParametersError> {
+        match self.is_complement() {
+            true => Err(ParametersError::NotGenerative {
+                expected: "bernoulli or multinomial",
+                got: self.to_string(),
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Names of an enumeration, as text.
+macro_rules! names {
+    ($type:ident: $expected:literal, $($variant:ident = $name:literal),+) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(match self { $($type::$variant => $name),+ })
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = ParametersError;
+
+            fn from_str(name: &str) -> Result<Self, ParametersError> {
+                match name {
+                    $($name => Ok($type::$variant),)+
+                    _ => Err(ParametersError::Name { expected: $expected, got: name.into() }),
+                }
+            }
+        }
+    };
+}
+
+names!(Likelihood: "bernoulli, multinomial, complement or complement-normalized",
+    Bernoulli = "bernoulli", Multinomial = "multinomial",
+    Complement = "complement", ComplementNormalized = "complement-normalized");
+names!(Counting: "occurrences or presence", Occurrences = "occurrences", Presence = "presence");

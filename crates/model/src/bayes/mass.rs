@@ -1,0 +1,28 @@
+//! The counts of a term over all classes, and the rank that they give it.
+
+use tamis_tokenizer::TermId;
+
+use crate::counts::counts::Cell;
+
+/// The counts of one term over all classes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Mass {
+    pub(crate) df: u64,
+    pub(crate) tf: u64,
+}
+
+impl Mass {
+    pub(crate) fn add(&mut self, cell: Cell) {
+        self.df += u64::from(cell.df);
+        self.tf += u64::from(cell.tf);
+    }
+}
+
+/// The last of the terms that are kept: its rank, greater ones being better, and its id, the lower one being
+/// kept among equals.
+pub(crate) type Cut = (u64, TermId);
+
+/// Whether a term of this rank comes no later than the last one.
+pub(crate) fn keeps((last, id): Cut, rank: u64, term: TermId) -> bool {
+    rank > last || (rank == last && term <= id)
+}

@@ -1,0 +1,453 @@
+impl Parameters {
+    /// Derives a model: [`summarize`](Self::summarize), then [`NaiveBayes::new`].
+    ///
+    /// # Errors
+    /// Reading fails; or as [`NaiveBayes::new`].
+    pub fn fit<C: Counts>(&self, counts: &C) -> Result<NaiveBayes, FitError<C::Error>> {
+        let summary = self.summarize(counts).map_err(FitError::Counts)?;
+        NaiveBayes::new(self, &summary).map_err(FitError::Parameters)
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+use tamis_tokenizer::{CountRow, TermId};
+
+use crate::bayes::error::{FitError, ParametersError};
+use crate::bayes::likelihood::Likelihood;
+use crate::bayes::linear_form::LinearForm;
+use crate::bayes::mass::Mass;
+use crate::bayes::parameters::Parameters;
+use crate::bayes::rule::{Class, Document, Rule, Weight};
+use crate::bayes::selection::Selection;
+use crate::bayes::summary::Summary;
+use crate::counts::counts::{ClassId, Counts};
+use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
+use crate::numbers::logs::{argmax, log_normalize, softmax};
+
+/// A naive Bayes model: a few numbers a class; what a term weighs is computed from its counts when a
+/// document contains it.
+///
+/// The joint log-likelihood of a document and a class is the class's [`intercept`](Self::intercept) plus,
+/// for each term of the document that is a feature, its [weight](Self::term_weights). Terms that are no
+/// features are skipped. All logarithms are natural (nats); vectors over classes are in class order.
+///
+/// The counts passed to a method must be those the [`Summary`] was made from. With others the result is
+/// finite but means nothing.
+///
+/// ```
+/// use tamis_model::{Likelihood, Parameters, Statistics};
+/// use tamis_tokenizer::CountVector;
+///
+/// let mut statistics = Statistics::new(2);
+/// statistics.observe(0, CountVector::from_pairs([(0, 1), (1, 1)])?.row())?;
+/// statistics.observe(1, CountVector::from_pairs([(1, 1), (2, 4)])?.row())?;
+/// let parameters = Parameters { likelihood: Likelihood::Bernoulli, ..Parameters::default() };
+/// let model = parameters.fit(&statistics)?;
+/// let Ok(class) = model.predict(&statistics, CountVector::from_pairs([(2, 1)])?.row());
+/// assert_eq!(class, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NaiveBayes {
+    rule: Rule,
+    selection: Selection,
+    n_features: u64,
+    classes: Vec<Class>,
+    class_log_prior: Vec<f64>,
+    intercept: Vec<f64>,
+    /// The finite parts of the intercept; without smoothing then the zeros of each class.
+    start: Vec<f64>,
+}
+
+impl NaiveBayes {
+    /// Derives the model from the summary of some counts.
+    ///
+    /// # Errors
+    /// Parameters out of their ranges; a complement without smoothing; a prior that does not fit the classes; a
+    /// summary that no counts have or that was made for another likelihood.
+    pub fn new(parameters: &Parameters, summary: &Summary) -> Result<NaiveBayes, ParametersError> {
+        parameters.check()?;
+        let rule = Rule::new(parameters);
+        summary.check(&rule)?;
+        let n_features = summary.n_features();
+        let all = summary.totals().iter().fold(0u64, |sum, t| sum.saturating_add(rule.tokens(t)));
+        let class = |totals| rule.class(totals, all, n_features);
+        let mut classes: Vec<Class> = summary.totals().iter().map(class).collect();
+        if let Some(complement) = summary.complement() {
+            for (class, log_counts) in classes.iter_mut().zip(complement.log_counts(&rule)) {
+                rule.normalize(class, log_counts, n_features);
+            }
+        }
+        let class_log_prior = parameters.prior.log_prior(summary.totals())?;
+        let prior = |log_prior: &f64| match parameters.likelihood.is_complement() {
+            true => Weight::default(),
+            false => Weight { finite: *log_prior, zeros: 0.0 },
+        };
+        let mut weights: Vec<Weight> = class_log_prior.iter().map(prior).collect();
+        for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(summary.histograms()) {
+            *sum = sum.plus(rule.log_absence(class, histogram, n_features));
+        }
+        let intercept = weights.iter().map(|weight| weight.value()).collect();
+        let mut start: Vec<f64> = weights.iter().map(|weight| weight.finite).collect();
+        if rule.has_zeros() {
+            start.extend(weights.iter().map(|weight| weight.zeros));
+        }
+        let selection = summary.selection();
+        Ok(NaiveBayes { rule, selection, n_features, classes, class_log_prior, intercept, start })
+    }
+
+    /// The number of classes, at least 1.
+    pub fn n_classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// The likelihood it was made with.
+    pub fn likelihood(&self) -> Likelihood {
+        self.rule.likelihood()
+    }
+
+    /// The number of features.
+    pub fn n_features(&self) -> u64 {
+        self.n_features
+    }
+
+    /// The logarithm of each class's prior probability.
+    pub fn class_log_prior(&self) -> &[f64] {
+        &self.class_log_prior
+    }
+
+    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the
+    /// log-probability that no feature is there; 0 for the complement likelihoods.
+    pub fn intercept(&self) -> &[f64] {
+        &self.intercept
+    }
+
+    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if
+    /// the term is no feature or the class unknown.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn feature_log_prob<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        class: ClassId,
+    ) -> Result<Option<f64>, C::Error> {
+        let Some(mass) = self.selection.feature(counts, term)? else { return Ok(None) };
+        let mut n = 0;
+        counts.for_each_cell(term, |cell| {
+            if cell.class == class {
+                n = self.rule.evidence(cell);
+            }
+        })?;
+        Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood().is_complement() {
+            true => self.rule.weight(class, self.rule.total(mass), n).value(),
+            false => self.rule.log_prob(class, n),
+        }))
+    }
+
+    /// Writes the joint log-likelihood of the document and each class to `out`; returns how many distinct
+    /// terms of the document are features. Work grows with their cells plus the classes.
+    ///
+    /// Without smoothing it is minus infinity for the classes in which the document is impossible.
+    ///
+    /// # Errors
+    /// Reading the counts fails; `out` then holds nothing of use.
+    pub fn joint_log_likelihood<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        out.clear();
+        out.extend_from_slice(&self.start);
+        let mut document = Document::default();
+        for (term, count) in row.iter() {
+            if let Some(mass) = self.selection.feature(counts, term)? {
+                self.add_presence(counts, term, mass, count, &mut document, out)?;
+            }
+        }
+        self.add_absence(&document, out);
+        Ok(document.known)
+    }
+
+    /// How many [`DocumentSums`] it needs: one a class, without smoothing two.
+    pub fn n_sums(&self) -> usize {
+        self.start.len()
+    }
+
+    /// What so many occurrences of a term amount to.
+    #[inline]
+    pub fn amount(&self, count: u32) -> f64 {
+        self.rule.count(count)
+    }
+
+    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it is no feature.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn weigh_term<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        out: &mut TermEntry,
+    ) -> Result<(), C::Error> {
+        out.clear();
+        let Some(mass) = self.selection.feature(counts, term)? else { return Ok(()) };
+        let total = self.rule.total(mass);
+        (out.is_known, out.weight, out.absent) = (true, 1.0, self.rule.common(total));
+        counts.for_each_cell(term, |cell| {
+            let at = usize::from(cell.class);
+            let Some(class) = self.classes.get(at) else { return };
+            let Weight { finite, zeros } = self.rule.presence(class, total, self.rule.evidence(cell));
+            out.cells.push((at, finite));
+            if self.rule.has_zeros() {
+                out.cells.push((self.n_classes() + at, zeros));
+            }
+        })
+    }
+
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms add up to these sums.
+    pub fn joint_log_likelihood_of(&self, sums: &DocumentSums, out: &mut Vec<f64>) -> usize {
+        out.clear();
+        out.extend_from_slice(&self.start);
+        out.iter_mut().zip(&sums.columns).for_each(|(out, sum)| *out += sum);
+        let Scalars { weight, absent, known, .. } = sums.scalars;
+        self.add_absence(&Document { tokens: weight, common: absent, known }, out);
+        known
+    }
+
+    /// Adds what a document with so many occurrences of features weighs in classes that have none of them, the prior left out; the
+    /// zeros of all classes come after their finite parts.
+    pub(crate) fn add_without_cells(&self, occurrences: f64, out: &mut [f64]) {
+        let n = self.n_classes();
+        let document = Document { tokens: occurrences, ..Document::default() };
+        for (at, class) in self.classes.iter().enumerate() {
+            let absence = class.absence(&document);
+            out[at] += self.start[at] - self.class_log_prior[at] + absence.finite;
+            if let Some(zeros) = self.start.get(at + n) {
+                out[at + n] += zeros + absence.zeros;
+            }
+        }
+    }
+
+    /// Adds the logarithm of the likelihood of the document, the prior left out; `scratch` is for reuse.
+    pub(crate) fn add_log_likelihood<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        scratch: &mut Vec<f64>,
+        out: &mut [f64],
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, row, scratch)?;
+        self.add_without_prior(scratch, out);
+        Ok(known)
+    }
+
+    /// Adds the logarithm of the probability of one outcome, the row's only term; if that has no counts, of
+    /// any outcome that was never seen.
+    pub(crate) fn add_outcome<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        scratch: &mut Vec<f64>,
+        out: &mut [f64],
+    ) -> Result<(), C::Error> {
+        if self.joint_log_likelihood(counts, row, scratch)? == 0 {
+            let mut document = Document::default();
+            self.rule.observe(&mut document, 0, 1);
+            scratch.clear();
+            scratch.extend_from_slice(&self.start);
+            self.add_absence(&document, scratch);
+        }
+        self.add_without_prior(scratch, out);
+        Ok(())
+    }
+
+    /// Adds joint log-likelihoods less the prior in them; not for the complement, which has none in them.
+    fn add_without_prior(&self, joint: &[f64], out: &mut [f64]) {
+        for ((out, joint), prior) in out.iter_mut().zip(joint).zip(&self.class_log_prior) {
+            *out += joint - prior;
+        }
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
+    /// probabilities: each at most 0, never NaN.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict_log_proba<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, row, out)?;
+        log_normalize(out);
+        Ok(known)
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
+    /// add up to 1.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict_proba<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, row, out)?;
+        softmax(out);
+        Ok(known)
+    }
+
+    /// The most probable class; of equally probable ones the lowest.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<ClassId, C::Error> {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(counts, row, &mut joint)?;
+        Ok(argmax(&joint))
+    }
+
+    /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class,
+    /// compared with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is no
+    /// feature or `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its
+    /// joint log-likelihood (while they are finite: without smoothing infinities of both signs may meet).
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn term_weights<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        count: u32,
+        out: &mut Vec<f64>,
+    ) -> Result<bool, C::Error> {
+        out.clear();
+        out.resize(self.start.len(), 0.0);
+        let mut document = Document::default();
+        if let Some(mass) = self.selection.feature(counts, term)?.filter(|_| count > 0) {
+            self.add_presence(counts, term, mass, count, &mut document, out)?;
+        }
+        self.add_absence(&document, out);
+        Ok(document.known > 0)
+    }
+
+    /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than
+    /// the negative one. The log-odds without those of the priors: adding
+    /// `class_log_prior[positive] - class_log_prior[negative]` gives the difference of the joint
+    /// log-likelihoods (for the complement likelihoods, which have no part for the prior, it is that already).
+    ///
+    /// Infinite where just one class makes the document impossible; 0 where both do, and for a class the model
+    /// does not have. [`linear_form`](Self::linear_form) gives the log-odds of many documents.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn log_likelihood_ratio<C: Counts>(
+        &self,
+        counts: &C,
+        row: CountRow<'_>,
+        negative: ClassId,
+        positive: ClassId,
+    ) -> Result<f64, C::Error> {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(counts, row, &mut joint)?;
+        let log_likelihood = |class: ClassId| {
+            let (joint, prior) =
+                joint.get(usize::from(class)).zip(self.class_log_prior.get(usize::from(class)))?;
+            Some(if self.rule.likelihood().is_complement() { *joint } else { joint - prior })
+        };
+        let ratio =
+            log_likelihood(positive).zip(log_likelihood(negative)).map_or(0.0, |(up, down)| up - down);
+        Ok(if ratio.is_nan() { 0.0 } else { ratio })
+    }
+
+    /// The log-odds of one class against another as a linear function of a document's counts: weights of
+    /// all terms, computed once. For a class the model does not have it is zero everywhere.
+    ///
+    /// It is the difference of the joint log-likelihoods, [`log_likelihood_ratio`](Self::log_likelihood_ratio)
+    /// with the priors. Without smoothing weights and bias may be infinite.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn linear_form<C: Counts>(
+        &self,
+        counts: &C,
+        negative: ClassId,
+        positive: ClassId,
+    ) -> Result<LinearForm, C::Error> {
+        let mut weights = vec![0.0; counts.n_terms()];
+        let class = |id: ClassId| self.classes.get(usize::from(id)).zip(self.start(id));
+        let (Some((minus, down)), Some((plus, up))) = (class(negative), class(positive)) else {
+            return Ok(LinearForm { weights, bias: 0.0 });
+        };
+        for (term, weight) in (0..).zip(&mut weights) {
+            let Some(mass) = self.selection.feature(counts, term)? else { continue };
+            let (mut n_minus, mut n_plus) = (0, 0);
+            counts.for_each_cell(term, |cell| {
+                if cell.class == negative {
+                    n_minus = self.rule.evidence(cell);
+                }
+                if cell.class == positive {
+                    n_plus = self.rule.evidence(cell);
+                }
+            })?;
+            let weigh = |class, n| self.rule.weight(class, self.rule.total(mass), n);
+            *weight = weigh(plus, n_plus).minus(weigh(minus, n_minus)).value();
+        }
+        Ok(LinearForm { weights, bias: up.minus(down).value() })
+    }
+
+    /// The intercept of a class, its zeros counted.
+    fn start(&self, class: ClassId) -> Option<Weight> {
+        let at = usize::from(class);
+        let finite = *self.start.get(..self.n_classes())?.get(at)?;
+        Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
+    }
+
+    /// Counts a term of the document, and adds for the classes that have it what it weighs more than an absent
+    /// one.
+    fn add_presence<C: Counts>(
+        &self,
+        counts: &C,
+        term: TermId,
+        mass: Mass,
+        count: u32,
+        document: &mut Document,
+        out: &mut [f64],
+    ) -> Result<(), C::Error> {
+        let total = self.rule.total(mass);
+        let count = self.rule.observe(document, total, count);
+        let (out, zeros) = out.split_at_mut(self.n_classes());
+        counts.for_each_cell(term, |cell| {
+            let at = usize::from(cell.class);
+            if let (Some(class), Some(out)) = (self.classes.get(at), out.get_mut(at)) {
+                let weight = self.rule.presence(class, total, self.rule.evidence(cell));
+                *out += count * weight.finite;
+                if let Some(zeros) = zeros.get_mut(at) {
+                    *zeros += count * weight.zeros;
+                }
+            }
+        })
+    }
+
+    /// Adds for all classes what the features of the document weigh in a class that has none of them, and
+    /// leaves one number a class.
+    fn add_absence(&self, document: &Document, out: &mut Vec<f64>) {
+        let n = self.n_classes();
+        for (at, class) in self.classes.iter().enumerate() {
+            let absence = class.absence(document);
+            out[at] += absence.finite;
+            if let Some(zeros) = out.get(at + n) {
+                out[at] = Weight { finite: out[at], zeros: zeros + absence.zeros }.value();
+            }
+        }
+        out.truncate(n);
+    }
+}

@@ -1,0 +1,62 @@
+//! The probability of a class before anything is read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::error::ParametersError;
+use crate::counts::counts::ClassTotals;
+
+/// The probability of each class before anything is read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum ClassPrior {
+    /// The share of the class in the documents; a class without documents is an error.
+    #[default]
+    Learned,
+    /// `(documents + 1) / (all documents + classes)`, Laplace's rule: never 0.
+    Smoothed,
+    /// The same for all classes.
+    Uniform,
+    /// One probability a class, in class order: greater than 0, adding up to 1 within 1e-6.
+    Given(Vec<f64>),
+}
+
+impl ClassPrior {
+    /// The logarithms (nats), one a class.
+    pub(crate) fn log_prior(&self, totals: &[ClassTotals]) -> Result<Vec<f64>, ParametersError> {
+        self.log_prior_of(&totals.iter().map(|t| t.documents as f64).collect::<Vec<_>>())
+    }
+
+    /// The same, from the weight (documents) of each class.
+    pub(crate) fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
+        let k = documents.len() as f64;
+        let all: f64 = documents.iter().sum();
+        if documents.is_empty() {
+            return Err(ParametersError::NoClasses);
+        }
+        match self {
+            ClassPrior::Learned => {
+                if let Some(class) = documents.iter().position(|&n| n <= 0.0) {
+                    return Err(ParametersError::EmptyClass { class, expected: 1, got: 0 });
+                }
+                Ok(documents.iter().map(|n| n.ln() - all.ln()).collect())
+            }
+            ClassPrior::Smoothed => Ok(documents.iter().map(|n| (n + 1.0).ln() - (all + k).ln()).collect()),
+            ClassPrior::Uniform => Ok(vec![-k.ln(); documents.len()]),
+            ClassPrior::Given(prior) => given(prior, documents.len()),
+        }
+    }
+}
+
+fn given(prior: &[f64], expected: usize) -> Result<Vec<f64>, ParametersError> {
+    if prior.len() != expected {
+        return Err(ParametersError::PriorLength { expected, got: prior.len() });
+    }
+    // written so that NaN fails
+    if let Some(&got) = prior.iter().find(|p| !(**p > 0.0 && p.is_finite())) {
+        return Err(ParametersError::PriorValue { got });
+    }
+    let sum: f64 = prior.iter().sum();
+    if (sum - 1.0).abs() > 1e-6 {
+        return Err(ParametersError::PriorSum { expected: 1.0, got: sum });
+    }
+    Ok(prior.iter().map(|p| (p / sum).ln()).collect())
+}

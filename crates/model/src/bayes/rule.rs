@@ -1,0 +1,235 @@
+use std::collections::BTreeMap;
+
+use crate::bayes::likelihood::Likelihood;
+use crate::bayes::mass::Mass;
+use crate::bayes::parameters::Parameters;
+use crate::counts::counts::{Cell, ClassTotals};
+use crate::numbers::logs::log_smoothed;
+
+/// How the counts of a term become a probability, or for the complement likelihoods a weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rule {
+    likelihood: Likelihood,
+    presence: bool,
+    alpha: f64,
+}
+
+/// What is the same for all terms of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Class {
+    /// What is counted: tokens (multinomial), documents (Bernoulli), tokens of all others (complement).
+    total: u64,
+    /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
+    log_total: f64,
+    /// What a complement weight is multiplied with; 0 for the other likelihoods.
+    scale: f64,
+    /// The weight of a term that the class does not have, for the complement without the part of the term.
+    absent: Weight,
+}
+
+/// The logarithm of a ratio of products, its zero factors counted apart: `exp(finite) * 0^zeros`.
+///
+/// Without smoothing a probability can be 0 and its logarithm infinite; sums of such logarithms must not
+/// become infinity minus infinity, which is NaN.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Weight {
+    pub(crate) finite: f64,
+    /// A whole number.
+    pub(crate) zeros: f64,
+}
+
+impl Weight {
+    fn of(log_prob: f64) -> Weight {
+        match log_prob == f64::NEG_INFINITY {
+            true => Weight { finite: 0.0, zeros: 1.0 },
+            false => Weight { finite: log_prob, zeros: 0.0 },
+        }
+    }
+
+    pub(crate) fn plus(self, other: Weight) -> Weight {
+        Weight { finite: self.finite + other.finite, zeros: self.zeros + other.zeros }
+    }
+
+    pub(crate) fn minus(self, other: Weight) -> Weight {
+        Weight { finite: self.finite - other.finite, zeros: self.zeros - other.zeros }
+    }
+
+    /// The logarithm of the `n`-th power.
+    pub(crate) fn times(self, n: f64) -> Weight {
+        Weight { finite: n * self.finite, zeros: n * self.zeros }
+    }
+
+    pub(crate) fn value(self) -> f64 {
+        match self.zeros {
+            0.0 => self.finite,
+            zeros => -zeros.signum() * f64::INFINITY,
+        }
+    }
+}
+
+impl Class {
+    /// Sets what the complement's weights are multiplied with.
+    pub(crate) fn rescale(&mut self, scale: f64) {
+        self.scale = scale;
+        self.absent.finite = scale * self.log_total;
+    }
+
+    /// What the features of a document weigh in a class that has none of them.
+    pub(crate) fn absence(&self, document: &Document) -> Weight {
+        let finite = document.tokens * self.absent.finite - self.scale * document.common;
+        Weight { finite, zeros: document.tokens * self.absent.zeros }
+    }
+}
+
+/// Adds up what the features of one document weigh.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Document {
+    /// Features, counted as the rule counts them.
+    pub(crate) tokens: f64,
+    /// Different features.
+    pub(crate) known: usize,
+    /// What the complement likelihoods take off for each term, whatever the class.
+    pub(crate) common: f64,
+}
+
+impl Rule {
+    pub(crate) fn new(parameters: &Parameters) -> Rule {
+        Rule {
+            likelihood: parameters.likelihood,
+            presence: parameters.counts_presence(),
+            alpha: parameters.alpha.alpha(),
+        }
+    }
+
+    pub(crate) fn likelihood(&self) -> Likelihood {
+        self.likelihood
+    }
+
+    /// Whether a probability can be 0, so that the zeros of weights must be counted.
+    pub(crate) fn has_zeros(&self) -> bool {
+        self.alpha == 0.0
+    }
+
+    /// `all` are the totals of all classes together.
+    pub(crate) fn class(&self, totals: &ClassTotals, all: u64, n_features: u64) -> Class {
+        let tokens = self.tokens(totals);
+        // a model without features weighs nothing: any outcomes will do
+        let features = n_features.max(1) as f64;
+        let (total, outcomes) = match self.likelihood {
+            Likelihood::Bernoulli => (totals.documents, 2.0),
+            Likelihood::Multinomial => (tokens, features),
+            Likelihood::Complement | Likelihood::ComplementNormalized => {
+                (all.saturating_sub(tokens), features)
+            }
+        };
+        let log_total = log_smoothed(total, self.alpha, outcomes);
+        let mut class = Class { total, log_total, scale: 0.0, absent: Weight::default() };
+        if self.likelihood.is_complement() {
+            class.rescale(1.0);
+        } else {
+            class.absent = self.weight(&class, 0, 0);
+        }
+        class
+    }
+
+    /// Divides the weights of a class by their sum over all features, given what the logarithms of the counts
+    /// outside the class add up to. One feature alone weighs nothing.
+    pub(crate) fn normalize(&self, class: &mut Class, log_counts: f64, n_features: u64) {
+        let sum = n_features as f64 * class.log_total - log_counts;
+        class.rescale(if n_features > 1 && sum > 0.0 { 1.0 / sum } else { 0.0 });
+    }
+
+    /// What is counted of all features in a class.
+    pub(crate) fn tokens(&self, totals: &ClassTotals) -> u64 {
+        if self.presence { totals.df } else { totals.tf }
+    }
+
+    /// What is counted of a term in a class.
+    pub(crate) fn evidence(&self, cell: Cell) -> u64 {
+        u64::from(if self.presence { cell.df } else { cell.tf })
+    }
+
+    /// What is counted of a term in the document.
+    pub(crate) fn count(&self, count: u32) -> f64 {
+        if self.presence { 1.0 } else { f64::from(count) }
+    }
+
+    /// log p(t|c) of a term counted `n` times in the class; never above 0, whatever a file says. Nothing is
+    /// probable in a class without evidence and smoothing.
+    pub(crate) fn log_prob(&self, class: &Class, n: u64) -> f64 {
+        match n.min(class.total) as f64 + self.alpha {
+            0.0 => f64::NEG_INFINITY,
+            n => (n.ln() - class.log_total).min(0.0),
+        }
+    }
+
+    /// log (1 - p(t|c)) for Bernoulli, without subtracting from 1.
+    fn log_not(&self, class: &Class, n: u64) -> f64 {
+        self.log_prob(class, class.total - n.min(class.total))
+    }
+
+    /// What is counted of a term in all classes.
+    pub(crate) fn total(&self, mass: Mass) -> u64 {
+        if self.presence { mass.df } else { mass.tf }
+    }
+
+    /// ln(count + alpha) of a term counted `n` times in a class and `total - n` outside it, for the complement.
+    pub(crate) fn log_count(&self, total: u64, n: u64) -> f64 {
+        (total.saturating_sub(n) as f64 + self.alpha).ln()
+    }
+
+    /// What one occurrence adds to the joint log-likelihood, compared with none. `total` is what is counted
+    /// of the term in all classes, `n` in this one.
+    pub(crate) fn weight(&self, class: &Class, total: u64, n: u64) -> Weight {
+        match self.likelihood {
+            Likelihood::Bernoulli => {
+                Weight::of(self.log_prob(class, n)).minus(Weight::of(self.log_not(class, n)))
+            }
+            Likelihood::Multinomial => Weight::of(self.log_prob(class, n)),
+            Likelihood::Complement | Likelihood::ComplementNormalized => {
+                Weight { finite: class.scale * (class.log_total - self.log_count(total, n)), zeros: 0.0 }
+            }
+        }
+    }
+
+    /// What one occurrence adds more in a class that has the term than in one that lacks it.
+    pub(crate) fn presence(&self, class: &Class, total: u64, n: u64) -> Weight {
+        match self.likelihood {
+            Likelihood::Bernoulli | Likelihood::Multinomial => {
+                self.weight(class, total, n).minus(class.absent)
+            }
+            Likelihood::Complement | Likelihood::ComplementNormalized => {
+                let log_ratio = self.log_count(total, 0) - self.log_count(total, n);
+                Weight { finite: class.scale * log_ratio, zeros: 0.0 }
+            }
+        }
+    }
+
+    /// Counts a term of the document and returns how often.
+    pub(crate) fn observe(&self, document: &mut Document, total: u64, count: u32) -> f64 {
+        let count = self.count(count);
+        document.known += 1;
+        document.tokens += count;
+        document.common += count * self.common(total);
+        count
+    }
+
+    /// What the complement likelihoods take off for an occurrence of a term, whatever the class.
+    pub(crate) fn common(&self, total: u64) -> f64 {
+        if self.likelihood.is_complement() { self.log_count(total, 0) } else { 0.0 }
+    }
+
+    /// The sum of log (1 - p) over all features, for Bernoulli; document frequency by document frequency, so
+    /// that the order of the terms does not matter.
+    pub(crate) fn log_absence(
+        &self,
+        class: &Class,
+        histogram: &BTreeMap<u32, u64>,
+        n_features: u64,
+    ) -> Weight {
+        let present: u64 = histogram.values().sum();
+        let absent = Weight::of(self.log_not(class, 0)).times((n_features - present) as f64);
+        let log_not = |df: u32, n: u64| Weight::of(self.log_not(class, u64::from(df))).times(n as f64);
+        absent.plus(histogram.iter().fold(Weight::default(), |sum, (&df, &n)| sum.plus(log_not(df, n))))
+    }
+}

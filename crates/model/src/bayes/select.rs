@@ -1,0 +1,159 @@
+//! How much a term says about the class, from its own cells and the documents of the classes.
+
+use std::convert::Infallible;
+
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::TermId;
+
+use crate::bayes::features::Criterion;
+use crate::bayes::likelihood::Counting;
+use crate::bayes::mass::{Cut, Mass, keeps};
+use crate::counts::counts::{Cell, ClassTotals, Counts};
+
+/// The chi-square statistic of a term's counts against independence of the class: the sum over the classes of
+/// `(observed - expected)^2 / expected`, where each class is expected to have the share of the term's counts
+/// that it has of the documents.
+///
+/// `cells` are the term's, `totals` those of all classes; documents (`df`) or occurrences (`tf`) are counted,
+/// as `counting` says. At least 0, and 0 for a term or classes without counts. As `chi2` of scikit-learn.
+///
+/// ```
+/// use tamis_model::{Cell, ClassTotals, Counting, chi_square};
+///
+/// let totals = [10, 30].map(|documents| ClassTotals { documents, ..ClassTotals::default() });
+/// let cell = Cell { class: 0, df: 4, tf: 9 };
+/// // 1 and 3 expected: (4-1)^2/1 + (0-3)^2/3
+/// assert_eq!(chi_square(&[cell], &totals, Counting::Presence), 12.0);
+/// ```
+pub fn chi_square(cells: &[Cell], totals: &[ClassTotals], counting: Counting) -> f64 {
+    score(Criterion::ChiSquare, counting == Counting::Presence, cells, totals)
+}
+
+/// The mutual information (nats) of the presence of a term in a document and the document's class.
+///
+/// `cells` are the term's, `totals` those of all classes, of which the documents are read. At least 0, and at
+/// most the entropy of the classes. As `mutual_info_score` of scikit-learn.
+///
+/// ```
+/// use tamis_model::{Cell, ClassTotals, mutual_information};
+///
+/// let totals = [5, 5].map(|documents| ClassTotals { documents, ..ClassTotals::default() });
+/// let cell = Cell { class: 1, df: 5, tf: 5 }; // tells the classes apart
+/// assert!((mutual_information(&[cell], &totals) - 2f64.ln()).abs() < 1e-12);
+/// ```
+pub fn mutual_information(cells: &[Cell], totals: &[ClassTotals]) -> f64 {
+    score(Criterion::MutualInformation, true, cells, totals)
+}
+
+fn score(by: Criterion, presence: bool, cells: &[Cell], totals: &[ClassTotals]) -> f64 {
+    let mut mass = Mass::default();
+    cells.iter().for_each(|&cell| mass.add(cell));
+    let documents = totals.iter().fold(0u64, |sum, class| sum.saturating_add(class.documents));
+    let visit = |add: &mut dyn FnMut(Cell)| {
+        cells.iter().copied().for_each(add);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(score) = Scorer::new(by, presence, documents).score(totals, mass, visit);
+    score
+}
+
+/// Scores terms from what is settled for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Scorer {
+    by: Criterion,
+    presence: bool,
+    documents: u64,
+}
+
+impl Scorer {
+    pub(crate) fn new(by: Criterion, presence: bool, documents: u64) -> Self {
+        Scorer { by, presence, documents }
+    }
+
+    /// The bits of a term's score, which order as the scores do because none is negative. In single precision,
+    /// so that rounding in the sum (by the order of the classes, by the machine's logarithm) breaks no ties.
+    pub(crate) fn rank<C: Counts>(&self, counts: &C, term: TermId, mass: Mass) -> Result<u64, C::Error> {
+        let score = self.score(counts.totals(), mass, |add| counts.for_each_cell(term, add))?;
+        Ok(u64::from((score as f32).to_bits()))
+    }
+
+    /// The score of a term of which `visit` shows the cells.
+    fn score<E>(
+        &self,
+        totals: &[ClassTotals],
+        mass: Mass,
+        visit: impl FnOnce(&mut dyn FnMut(Cell)) -> Result<(), E>,
+    ) -> Result<f64, E> {
+        let (mut sum, mut with_cells) = (0.0, 0u64);
+        visit(&mut |cell| {
+            let class = totals.get(usize::from(cell.class)).map_or(0, |class| class.documents);
+            if class > 0 {
+                sum += self.of_cell(cell, class, mass);
+                with_cells = with_cells.saturating_add(class);
+            }
+        })?;
+        // the classes without the term are as one
+        sum += self.of_absence(self.documents.saturating_sub(with_cells), mass);
+        // a sum of rounded terms may be just below 0; counts that no documents have can give anything
+        Ok(if sum > 0.0 { sum } else { 0.0 })
+    }
+
+    /// What a class of so many documents adds by its cell.
+    fn of_cell(&self, cell: Cell, class: u64, mass: Mass) -> f64 {
+        let (all, df) = (self.documents, u64::from(cell.df));
+        match self.by {
+            Criterion::ChiSquare => {
+                let observed = if self.presence { cell.df } else { cell.tf };
+                let expected = self.expected(class, mass);
+                (f64::from(observed) - expected).powi(2) / expected
+            }
+            Criterion::MutualInformation => {
+                information(df, mass.df, class, all)
+                    + information(class.saturating_sub(df), all.saturating_sub(mass.df), class, all)
+            }
+        }
+    }
+
+    /// What classes of together so many documents add that have no cell.
+    fn of_absence(&self, classes: u64, mass: Mass) -> f64 {
+        match self.by {
+            Criterion::ChiSquare if classes > 0 => self.expected(classes, mass),
+            Criterion::ChiSquare => 0.0,
+            Criterion::MutualInformation => {
+                information(classes, self.documents.saturating_sub(mass.df), classes, self.documents)
+            }
+        }
+    }
+
+    fn expected(&self, class: u64, mass: Mass) -> f64 {
+        let total = if self.presence { mass.df } else { mass.tf };
+        total as f64 * (class as f64 / self.documents as f64)
+    }
+}
+
+/// What `both` of `all` documents add to the mutual information (nats) of two properties that `one` and `other`
+/// of them have.
+fn information(both: u64, one: u64, other: u64, all: u64) -> f64 {
+    if both == 0 || one == 0 || other == 0 {
+        return 0.0;
+    }
+    let [both, one, other, all] = [both, one, other, all].map(|n| n as f64);
+    both / all * (both / one * (all / other)).ln()
+}
+
+/// The best terms by a criterion, up to the last of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BestTerms {
+    scorer: Scorer,
+    cut: Cut,
+}
+
+impl BestTerms {
+    pub(crate) fn new(scorer: Scorer, cut: Cut) -> Self {
+        BestTerms { scorer, cut }
+    }
+
+    pub(crate) fn contains<C: Counts>(&self, counts: &C, term: TermId, mass: Mass) -> Result<bool, C::Error> {
+        Ok(keeps(self.cut, self.scorer.rank(counts, term, mass)?, term))
+    }
+}

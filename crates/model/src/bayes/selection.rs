@@ -1,0 +1,81 @@
+//! Which terms are features, told from their own counts.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::TermId;
+
+use crate::bayes::mass::{Cut, Mass, keeps};
+use crate::bayes::parameters::Parameters;
+use crate::bayes::select::{BestTerms, Scorer};
+use crate::counts::counts::Counts;
+
+/// The rule that says from a term's own counts whether it is a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Selection {
+    min_df: u64,
+    max_df: u64,
+    /// Occurrences and id of the last term that is still a feature.
+    cut: Option<Cut>,
+    /// Of those, the best by their association with the classes.
+    #[serde(default)]
+    best: Option<BestTerms>,
+}
+
+impl Selection {
+    pub(crate) fn new<C: Counts>(
+        parameters: &Parameters,
+        counts: &C,
+        terms: impl Iterator<Item = TermId> + Clone,
+    ) -> Result<Selection, C::Error> {
+        let limits = &parameters.features;
+        let documents = counts.totals().iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
+        // the cast saturates, and takes NaN to 0: limits out of range are refused by NaiveBayes::new
+        let max_df = limits.max_df.map_or(u64::MAX, |share| (share * documents as f64) as u64);
+        let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None, best: None };
+        if let Some(max) = limits.max_features {
+            selection.cut = selection.find_cut(counts, terms.clone(), max, |_, mass| Ok(mass.tf))?;
+        }
+        if let Some(select) = limits.select {
+            let scorer = Scorer::new(select.by, parameters.counts_presence(), documents);
+            let cut =
+                selection.find_cut(counts, terms, select.n, |term, mass| scorer.rank(counts, term, mass))?;
+            selection.best = cut.map(|cut| BestTerms::new(scorer, cut));
+        }
+        Ok(selection)
+    }
+
+    /// The last of the `max` features of the highest rank; none if there are no more than that.
+    fn find_cut<C: Counts>(
+        &self,
+        counts: &C,
+        terms: impl Iterator<Item = TermId>,
+        max: usize,
+        rank: impl Fn(TermId, Mass) -> Result<u64, C::Error>,
+    ) -> Result<Option<Cut>, C::Error> {
+        // the least of the best is on top
+        let mut best = BinaryHeap::new();
+        let mut more = false;
+        for term in terms {
+            if let Some(mass) = self.feature(counts, term)? {
+                best.push(Reverse((rank(term, mass)?, Reverse(term))));
+                if best.len() > max {
+                    best.pop();
+                    more = true;
+                }
+            }
+        }
+        Ok(best.peek().filter(|_| more).map(|&Reverse((rank, Reverse(term)))| (rank, term)))
+    }
+
+    /// What is counted of a term in all classes, if it is a feature.
+    pub(crate) fn feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<Mass>, C::Error> {
+        let mut mass = Mass::default();
+        counts.for_each_cell(term, |cell| mass.add(cell))?;
+        let within = self.min_df <= mass.df && mass.df <= self.max_df;
+        let kept = within && self.cut.is_none_or(|cut| keeps(cut, mass.tf, term));
+        let kept = kept && self.best.map_or(Ok(true), |best| best.contains(counts, term, mass))?;
+        Ok(kept.then_some(mass))
+    }
+}

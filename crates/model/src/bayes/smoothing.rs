@@ -1,0 +1,101 @@
+//! Smoothing of estimates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::error::ParametersError;
+
+/// Additive (Lidstone) smoothing: `alpha` occurrences of every feature are taken for granted, so that
+/// nothing unseen is impossible.
+///
+/// The smoothed probability `(n + alpha) / (total + alpha V)` of one of `V` outcomes is an estimate under a
+/// symmetric Dirichlet prior (for Bernoulli a Beta prior) in two ways: the mean of the posterior if the prior's
+/// parameters are `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`.
+/// Whence the three ways to make one: `try_from` takes alpha itself, [`map`](Self::map) the prior of which the
+/// posterior's mode is wanted, and [`maximum_likelihood`](Self::maximum_likelihood) is no smoothing at all.
+/// [`Dirichlet`](crate::Dirichlet) has the same estimates for a single distribution.
+///
+/// Invariant: finite and at least 0. Small values (0.01 to 0.1) suit large vocabularies; the default
+/// is 1, Laplace's rule of succession.
+///
+/// ```
+/// use tamis_model::Smoothing;
+///
+/// assert_eq!(Smoothing::try_from(0.1)?.alpha(), 0.1);
+/// assert_eq!(Smoothing::map(1.1)?, Smoothing::try_from(1.1 - 1.0)?);
+/// assert_eq!(Smoothing::map(1.0)?, Smoothing::maximum_likelihood());
+/// assert!(Smoothing::try_from(0.0).is_err()); // must be meant
+/// # Ok::<(), tamis_model::ParametersError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "f64")]
+pub struct Smoothing(f64);
+
+/// Alpha as it is stored: 0 was meant when it was written.
+#[derive(Deserialize)]
+struct Stored(f64);
+
+impl Smoothing {
+    /// Alpha 1.
+    pub const LAPLACE: Smoothing = Smoothing(1.0);
+
+    /// No smoothing: alpha 0, the relative frequencies, which make what was learned the most probable.
+    ///
+    /// What was never seen in a class is then impossible there: its log-probability is minus infinity, and so
+    /// is the joint log-likelihood of a document that has it. A document impossible in all classes has equal
+    /// probabilities. A class without any evidence makes every feature impossible. The complement
+    /// likelihoods and [`WeightedLogOdds`](crate::WeightedLogOdds) refuse it.
+    pub const fn maximum_likelihood() -> Smoothing {
+        Smoothing(0.0)
+    }
+
+    /// The mode of the posterior (MAP) under a symmetric Dirichlet or Beta prior with all parameters equal to
+    /// `concentration`: alpha is `concentration - 1`, and a flat prior (1) gives the maximum likelihood.
+    ///
+    /// # Errors
+    /// A concentration that is not finite or below 1: the posterior need not have a mode.
+    pub fn map(concentration: f64) -> Result<Smoothing, ParametersError> {
+        match concentration.is_finite() && concentration >= 1.0 {
+            true => Ok(Smoothing(concentration - 1.0)),
+            false => Err(ParametersError::Concentration { expected: 1.0, got: concentration }),
+        }
+    }
+
+    /// The number of occurrences that are added.
+    pub fn alpha(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for Smoothing {
+    fn default() -> Self {
+        Self::LAPLACE
+    }
+}
+
+impl TryFrom<f64> for Smoothing {
+    type Error = ParametersError;
+
+    fn try_from(alpha: f64) -> Result<Self, ParametersError> {
+        match alpha.is_finite() && alpha > 0.0 {
+            true => Ok(Smoothing(alpha)),
+            false => Err(ParametersError::Smoothing { got: alpha }),
+        }
+    }
+}
+
+impl TryFrom<Stored> for Smoothing {
+    type Error = ParametersError;
+
+    fn try_from(Stored(alpha): Stored) -> Result<Self, ParametersError> {
+        match alpha {
+            0.0 => Ok(Smoothing::maximum_likelihood()),
+            _ => Smoothing::try_from(alpha),
+        }
+    }
+}
+
+impl From<Smoothing> for f64 {
+    fn from(smoothing: Smoothing) -> f64 {
+        smoothing.0
+    }
+}

@@ -1,0 +1,299 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::TermId;
+
+use crate::bayes::complement::Complement;
+use crate::bayes::error::ParametersError;
+use crate::bayes::likelihood::Likelihood;
+use crate::bayes::mass::Mass;
+use crate::bayes::parameters::Parameters;
+use crate::bayes::rule::Rule;
+use crate::bayes::selection::Selection;
+use crate::counts::counts::{Cell, ClassTotals, Counts, term_ids};
+
+/// What a model needs to know of all terms at once: a few integers a class, and the rule that says which
+/// terms are features.
+///
+/// All integers, so it is bit for bit the same however the counts came about and whatever the order of
+/// their terms (the tie rule of `max_features` apart, which looks at ids). Made by
+/// [`Parameters::summarize`]; kept beside the counts it spares passing over them again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    n_features: u64,
+    totals: Vec<ClassTotals>,
+    selection: Selection,
+    /// For Bernoulli, per class: document frequency -> features that have it. Without those of frequency 0.
+    histograms: Vec<BTreeMap<u32, u64>>,
+    /// For the normalised complement.
+    #[serde(default)]
+    complement: Option<Complement>,
+}
+
+impl Parameters {
+    /// Passes once over the counts of all terms (once more for each of `max_features` and `select`).
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    pub fn summarize<C: Counts>(&self, counts: &C) -> Result<Summary, C::Error> {
+        self.summarize_terms(counts, term_ids(counts), 0)
+    }
+
+    /// The same for a group of terms, each named once: what is counted of one column of a table, say, where
+    /// the terms of all columns have ids in the same counts. Features number at least `min_features`: those
+    /// without counts are outcomes that smoothing allows for.
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    pub fn summarize_terms<C: Counts>(
+        &self,
+        counts: &C,
+        terms: impl Iterator<Item = TermId> + Clone,
+        min_features: u64,
+    ) -> Result<Summary, C::Error> {
+        let selection = Selection::new(self, counts, terms.clone())?;
+        let only_documents =
+            |t: &ClassTotals| ClassTotals { documents: t.documents, ..ClassTotals::default() };
+        let totals: Vec<_> = counts.totals().iter().map(only_documents).collect();
+        let n = totals.len();
+        let histograms = match self.likelihood {
+            Likelihood::Bernoulli => vec![BTreeMap::new(); n],
+            _ => Vec::new(),
+        };
+        let complement = (self.likelihood == Likelihood::ComplementNormalized).then(|| Complement::new(n));
+        let mut summary = Summary { n_features: 0, totals, selection, histograms, complement };
+        let (rule, mut cells) = (Rule::new(self), Vec::new());
+        for term in terms {
+            if let Some(mass) = selection.feature(counts, term)? {
+                cells.clear();
+                counts.for_each_cell(term, |cell| cells.push(cell))?;
+                summary.add(&rule, mass, &cells);
+            }
+        }
+        let uncounted = min_features.saturating_sub(summary.n_features);
+        summary.n_features += uncounted;
+        if let Some(complement) = &mut summary.complement {
+            complement.add_uncounted(uncounted);
+        }
+        Ok(summary)
+    }
+}
+
+impl Summary {
+    /// The number of features: terms with counts, within the limits.
+    pub fn n_features(&self) -> u64 {
+        self.n_features
+    }
+
+    /// Per class its documents, and the counts of its features summed.
+    pub fn totals(&self) -> &[ClassTotals] {
+        &self.totals
+    }
+
+    /// The same with this many documents in each class: for a group of terms, those that have the group's
+    /// column. Bernoulli takes documents without a term for documents that lack it.
+    pub fn with_documents(mut self, documents: impl IntoIterator<Item = u64>) -> Summary {
+        self.totals.iter_mut().zip(documents).for_each(|(totals, n)| totals.documents = n);
+        self
+    }
+
+    /// Whether a term is a feature, from its own counts.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn is_feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<bool, C::Error> {
+        Ok(self.selection.feature(counts, term)?.is_some())
+    }
+
+    pub(crate) fn selection(&self) -> Selection {
+        self.selection
+    }
+
+    pub(crate) fn histograms(&self) -> &[BTreeMap<u32, u64>] {
+        &self.histograms
+    }
+
+    pub(crate) fn complement(&self) -> Option<&Complement> {
+        self.complement.as_ref()
+    }
+
+    fn add(&mut self, rule: &Rule, mass: Mass, cells: &[Cell]) {
+        self.n_features += 1;
+        if let Some(complement) = &mut self.complement {
+            complement.add(rule, mass, cells);
+        }
+        for cell in cells {
+            if let Some(totals) = self.totals.get_mut(usize::from(cell.class)) {
+                totals.df += u64::from(cell.df);
+                totals.tf += u64::from(cell.tf);
+            }
+            if let Some(histogram) = self.histograms.get_mut(usize::from(cell.class)) {
+                *histogram.entry(cell.df).or_default() += 1;
+            }
+        }
+    }
+
+    /// Checks what the model relies on; a summary may come from a file.
+    pub(crate) fn check(&self, rule: &Rule) -> Result<(), ParametersError> {
+        let fail = |expected, got| Err(ParametersError::Summary { expected, got });
+        if self.totals.is_empty() {
+            return Err(ParametersError::NoClasses);
+        }
+        if let Some(t) = self.totals.iter().find(|t| t.tf < t.df) {
+            return fail("at least as many occurrences as document frequencies add up to", t.tf);
+        }
+        let histograms = if rule.likelihood() == Likelihood::Bernoulli { self.totals.len() } else { 0 };
+        if self.histograms.len() != histograms {
+            return fail(
+                "a histogram a class for Bernoulli, none for the others",
+                self.histograms.len() as u64,
+            );
+        }
+        let normalized = rule.likelihood() == Likelihood::ComplementNormalized;
+        let complement = self.complement.as_ref();
+        if normalized != complement.is_some()
+            || complement.is_some_and(|c| !c.fits(rule, &self.totals, self.n_features))
+        {
+            return fail(
+                "histograms of the counting for the normalised complement, else none",
+                self.n_features,
+            );
+        }
+        for (histogram, totals) in self.histograms.iter().zip(&self.totals) {
+            if let Some((&df, _)) =
+                histogram.last_key_value().filter(|(df, _)| u64::from(**df) > totals.documents)
+            {
+                return fail("no document frequency above the documents of the class", df.into());
+            }
+            let features: u128 = histogram.values().map(|&n| u128::from(n)).sum();
+            let df: u128 = histogram.iter().map(|(&df, &n)| u128::from(df) * u128::from(n)).sum();
+            if features > u128::from(self.n_features) || df != u128::from(totals.df) {
+                return fail("histograms that add up to the features and the totals", totals.df);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bayes::naive_bayes::NaiveBayes;
+    use crate::counts::statistics::Statistics;
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+    use crate::bayes::features::Criterion;
+    use crate::bayes::features::FeatureLimits;
+    use crate::bayes::features::Select;
+    use crate::bayes::likelihood::Counting;
+
+    fn statistics() -> Statistics {
+        let documents =
+            [(0, vec![(0, 5), (1, 1), (2, 1)]), (1, vec![(1, 2), (2, 1)]), (1, vec![(2, 1), (3, 3)])];
+        let mut statistics = Statistics::new(2);
+        for (class, row) in documents {
+            statistics.observe(class, CountVector::from_pairs(row).unwrap().row()).unwrap();
+        }
+        statistics
+    }
+
+    fn features(limits: FeatureLimits) -> Vec<TermId> {
+        let statistics = statistics();
+        let Ok(summary) = Parameters { features: limits, ..Parameters::default() }.summarize(&statistics);
+        let is_feature = |&t: &TermId| summary.is_feature(&statistics, t).unwrap();
+        let features: Vec<_> = (0..9).filter(is_feature).collect();
+        assert_eq!(summary.n_features(), features.len() as u64);
+        features
+    }
+
+    #[test]
+    fn limits_select() {
+        let all = FeatureLimits::default();
+        assert_eq!(features(all), [0, 1, 2, 3]);
+        assert_eq!(features(FeatureLimits { min_df: 0, ..all }), [0, 1, 2, 3]);
+        assert_eq!(features(FeatureLimits { min_df: 2, ..all }), [1, 2]);
+        assert_eq!(features(FeatureLimits { max_df: Some(0.7), ..all }), [0, 1, 3]);
+        assert_eq!(features(FeatureLimits { max_features: Some(1), ..all }), [0]);
+        // terms 1, 2 and 3 all occur three times: lower ids first
+        assert_eq!(features(FeatureLimits { max_features: Some(2), ..all }), [0, 1]);
+        assert_eq!(features(FeatureLimits { max_features: Some(3), min_df: 2, ..all }), [1, 2]);
+        assert_eq!(features(FeatureLimits { max_features: Some(4), ..all }), [0, 1, 2, 3]);
+        let select = |by, n| FeatureLimits { select: Some(Select { by, n }), ..all };
+        // terms 1 and 3 tell equally much about the class, term 2 nothing
+        assert_eq!(features(select(Criterion::ChiSquare, 1)), [0]);
+        assert_eq!(features(select(Criterion::MutualInformation, 1)), [0]);
+        assert_eq!(features(select(Criterion::MutualInformation, 2)), [0, 1]);
+        assert_eq!(features(select(Criterion::MutualInformation, 3)), [0, 1, 3]);
+        assert_eq!(features(select(Criterion::MutualInformation, 9)), [0, 1, 2, 3]);
+        assert_eq!(
+            features(FeatureLimits { max_features: Some(2), ..select(Criterion::ChiSquare, 3) }),
+            [0, 1]
+        );
+        assert_eq!(features(FeatureLimits { min_df: 2, ..select(Criterion::MutualInformation, 1) }), [1]);
+    }
+
+    #[test]
+    fn totals_are_of_the_features() {
+        let features = FeatureLimits { min_df: 2, ..FeatureLimits::default() };
+        let parameters = Parameters { likelihood: Likelihood::Bernoulli, features, ..Parameters::default() };
+        let Ok(summary) = parameters.summarize(&statistics());
+        assert_eq!(summary.totals()[1], ClassTotals { documents: 2, df: 3, tf: 4 });
+        assert_eq!(summary.histograms()[1], BTreeMap::from([(1, 1), (2, 1)]));
+        let json = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), summary);
+    }
+
+    #[test]
+    fn bad_summaries_are_refused() {
+        let parameters = Parameters { likelihood: Likelihood::Bernoulli, ..Parameters::default() };
+        let Ok(good) = parameters.summarize(&statistics());
+        assert!(NaiveBayes::new(&parameters, &good).is_ok());
+        let spoil = |change: fn(&mut Summary)| {
+            let mut summary = good.clone();
+            change(&mut summary);
+            NaiveBayes::new(&parameters, &summary).map(drop)
+        };
+        assert_eq!(spoil(|s| s.totals.clear()), Err(ParametersError::NoClasses));
+        let changes: [fn(&mut Summary); 6] = [
+            |s| s.totals[0].tf = 0,
+            |s| s.totals[1].documents = 1,
+            |s| s.totals[0].df = 2,
+            |s| s.n_features = 2,
+            |s| drop(s.histograms.pop()),
+            |s| s.histograms[1] = BTreeMap::from([(u32::MAX, u64::MAX)]),
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            assert!(matches!(spoil(change), Err(ParametersError::Summary { .. })), "{i}");
+        }
+        assert!(NaiveBayes::new(&Parameters::default(), &good).is_err(), "made for Bernoulli");
+    }
+
+    #[test]
+    fn bad_complements_are_refused() {
+        let likelihood = Likelihood::ComplementNormalized;
+        let parameters = Parameters { likelihood, ..Parameters::default() };
+        let Ok(good) = parameters.summarize(&statistics());
+        assert!(NaiveBayes::new(&parameters, &good).is_ok());
+        let json = serde_json::to_string(&good).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), good);
+        let refused = |parameters: &Parameters, summary: &Summary| {
+            matches!(NaiveBayes::new(parameters, summary), Err(ParametersError::Summary { .. }))
+        };
+        let presence = Parameters { counting: Counting::Presence, ..parameters.clone() };
+        assert!(refused(&presence, &good), "made for occurrences");
+        assert!(refused(&Parameters::default(), &good), "made for the complement");
+        let Ok(multinomial) = Parameters::default().summarize(&statistics());
+        assert!(refused(&parameters, &multinomial), "made for multinomial");
+        let changes = [
+            (r#""features":{"3":3"#, r#""features":{"3":4"#),
+            (r#""5":{"5":1}"#, r#""5":{"6":1}"#),
+            (r#""5":{"5":1}"#, r#""5":{"5":2}"#),
+            (r#"[{"3":{"1":2},"5":{"5":1}},"#, "["),
+        ];
+        for (what, by) in changes {
+            let bad = json.replacen(what, by, 1);
+            assert_ne!(bad, json, "{what}");
+            assert!(refused(&parameters, &serde_json::from_str(&bad).unwrap()), "{what}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::TermId;
+
+/// One class of a model: its position among the sorted labels of [`Classes`](crate::Classes).
+pub type ClassId = u16;
+
+/// The counts of one term in one class.
+///
+/// Invariant of every cell a model hands out: `1 <= df <= tf`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cell {
+    /// The class.
+    pub class: ClassId,
+    /// Document frequency: documents of the class that contain the term.
+    pub df: u32,
+    /// Term frequency: occurrences of the term in the documents of the class.
+    pub tf: u32,
+}
+
+/// The counts of one class, summed over all terms.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ClassTotals {
+    /// Documents of the class, those without any term included.
+    pub documents: u64,
+    /// Sum of the document frequencies: distinct terms of every document, added up.
+    pub df: u64,
+    /// Sum of the term frequencies: tokens.
+    pub tf: u64,
+}
+
+/// Counts a model can read: [`Statistics`](crate::Statistics) in memory, or a file that is mapped.
+pub trait Counts {
+    /// What reading can fail with; [`Infallible`](std::convert::Infallible) in memory.
+    type Error;
+
+    /// The totals of each class, in class order.
+    fn totals(&self) -> &[ClassTotals];
+
+    /// The number of term ids: they are `0..n_terms`, and some of them may have no counts.
+    fn n_terms(&self) -> usize;
+
+    /// Visits the cells of a term that have counts (`df > 0`), in increasing class order. An id that is not
+    /// known has none.
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<(), Self::Error>;
+
+    /// How many documents of any class contain the term.
+    ///
+    /// # Errors
+    /// Whatever reading the counts fails with.
+    fn document_frequency(&self, term: TermId) -> Result<u64, Self::Error> {
+        let mut df = 0;
+        self.for_each_cell(term, |cell| df += u64::from(cell.df))?;
+        Ok(df)
+    }
+}
+
+/// All term ids of `counts`, in order.
+pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + Clone + use<C> {
+    (0..=TermId::MAX).take(counts.n_terms())
+}
+
+/// Weights of terms, one a column, as something to read, in memory or in a mapped file.
+pub trait ClassWeights {
+    /// What reading can fail with.
+    type Error;
+
+    /// Visits the weights of a term, in increasing order of columns, as real numbers.
+    ///
+    /// # Errors
+    /// Whatever reading fails with.
+    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<(), Self::Error>;
+}

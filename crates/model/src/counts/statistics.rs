@@ -1,0 +1,439 @@
+pub(crate) mod error;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+
+use rayon::prelude::*;
+use tamis_tokenizer::{CountMatrix, CountRow, TermId};
+
+use crate::counts::cells::{Cells, ClassCell};
+use crate::counts::classes::Classes;
+use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, term_ids};
+use crate::counts::statistics::error::StatisticsError;
+
+/// What a model has learned: documents and occurrences counted per class, documents and occurrences
+/// counted per term and class.
+///
+/// The statistics of a set of labelled documents are the same whatever the order they were learned in, how
+/// they were sharded and merged, and what was learned and forgotten in between. `==` compares these
+/// counts; trailing terms without counts make no difference.
+///
+/// Invariant: no count is ever negative or wraps round; an operation that would make it so is an error
+/// that changes nothing.
+///
+/// Term ids should be dense: memory is eight bytes an id up to the highest one seen and twelve to
+/// twenty-four a cell with counts.
+///
+/// ```
+/// use tamis_model::{Cell, Statistics};
+/// use tamis_tokenizer::CountVector;
+///
+/// let document = CountVector::from_pairs([(7, 3)])?;
+/// let mut statistics = Statistics::new(2);
+/// statistics.observe(1, document.row())?;
+/// statistics.observe(1, document.row())?;
+/// assert_eq!(statistics.cells(7).collect::<Vec<_>>(), [Cell { class: 1, df: 2, tf: 6 }]);
+///
+/// assert!(statistics.forget(0, document.row()).is_err()); // never learned there
+/// statistics.forget(1, document.row())?;
+/// assert_eq!(statistics.document_frequency(7), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Statistics {
+    totals: Vec<ClassTotals>,
+    cells: Cells,
+}
+
+impl Statistics {
+    /// Nothing learned, for as many classes (at most [`Classes::MAX`]).
+    pub fn new(n_classes: usize) -> Self {
+        Statistics {
+            totals: vec![ClassTotals::default(); n_classes.min(Classes::MAX)],
+            cells: Cells::default(),
+        }
+    }
+
+    /// As many documents in each class as given and no term yet; [`push_cell`](Self::push_cell) brings the
+    /// terms. For counts that were stored elsewhere.
+    pub fn with_documents(documents: impl IntoIterator<Item = u64>) -> Self {
+        let totals = documents.into_iter().take(Classes::MAX);
+        let totals = totals.map(|documents| ClassTotals { documents, ..ClassTotals::default() }).collect();
+        Statistics { totals, cells: Cells::default() }
+    }
+
+    /// Adds stored counts of a term.
+    ///
+    /// # Errors
+    /// An unknown class; counts no documents can have: `1 <= df <= tf` and `df <= documents` must hold;
+    /// overflow of `u32`. Nothing changes then.
+    pub fn push_cell(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
+        let documents = self.class(cell.class)?.documents;
+        let df = self.cells(term).find(|c| c.class == cell.class).map_or(0, |c| u64::from(c.df));
+        let df = df + u64::from(cell.df);
+        if cell.df == 0 || cell.tf < cell.df || df > documents {
+            return Err(StatisticsError::Impossible { term, expected: documents, got: cell });
+        }
+        self.cells.add(term, cell)?;
+        self.add_totals(cell);
+        Ok(())
+    }
+
+    /// Adds a term after all others, with stored counts in any order; those of equal classes are added.
+    ///
+    /// ```
+    /// use tamis_model::{Cell, Statistics};
+    ///
+    /// let mut statistics = Statistics::with_documents([2, 1]);
+    /// let cell = |class, tf| Cell { class, df: 1, tf };
+    /// assert_eq!(statistics.push_term(&mut vec![cell(1, 5), cell(0, 1), cell(0, 2)])?, 0);
+    /// assert_eq!(statistics.cells(0).collect::<Vec<_>>(), [Cell { class: 0, df: 2, tf: 3 }, cell(1, 5)]);
+    /// # Ok::<(), tamis_model::StatisticsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`push_cell`](Self::push_cell).
+    pub fn push_term(&mut self, cells: &mut Vec<Cell>) -> Result<TermId, StatisticsError> {
+        let term = self.n_terms() as TermId;
+        cells.sort_unstable_by_key(|cell| cell.class);
+        let mut kept: usize = 0;
+        for i in 0..cells.len() {
+            match kept.checked_sub(1).filter(|last| cells[*last].class == cells[i].class) {
+                Some(last) => cells[last] = cells[last].plus(term, cells[i])?,
+                None => {
+                    cells[kept] = cells[i];
+                    kept += 1;
+                }
+            }
+        }
+        cells.truncate(kept);
+        for cell in &*cells {
+            let documents = self.class(cell.class)?.documents;
+            if cell.df == 0 || cell.tf < cell.df || u64::from(cell.df) > documents {
+                return Err(StatisticsError::Impossible { term, expected: documents, got: *cell });
+            }
+        }
+        self.cells.grow(term as usize + 1);
+        self.cells.put(term, cells)?;
+        cells.iter().for_each(|cell| self.add_totals(*cell));
+        Ok(term)
+    }
+
+    /// The same documents over the terms of `self` and then those of all others, one after another: each has counts of
+    /// other terms of the same documents.
+    ///
+    /// # Errors
+    /// Another number of classes, or more counts than can be held.
+    pub fn concatenated(
+        mut self,
+        others: impl IntoIterator<Item = Statistics>,
+    ) -> Result<Statistics, StatisticsError> {
+        for other in others {
+            let (expected, got) = (self.totals.len(), other.totals.len());
+            if expected != got {
+                return Err(StatisticsError::Classes { expected, got });
+            }
+            self.cells.append(other.cells)?;
+            for (here, there) in self.totals.iter_mut().zip(&other.totals) {
+                *here = ClassTotals { df: here.df + there.df, tf: here.tf + there.tf, ..*here };
+            }
+        }
+        Ok(self)
+    }
+
+    /// Counts the documents `x` with the classes `y`, shards of them in parallel in the current rayon pool.
+    /// The result is the same for any number of threads.
+    ///
+    /// # Errors
+    /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (the threads decide which of
+    /// several terms it names).
+    pub fn from_matrix(
+        x: &CountMatrix,
+        y: &[ClassId],
+        n_classes: usize,
+    ) -> Result<Statistics, StatisticsError> {
+        if x.n_rows() != y.len() {
+            return Err(StatisticsError::Labels { expected: x.n_rows(), got: y.len() });
+        }
+        // one shard a thread: each has blocks of its own for the whole vocabulary
+        let size = y.len().div_ceil(rayon::current_num_threads()).max(1);
+        let count = |(shard, labels): (usize, &[ClassId])| {
+            let mut statistics = Statistics::new(n_classes);
+            for (i, &class) in (shard * size..).zip(labels) {
+                if let Some(row) = x.row(i) {
+                    statistics.observe(class, row)?;
+                }
+            }
+            Ok(statistics)
+        };
+        let shards = y.par_chunks(size).enumerate().map(count);
+        let merged = shards.try_reduce_with(|mut a, b| a.merge(&b).map(|()| a));
+        merged.unwrap_or_else(|| Ok(Statistics::new(n_classes)))
+    }
+
+    /// Learns one document.
+    ///
+    /// # Errors
+    /// An unknown class; overflow of `u32`. Nothing changes then.
+    pub fn observe(&mut self, class: ClassId, row: CountRow<'_>) -> Result<(), StatisticsError> {
+        self.observe_times(class, row, 1)
+    }
+
+    /// Learns the same document `times` times; none at all if that is 0.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe).
+    pub fn observe_times(
+        &mut self,
+        class: ClassId,
+        row: CountRow<'_>,
+        times: u32,
+    ) -> Result<(), StatisticsError> {
+        if times == 0 {
+            return self.class(class).map(|_| ());
+        }
+        self.observe_all(class, || row.iter(), times)
+    }
+
+    /// Learns one document given as its terms in any order, each once, with their counts, none zero.
+    ///
+    /// ```
+    /// use tamis_model::{Cell, Statistics};
+    ///
+    /// let mut statistics = Statistics::new(2);
+    /// statistics.observe_terms(1, &[(7, 3), (2, 1)])?;
+    /// assert_eq!(statistics.cells(7).collect::<Vec<_>>(), [Cell { class: 1, df: 1, tf: 3 }]);
+    /// # Ok::<(), tamis_model::StatisticsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe).
+    pub fn observe_terms(&mut self, class: ClassId, terms: &[(TermId, u32)]) -> Result<(), StatisticsError> {
+        self.cells.touch(class, terms.iter().map(|(term, _)| *term));
+        self.observe_all(class, || terms.iter().copied().filter(|(_, count)| *count > 0), 1)
+    }
+
+    fn observe_all<I: Iterator<Item = (TermId, u32)>>(
+        &mut self,
+        class: ClassId,
+        terms: impl Fn() -> I,
+        times: u32,
+    ) -> Result<(), StatisticsError> {
+        let totals = self.class(class)?;
+        let documents = add_documents(class, totals.documents, u64::from(times))?;
+        let cell = |term, count| document_cell(term, class, count, times);
+        let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);
+        let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
+        all_or_nothing(&mut self.cells, &terms, learn, unlearn)?;
+        let (df, tf) = terms().fold((0, 0), |(df, tf), (_, count)| (df + 1, tf + u64::from(count)));
+        // sums of fewer than 2^32 cells of less than 2^32 each: they fit
+        self.totals[usize::from(class)] = ClassTotals {
+            documents,
+            df: totals.df + df * u64::from(times),
+            tf: totals.tf + tf * u64::from(times),
+        };
+        Ok(())
+    }
+
+    /// Forgets one document that was learned: the exact inverse of [`observe`](Self::observe).
+    ///
+    /// # Errors
+    /// An unknown class; a document that cannot have been learned, because a count would turn negative or
+    /// would leave counts that no documents have. Nothing changes then. (Whether just this document was
+    /// learned, counts alone cannot tell.)
+    pub fn forget(&mut self, class: ClassId, row: CountRow<'_>) -> Result<(), StatisticsError> {
+        self.forget_times(class, row, 1)
+    }
+
+    /// Forgets the same document `times` times.
+    ///
+    /// # Errors
+    /// As [`forget`](Self::forget).
+    pub fn forget_times(
+        &mut self,
+        class: ClassId,
+        row: CountRow<'_>,
+        times: u32,
+    ) -> Result<(), StatisticsError> {
+        let totals = self.class(class)?;
+        if times == 0 {
+            return Ok(());
+        }
+        let got = totals.documents;
+        let Some(documents) = got.checked_sub(u64::from(times)) else {
+            return Err(StatisticsError::NoDocuments { class, expected: u64::from(times), got });
+        };
+        let df = totals.df.checked_sub(row.len() as u64 * u64::from(times));
+        if documents == 0 && df.is_some_and(|df| df > 0) {
+            return Err(StatisticsError::Remainder { class, expected: 0, got: df.unwrap_or(0) });
+        }
+        let cell = |term, count| document_cell(term, class, count, times);
+        let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
+        let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);
+        all_or_nothing(&mut self.cells, || row.iter(), unlearn, learn)?;
+        // every cell had as much, so its sums have
+        self.totals[usize::from(class)] = ClassTotals {
+            documents,
+            df: totals.df - row.len() as u64 * u64::from(times),
+            tf: totals.tf - row.total() * u64::from(times),
+        };
+        Ok(())
+    }
+
+    /// Adds what other statistics over the same terms and classes have learned.
+    ///
+    /// # Errors
+    /// Another number of classes; overflow of `u32`. Nothing changes then.
+    pub fn merge(&mut self, other: &Statistics) -> Result<(), StatisticsError> {
+        self.merge_terms(other, |term| term)
+    }
+
+    /// Adds what other statistics over the same classes have learned; their term `i` is `map[i]` here.
+    /// Map two terms to one only if no document has both, else it counts twice.
+    ///
+    /// # Errors
+    /// Another number of classes; a map shorter than the other's terms; overflow of `u32`. Nothing changes
+    /// then.
+    pub fn merge_mapped(&mut self, other: &Statistics, map: &[TermId]) -> Result<(), StatisticsError> {
+        if map.len() < other.n_terms() {
+            return Err(StatisticsError::Map { expected: other.n_terms(), got: map.len() });
+        }
+        self.merge_terms(other, |term| map[term as usize])
+    }
+
+    fn merge_terms(
+        &mut self,
+        other: &Statistics,
+        map: impl Fn(TermId) -> TermId,
+    ) -> Result<(), StatisticsError> {
+        let (expected, got) = (self.totals.len(), other.totals.len());
+        if expected != got {
+            return Err(StatisticsError::Classes { expected, got });
+        }
+        let pairs = (0..=ClassId::MAX).zip(self.totals.iter().zip(&other.totals));
+        let documents = pairs.map(|(class, (a, b))| add_documents(class, a.documents, b.documents));
+        let documents = documents.collect::<Result<Vec<_>, _>>()?;
+        let terms = || term_ids(other).flat_map(|term| other.cells(term).map(move |cell| (term, cell)));
+        let add = |cells: &mut Cells, (term, cell)| cells.add(map(term), cell);
+        let subtract = |cells: &mut Cells, (term, cell)| cells.subtract(map(term), cell);
+        all_or_nothing(&mut self.cells, terms, add, subtract)?;
+        // as in observe_times, the sums fit once all cells do
+        for ((here, there), documents) in self.totals.iter_mut().zip(&other.totals).zip(documents) {
+            *here = ClassTotals { documents, df: here.df + there.df, tf: here.tf + there.tf };
+        }
+        Ok(())
+    }
+
+    /// The same documents over renumbered terms: the new id `i` is the old id `order[i]`. Terms that `order`
+    /// does not name are dropped; an id that it repeats, or that has no counts, gives a term without counts.
+    pub fn permuted(&self, order: &[TermId]) -> Statistics {
+        let mut result = Statistics::with_documents(self.totals.iter().map(|t| t.documents));
+        result.cells.grow(order.len());
+        let mut seen = vec![false; self.n_terms()];
+        for (new, &old) in (0..).zip(order) {
+            let first = seen.get_mut(old as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+            let cells = if first { self.cells.get(old) } else { &[] };
+            // each cell of these statistics at most once, in blocks that are no larger: there is room
+            if result.cells.put(new, cells).is_ok() {
+                cells.iter().for_each(|&cell| result.add_totals(cell));
+            }
+        }
+        result
+    }
+
+    /// Makes room for a new class without documents; classes from `at` on move up by one. `at` beyond the
+    /// classes appends. With [`Classes::MAX`] classes, where `Classes::insert` refuses, it does nothing.
+    pub fn insert_class(&mut self, at: ClassId) {
+        if self.totals.len() < Classes::MAX {
+            self.totals.insert(usize::from(at).min(self.totals.len()), ClassTotals::default());
+            if usize::from(at) + 1 < self.totals.len() {
+                self.cells.shift_classes(at);
+            }
+        }
+    }
+
+    /// The cells of a term, in increasing class order; none for an unknown term.
+    pub fn cells(&self, term: TermId) -> impl Iterator<Item = Cell> + '_ {
+        self.cells.get(term).iter().copied()
+    }
+
+    /// How many documents of any class contain the term.
+    pub fn document_frequency(&self, term: TermId) -> u64 {
+        self.cells(term).map(|cell| u64::from(cell.df)).sum()
+    }
+
+    /// How many terms have counts. Passes over all terms.
+    pub fn n_features(&self) -> usize {
+        self.cells.n_features()
+    }
+
+    fn add_totals(&mut self, cell: Cell) {
+        let totals = &mut self.totals[usize::from(cell.class)];
+        totals.df += u64::from(cell.df);
+        totals.tf += u64::from(cell.tf);
+    }
+
+    fn class(&self, class: ClassId) -> Result<ClassTotals, StatisticsError> {
+        let expected = self.totals.len();
+        let totals = self.totals.get(usize::from(class)).copied();
+        totals.ok_or(StatisticsError::UnknownClass { expected, got: class })
+    }
+}
+
+/// Applies `step` to all items; if one fails, `undo` to those before it.
+fn all_or_nothing<I: Iterator>(
+    cells: &mut Cells,
+    items: impl Fn() -> I,
+    step: impl Fn(&mut Cells, I::Item) -> Result<(), StatisticsError>,
+    undo: impl Fn(&mut Cells, I::Item) -> Result<(), StatisticsError>,
+) -> Result<(), StatisticsError> {
+    for (done, item) in items().enumerate() {
+        if let Err(error) = step(cells, item) {
+            for item in items().take(done) {
+                // what was just added can be taken, and what was just taken has room
+                let _ = undo(cells, item);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// What `times` documents with `count` occurrences of a term each add to its cell.
+fn document_cell(term: TermId, class: ClassId, count: u32, times: u32) -> Result<Cell, StatisticsError> {
+    let got = u64::from(count) * u64::from(times);
+    let tf = u32::try_from(got);
+    let tf = tf.map_err(|_| StatisticsError::Overflow { term, class, expected: u32::MAX, got })?;
+    Ok(Cell { class, df: times, tf })
+}
+
+fn add_documents(class: ClassId, learned: u64, new: u64) -> Result<u64, StatisticsError> {
+    learned.checked_add(new).ok_or(StatisticsError::TooManyDocuments { class, expected: u64::MAX, got: new })
+}
+
+impl Counts for Statistics {
+    type Error = Infallible;
+
+    fn totals(&self) -> &[ClassTotals] {
+        &self.totals
+    }
+
+    fn n_terms(&self) -> usize {
+        self.cells.n_terms()
+    }
+
+    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<(), Infallible> {
+        self.cells(term).for_each(visit);
+        Ok(())
+    }
+}
+
+impl PartialEq for Statistics {
+    fn eq(&self, other: &Self) -> bool {
+        let longer = if self.n_terms() > other.n_terms() { self } else { other };
+        self.totals == other.totals && term_ids(longer).all(|t| self.cells(t).eq(other.cells(t)))
+    }
+}
+
+impl Eq for Statistics {}

@@ -1,0 +1,161 @@
+use std::fmt;
+
+use tamis_tokenizer::TermId;
+
+use crate::counts::counts::{Cell, ClassId};
+
+/// Why statistics refused a change. They are then as they were before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatisticsError {
+    /// A class the statistics do not have.
+    UnknownClass {
+        /// The number of classes: ids are below it.
+        expected: usize,
+        /// The id.
+        got: ClassId,
+    },
+    /// Statistics over another number of classes.
+    Classes {
+        /// Classes here.
+        expected: usize,
+        /// Classes of the other.
+        got: usize,
+    },
+    /// Not one label a document.
+    Labels {
+        /// Documents.
+        expected: usize,
+        /// Labels.
+        got: usize,
+    },
+    /// A sum of coefficients that does not fit.
+    Coefficients {
+        /// The largest sum there can be.
+        expected: i64,
+    },
+    /// A map that does not cover the terms of the other statistics.
+    Map {
+        /// Terms of the other statistics.
+        expected: usize,
+        /// Length of the map.
+        got: usize,
+    },
+    /// A cell would count more than it can.
+    Overflow {
+        /// The term.
+        term: TermId,
+        /// The class.
+        class: ClassId,
+        /// The most occurrences a cell can count.
+        expected: u32,
+        /// What it would have to count.
+        got: u64,
+    },
+    /// Forgetting what was not learned: the cell has fewer occurrences, or what would be left is no
+    /// document's (an occurrence without a document, or a document without one).
+    Underflow {
+        /// The term.
+        term: TermId,
+        /// The class.
+        class: ClassId,
+        /// Occurrences to forget.
+        expected: u32,
+        /// Occurrences learned.
+        got: u32,
+    },
+    /// Forgetting more documents than the class has.
+    NoDocuments {
+        /// The class.
+        class: ClassId,
+        /// Documents to forget.
+        expected: u64,
+        /// Documents learned.
+        got: u64,
+    },
+    /// Forgetting the last document of a class would leave terms that belong to no document.
+    Remainder {
+        /// The class.
+        class: ClassId,
+        /// What must be left: nothing.
+        expected: u64,
+        /// Distinct terms that would be left.
+        got: u64,
+    },
+    /// Counts that no documents have: `1 <= df <= tf` or `df <= documents` does not hold.
+    Impossible {
+        /// The term.
+        term: TermId,
+        /// The documents of the class.
+        expected: u64,
+        /// The cell.
+        got: Cell,
+    },
+    /// More documents than a class can count.
+    TooManyDocuments {
+        /// The class.
+        class: ClassId,
+        /// The most it can count.
+        expected: u64,
+        /// Documents to add.
+        got: u64,
+    },
+    /// More cells than can be addressed.
+    Full {
+        /// The most there can be.
+        expected: u64,
+        /// How many are needed.
+        got: u64,
+    },
+}
+
+impl fmt::Display for StatisticsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use StatisticsError::*;
+        match self {
+            UnknownClass { expected, got } => {
+                write!(f, "unknown class: expected an id below {expected}, got {got}")
+            }
+            Classes { expected, got } => {
+                write!(f, "the statistics differ: expected {expected} classes, got {got}")
+            }
+            Labels { expected, got } => write!(f, "expected {expected} labels, one a document, got {got}"),
+            Coefficients { expected } => {
+                write!(f, "the correction overflows: expected sums of at most {expected}")
+            }
+            Map { expected, got } => write!(f, "the map is too short: expected {expected} terms, got {got}"),
+            Overflow { term, class, expected, got } => {
+                write!(
+                    f,
+                    "term {term} of class {class} overflows: expected at most {expected} occurrences, got {got}"
+                )
+            }
+            Underflow { term, class, expected, got } => write!(
+                f,
+                "not learned: expected {expected} occurrences of term {term} to forget in class {class}, \
+                 got {got} that do not belong to such a document"
+            ),
+            NoDocuments { class, expected, got } => {
+                write!(f, "not learned: expected {expected} documents to forget in class {class}, got {got}")
+            }
+            Remainder { class, expected, got } => write!(
+                f,
+                "not learned: expected the last document of class {class} to leave {expected} terms, got {got}"
+            ),
+            Impossible { term, expected, got } => write!(
+                f,
+                "impossible counts of term {term} in class {}: expected 1 <= df <= tf and df <= {expected}, \
+                 got df {}, tf {}",
+                got.class, got.df, got.tf
+            ),
+            TooManyDocuments { class, expected, got } => {
+                write!(f, "class {class} overflows: expected at most {expected} documents, got {got} more")
+            }
+            Full { expected, got } => {
+                write!(f, "too many counts: expected at most {expected} cells, got {got}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StatisticsError {}

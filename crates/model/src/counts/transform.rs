@@ -1,0 +1,233 @@
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::{CountMatrix, CountRow, TermId};
+
+use crate::counts::rows::{WeightedMatrix, WeightedVector};
+
+/// How the counts of a document become weights: repeated words count less, rare ones more, and long documents
+/// no more than short ones.
+///
+/// With `tf` the occurrences of a term in the document, `N` the documents that document frequencies are of and
+/// `df` how many of them contain the term:
+///
+/// ```text
+/// v = ln(1 + tf) ln((N + 1) / df)
+/// weight = norm v / sqrt(sum(v v))
+/// ```
+///
+/// | field | default | where it is off |
+/// | --- | --- | --- |
+/// | `log_tf` | true | the first factor is `tf` |
+/// | `idf` | true | the second factor is 1 |
+/// | `norm` | 10 | weight = v |
+/// | `min_df` | 1 | |
+///
+/// A term that fewer than `min_df` documents contain weighs nothing, nor does one that none does (`df` 0), whatever
+/// is on. Expectation maximization ([`EmOptions`](crate::EmOptions)) needs length-normalised documents, and gains
+/// much from a `min_df` of 5: what a single document contains tells nothing about others and, being rare, weighs most.
+///
+/// Source: Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers"
+/// (2003).
+///
+/// ```
+/// use tamis_model::{Statistics, Transform, WeightedVector};
+/// use tamis_tokenizer::CountVector;
+///
+/// let document = CountVector::from_pairs([(0, 3), (1, 4)])?;
+/// let mut statistics = Statistics::new(1); // document frequencies are statistics without labels
+/// statistics.observe(0, document.row())?;
+///
+/// let df = |term| Ok(statistics.document_frequency(term));
+/// let transform = Transform { log_tf: false, idf: false, ..Transform::default() };
+/// let mut weights = WeightedVector::default();
+/// let Ok::<(), std::convert::Infallible>(()) = transform.apply(document.row(), 1, df, &mut weights);
+/// assert_eq!(weights.row().weights(), [6.0, 8.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transform {
+    /// Whether a term weighs the logarithm of its occurrences. By default true.
+    pub log_tf: bool,
+    /// Whether rare terms weigh more. By default true.
+    pub idf: bool,
+    /// The Euclidean length (L2) that documents are scaled to. By default 10.
+    pub norm: Option<NonZeroU32>,
+    /// The fewest documents that contain a term. By default 1; 0 is the same.
+    pub min_df: u64,
+}
+
+impl Default for Transform {
+    fn default() -> Self {
+        Transform { log_tf: true, idf: true, norm: NonZeroU32::new(10), min_df: 1 }
+    }
+}
+
+impl Transform {
+    /// Occurrences as they are.
+    pub const COUNTS: Transform = Transform { log_tf: false, idf: false, norm: None, min_df: 1 };
+
+    /// Writes the weights of a document's terms to `out`. `documents` are those that `df`, the document
+    /// frequency of a term, counts.
+    ///
+    /// # Errors
+    /// What `df` fails with; `out` is then as it was.
+    pub fn apply<E>(
+        &self,
+        row: CountRow<'_>,
+        documents: u64,
+        df: impl Fn(TermId) -> Result<u64, E>,
+        out: &mut WeightedVector,
+    ) -> Result<(), E> {
+        let log_documents = log_documents(documents);
+        let weigh = |(term, tf)| Ok((term, self.amount(tf) * self.rarity(df(term)?, log_documents)));
+        let weights = row.iter().map(weigh).collect::<Result<Vec<_>, E>>()?;
+        let scale = self.scale(weights.iter().map(|(_, v)| v * v).sum());
+        // what weighs nothing is left out
+        out.assign(weights.into_iter().map(|(term, v)| (term, v * scale)));
+        Ok(())
+    }
+
+    /// The first factor of a term's weight, of its occurrences in the document.
+    #[inline]
+    pub(crate) fn amount(&self, tf: u32) -> f64 {
+        if self.log_tf { log_tf(tf) } else { f64::from(tf) }
+    }
+
+    /// The second factor, of the documents that contain it: 0 if these are too few.
+    pub(crate) fn rarity(&self, df: u64, log_documents: f64) -> f64 {
+        match df >= self.min_df.max(1) {
+            true if self.idf => idf(df, log_documents),
+            true => 1.0,
+            false => 0.0,
+        }
+    }
+
+    /// What a document is multiplied by, given the sum of the squares of its weights; 1 if none weighs anything.
+    pub(crate) fn scale(&self, square: f64) -> f64 {
+        let norm = self.norm.filter(|_| square > 0.0);
+        norm.map_or(1.0, |norm| f64::from(norm.get()) / square.sqrt())
+    }
+
+    /// As [`apply`](Self::apply), of each row.
+    ///
+    /// # Errors
+    /// What `df` fails with.
+    pub fn apply_all<E>(
+        &self,
+        x: &CountMatrix,
+        documents: u64,
+        df: impl Fn(TermId) -> Result<u64, E>,
+    ) -> Result<WeightedMatrix, E> {
+        let (mut matrix, mut weights) = (WeightedMatrix::new(), WeightedVector::default());
+        for row in x.rows() {
+            self.apply(row, documents, &df, &mut weights)?;
+            matrix.push(weights.row());
+        }
+        Ok(matrix)
+    }
+}
+
+/// ln(N + 1)
+pub(crate) fn log_documents(documents: u64) -> f64 {
+    (documents as f64 + 1.0).ln()
+}
+
+/// ln(1 + tf), kept ready for the numbers that nearly all terms of a document have.
+#[inline]
+pub(crate) fn log_tf(tf: u32) -> f64 {
+    READY.get(tf as usize).copied().unwrap_or_else(|| f64::from(tf).ln_1p())
+}
+
+#[allow(clippy::approx_constant)]
+const READY: [f64; 16] = [
+    0.0,
+    0.6931471805599453,
+    1.0986122886681096,
+    1.3862943611198906,
+    1.6094379124341003,
+    1.791759469228055,
+    1.9459101490553132,
+    2.0794415416798357,
+    2.1972245773362196,
+    2.302585092994046,
+    2.3978952727983707,
+    2.4849066497880004,
+    2.5649493574615367,
+    2.639057329615259,
+    2.70805020110221,
+    2.772588722239781,
+];
+
+/// ln((N + 1) / df) of a term that some document contains: not negative whatever a file says.
+pub(crate) fn idf(df: u64, log_documents: f64) -> f64 {
+    (log_documents - (df as f64).ln()).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+
+    #[test]
+    fn logarithms_that_are_ready_are_right() {
+        for tf in 0..40 {
+            assert!((log_tf(tf) - f64::from(tf).ln_1p()).abs() <= f64::EPSILON * f64::from(tf).ln_1p());
+        }
+    }
+
+    /// Of four documents; term 9 is in none, term 8 in more than there are.
+    fn weights(transform: Transform, pairs: &[(TermId, u32)]) -> Vec<(TermId, f64)> {
+        let df =
+            |term| Ok::<_, Infallible>([4, 2, 1, 0, 0, 0, 0, 0, 9].get(term as usize).copied().unwrap_or(0));
+        let row = CountVector::from_pairs(pairs.iter().copied()).unwrap();
+        let mut out = WeightedVector::from_pairs([(1, 1.0)]).unwrap();
+        let Ok(()) = transform.apply(row.row(), 4, df, &mut out);
+        let mut x = CountMatrix::new();
+        x.push(row.row());
+        let Ok(matrix) = transform.apply_all(&x, 4, df);
+        assert_eq!(matrix.row(0), Some(out.row()));
+        out.row().iter().collect()
+    }
+
+    #[test]
+    fn by_hand() {
+        let v = [2f64.ln() * 1.25f64.ln(), 4f64.ln() * 2.5f64.ln()];
+        let length = (v[0] * v[0] + v[1] * v[1]).sqrt();
+        let document = [(0, 1), (1, 3), (9, 7)];
+        let got = weights(Transform::default(), &document);
+        assert_eq!(got.len(), 2);
+        for ((term, weight), expected) in got.into_iter().zip(v) {
+            assert!((weight - 10.0 * expected / length).abs() < 1e-12, "term {term}");
+        }
+        assert_eq!(weights(Transform::COUNTS, &document), [(0, 1.0), (1, 3.0)]);
+        let log_tf = Transform { log_tf: true, ..Transform::COUNTS };
+        assert_eq!(weights(log_tf, &document), [(0, 1f64.ln_1p()), (1, 3f64.ln_1p())]);
+        let idf = weights(Transform { idf: true, ..Transform::COUNTS }, &document);
+        assert!((idf[1].1 - 3.0 * 2.5f64.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_weighs_nothing_is_left_out() {
+        for transform in [Transform::default(), Transform { norm: None, ..Transform::default() }] {
+            assert_eq!(weights(transform, &[]), []);
+            assert_eq!(weights(transform, &[(8, 1), (9, u32::MAX)]), []);
+        }
+        assert_eq!(weights(Transform { min_df: 3, ..Transform::COUNTS }, &[(0, 2), (1, 2)]), [(0, 2.0)]);
+        assert_eq!(weights(Transform { min_df: 0, ..Transform::COUNTS }, &[(2, 2), (9, 2)]), [(2, 2.0)]);
+        let huge = weights(Transform { log_tf: false, ..Transform::default() }, &[(2, u32::MAX)]);
+        assert!((huge[0].1 - 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_failing_df_changes_nothing() {
+        let row = CountVector::from_pairs([(0, 1), (1, 1)]).unwrap();
+        let mut out = WeightedVector::from_pairs([(7, 1.0)]).unwrap();
+        let df = |term| if term == 0 { Ok(1) } else { Err("torn") };
+        assert_eq!(Transform::default().apply(row.row(), 2, df, &mut out), Err("torn"));
+        assert_eq!(out.row().ids(), [7]);
+    }
+}

@@ -1,0 +1,278 @@
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::error::ParametersError;
+use crate::bayes::likelihood::{Counting, Likelihood};
+use crate::bayes::prior::ClassPrior;
+use crate::bayes::smoothing::Smoothing;
+use crate::counts::counts::ClassId;
+use crate::counts::rows::{MAX_WEIGHT, WeightedRow};
+use crate::em::error::EmError;
+use crate::em::expected::{ExpectedStatistics, probable};
+use crate::em::expected_bayes::ExpectedNaiveBayes;
+use crate::em::expected_error::ExpectedError;
+use crate::numbers::logs::{log_sum_exp, softmax};
+use crate::numbers::random::SplitMix64;
+
+/// Into how many parts the unlabelled documents are dealt for counting: fixed, so that sums do not depend on
+/// the number of threads.
+const SHARDS: usize = 8;
+
+/// Expectation maximization: naive Bayes from documents of which few have labels, or none.
+///
+/// A model is fitted to the labelled documents; it says for each unlabelled one how probable the classes are
+/// (E step); a new model is fitted to all, each unlabelled document counting in every class as far as it is
+/// probable there (M step); and so on. Without labels it begins with random probabilities instead.
+///
+/// Each step raises the objective, or leaves it: with the parameters theta, in nats and up to a constant,
+///
+/// ```text
+/// sum over labelled ln p(class, document | theta) + lambda sum over unlabelled ln p(document | theta) + ln p(theta)
+/// ```
+///
+/// where `p(theta)` is the prior that smoothing stands for: Dirichlet (Bernoulli: Beta) with `alpha + 1` for the
+/// terms of each class, and for the shares of the classes Dirichlet with 2 where the class prior is
+/// [`Smoothed`](ClassPrior::Smoothed), flat where it is learned. (Probabilities below 1e-10 are taken for 0: at
+/// worst that costs a document 1e-10 nats a class.)
+///
+/// | field | default | range |
+/// | --- | --- | --- |
+/// | `likelihood` | `Multinomial` | multinomial or Bernoulli |
+/// | `alpha` | 0.1 | finite, > 0 |
+/// | `prior` | `Smoothed` | |
+/// | `lambda` | 1 | 0 to 1e100 |
+/// | `max_iterations` | 10 | |
+/// | `tolerance` | 1e-4 | a number, 0 or more |
+/// | `seed` | 0 | |
+///
+/// Multinomial EM needs documents of equal length, as [`Transform`](crate::Transform) makes them by default: over
+/// raw counts posteriors are all but 0 and 1 from the start and stay wrong. Bernoulli sees presence only.
+///
+/// Source: Nigam, McCallum, Thrun and Mitchell, "Text Classification from Labeled and Unlabeled Documents using
+/// EM" (2000); the objective is their equation 8 with lambda.
+///
+/// ```
+/// use tamis_model::{EmOptions, WeightedVector};
+///
+/// let row = |pairs: &[(u32, f64)]| WeightedVector::from_pairs(pairs.iter().copied());
+/// // terms: 0 "goal", 1 "orbit", 2 "match", 3 "rocket"
+/// let (sport, space) = (row(&[(0, 1.0)])?, row(&[(1, 1.0)])?);
+/// let unlabelled = [row(&[(0, 1.0), (2, 1.0)])?, row(&[(1, 1.0), (3, 1.0)])?];
+/// let unlabelled: Vec<_> = unlabelled.iter().map(WeightedVector::row).collect();
+/// let em = EmOptions::default().fit(2, &[(0, sport.row()), (1, space.row())], &unlabelled)?;
+///
+/// // No labelled document has a rocket, but one with an orbit does.
+/// let Ok(class) = em.model.predict(&em.statistics, row(&[(3, 1.0)])?.row());
+/// assert_eq!(class, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmOptions {
+    /// The model of a document given its class, not a complement's. By default multinomial.
+    pub likelihood: Likelihood,
+    /// Additive smoothing. By default 0.1.
+    pub alpha: Smoothing,
+    /// The probability of a class before anything is read. By default smoothed.
+    pub prior: ClassPrior,
+    /// How many labelled documents an unlabelled one counts for. By default 1.
+    pub lambda: f64,
+    /// The most M steps. By default 10.
+    pub max_iterations: usize,
+    /// It ends when an iteration raises the objective by no more than this share of it. By default 1e-4.
+    pub tolerance: f64,
+    /// For the random start without labels. By default 0.
+    pub seed: u64,
+}
+
+impl Default for EmOptions {
+    fn default() -> Self {
+        EmOptions {
+            likelihood: Likelihood::Multinomial,
+            alpha: Smoothing::try_from(0.1).unwrap_or_default(),
+            prior: ClassPrior::Smoothed,
+            lambda: 1.0,
+            max_iterations: 10,
+            tolerance: 1e-4,
+            seed: 0,
+        }
+    }
+}
+
+/// What [`EmOptions::fit`] found.
+#[derive(Clone, Debug)]
+pub struct Em {
+    /// The expected counts of the last M step.
+    pub statistics: ExpectedStatistics,
+    /// The model of these counts.
+    pub model: ExpectedNaiveBayes,
+    /// For each unlabelled document its classes with their probabilities by the model, in class order; those
+    /// below 1e-10 are left out.
+    pub posteriors: Vec<Vec<(ClassId, f64)>>,
+    /// The objective (nats) of the first model, and of that after each iteration: it never falls.
+    pub objective: Vec<f64>,
+    /// Why there were no more iterations.
+    pub stopped: Stopped,
+}
+
+impl Em {
+    /// The number of M steps after the start.
+    pub fn iterations(&self) -> usize {
+        self.objective.len() - 1
+    }
+}
+
+/// Why expectation maximization ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The objective hardly rose any more.
+    Converged,
+    /// There were as many iterations as allowed.
+    MaxIterations,
+}
+
+impl EmOptions {
+    /// Fits a model of `n_classes` classes to labelled and unlabelled documents, in the current rayon pool. The
+    /// result is the same, to the bit, for any number of threads.
+    ///
+    /// Documents of weight `lambda` 0 do not count, but their terms are features.
+    ///
+    /// # Errors
+    /// Options out of their ranges; no classes; a label that is none of them; a prior that does not fit them.
+    pub fn fit(
+        &self,
+        n_classes: usize,
+        labelled: &[(ClassId, WeightedRow<'_>)],
+        unlabelled: &[WeightedRow<'_>],
+    ) -> Result<Em, EmError> {
+        self.check()?;
+        let counting = match self.likelihood {
+            Likelihood::Bernoulli => Counting::Presence,
+            _ => Counting::Occurrences,
+        };
+        let mut base = ExpectedStatistics::new(n_classes, counting);
+        if base.n_classes() == 0 {
+            return Err(ParametersError::NoClasses.into());
+        }
+        for &(class, row) in labelled {
+            base.observe(class, row, 1.0)?;
+        }
+        let run = Run { options: self, labelled, unlabelled, base };
+        let mut statistics = run.start()?;
+        let mut objective: Vec<f64> = Vec::new();
+        loop {
+            let model = run.model(&statistics)?;
+            let (now, posteriors) = run.expect(&statistics, &model);
+            let before = objective.last().copied();
+            objective.push(now);
+            // written so that what is no number ends it
+            let rises = |before: f64| now - before > self.tolerance * now.abs();
+            let stopped = match before {
+                Some(before) if !rises(before) => Stopped::Converged,
+                _ if objective.len() > self.max_iterations => Stopped::MaxIterations,
+                _ => {
+                    statistics = run.maximize(&posteriors)?;
+                    continue;
+                }
+            };
+            return Ok(Em { statistics, model, posteriors, objective, stopped });
+        }
+    }
+
+    fn check(&self) -> Result<(), EmError> {
+        self.likelihood.check_generative()?;
+        if !(0.0..=MAX_WEIGHT).contains(&self.lambda) {
+            return Err(EmError::Lambda { expected: MAX_WEIGHT, got: self.lambda });
+        }
+        // written so that NaN fails
+        match self.tolerance >= 0.0 {
+            true => Ok(()),
+            false => Err(EmError::Tolerance { expected: 0.0, got: self.tolerance }),
+        }
+    }
+}
+
+/// What stays the same in all iterations.
+struct Run<'a> {
+    options: &'a EmOptions,
+    labelled: &'a [(ClassId, WeightedRow<'a>)],
+    unlabelled: &'a [WeightedRow<'a>],
+    /// The counts of the labelled documents.
+    base: ExpectedStatistics,
+}
+
+type Posterior = Vec<(ClassId, f64)>;
+
+impl Run<'_> {
+    /// The first statistics. All terms are known from here on, for the space of parameters must stay the same.
+    fn start(&self) -> Result<ExpectedStatistics, EmError> {
+        if self.labelled.is_empty() {
+            return self.maximize(&self.random_posteriors());
+        }
+        let mut statistics = self.base.clone();
+        for row in self.unlabelled {
+            statistics.observe(0, *row, 0.0)?;
+        }
+        Ok(statistics)
+    }
+
+    /// For each unlabelled document probabilities that are uniform over all there are.
+    fn random_posteriors(&self) -> Vec<Posterior> {
+        let mut random = SplitMix64::new(self.options.seed);
+        let mut posterior = || {
+            // the logarithms of exponential variates, of which the shares are uniform
+            let mut draw = || (-((random.next_u64() >> 11) as f64 + 0.5).ln() + 53.0 * 2f64.ln()).ln();
+            let mut logs: Vec<f64> = (0..self.base.n_classes()).map(|_| draw()).collect();
+            softmax(&mut logs);
+            probable(&logs)
+        };
+        self.unlabelled.iter().map(|_| posterior()).collect()
+    }
+
+    fn model(&self, statistics: &ExpectedStatistics) -> Result<ExpectedNaiveBayes, EmError> {
+        let EmOptions { likelihood, alpha, prior, .. } = self.options;
+        Ok(ExpectedNaiveBayes::fit(statistics, *likelihood, *alpha, prior)?)
+    }
+
+    /// The E step: the objective of the model, and what it says about the unlabelled documents.
+    fn expect(&self, statistics: &ExpectedStatistics, model: &ExpectedNaiveBayes) -> (f64, Vec<Posterior>) {
+        let joint = |row| {
+            let mut out = Vec::new();
+            let Ok(_) = model.joint_log_likelihood(statistics, row, &mut out);
+            out
+        };
+        let labelled: Vec<f64> =
+            self.labelled.par_iter().map(|&(class, row)| joint(row)[usize::from(class)]).collect();
+        let unlabelled = self.unlabelled.par_iter().map(|&row| {
+            let mut joint = joint(row);
+            let log_likelihood = log_sum_exp(&joint);
+            softmax(&mut joint);
+            (log_likelihood, probable(&joint))
+        });
+        let (unlabelled, posteriors): (Vec<f64>, Vec<Posterior>) = unlabelled.unzip();
+        let mut objective = model.log_prior_density(statistics);
+        if self.options.prior == ClassPrior::Smoothed {
+            objective += model.class_log_prior().iter().sum::<f64>();
+        }
+        objective += labelled.iter().sum::<f64>() + self.options.lambda * unlabelled.iter().sum::<f64>();
+        (objective, posteriors)
+    }
+
+    /// The M step: the counts of the labelled documents plus the expected ones of the others.
+    fn maximize(&self, posteriors: &[Posterior]) -> Result<ExpectedStatistics, EmError> {
+        let size = self.unlabelled.len().div_ceil(SHARDS).max(1);
+        let shards = self.unlabelled.par_chunks(size).zip(posteriors.par_chunks(size));
+        let count = |(rows, posteriors): (&[WeightedRow<'_>], &[Posterior])| {
+            let mut shard = ExpectedStatistics::new(self.base.n_classes(), self.base.counting());
+            for (row, posterior) in rows.iter().zip(posteriors) {
+                shard.observe_classes(posterior, *row, self.options.lambda)?;
+            }
+            Ok(shard)
+        };
+        let shards: Vec<_> = shards.map(count).collect::<Result<_, ExpectedError>>()?;
+        let mut statistics = self.base.clone();
+        for shard in &shards {
+            statistics.merge(shard)?;
+        }
+        Ok(statistics)
+    }
+}

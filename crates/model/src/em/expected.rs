@@ -1,0 +1,213 @@
+//! Counts of documents that belong to classes in part.
+
+use std::convert::Infallible;
+
+use tamis_tokenizer::TermId;
+
+use crate::bayes::likelihood::Counting;
+use crate::counts::cells::{Cells, ClassCell};
+use crate::counts::classes::Classes;
+use crate::counts::counts::ClassId;
+use crate::counts::counts::ClassWeights;
+use crate::counts::rows::{MAX_WEIGHT, WeightedRow};
+use crate::counts::statistics::error::StatisticsError;
+use crate::em::expected_error::ExpectedError;
+
+/// Posterior probabilities below this are taken for 0.
+const NEGLIGIBLE: f64 = 1e-10;
+
+/// Counts of weighted documents, which may belong to several classes in part: per class its documents, per
+/// term and class its weight. What [`Statistics`](crate::Statistics) are to whole documents.
+///
+/// Sums are of `f64`, so order and shards make a difference of 1e-12 at most, and there is no forgetting:
+/// what is subtracted from a rounded sum does not leave what was there.
+///
+/// A document of weight 0 counts nothing, but its terms are known from then on: they are features.
+///
+/// Memory is eight bytes a term id up to the highest one seen and sixteen to thirty-two for each class that
+/// has a term.
+///
+/// ```
+/// use tamis_model::{Counting, ExpectedStatistics, WeightedVector};
+///
+/// let document = WeightedVector::from_pairs([(7, 3.0)])?;
+/// let mut statistics = ExpectedStatistics::new(2, Counting::Occurrences);
+/// statistics.observe(1, document.row(), 0.5)?;
+/// statistics.observe_posterior(&[0.25, 0.75], document.row(), 1.0)?;
+/// assert_eq!(statistics.class_weights(), [0.25, 1.25]);
+/// assert_eq!(statistics.weights(7).collect::<Vec<_>>(), [(0, 0.75), (1, 3.75)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExpectedStatistics {
+    counting: Counting,
+    class_weights: Vec<f64>,
+    totals: Vec<f64>,
+    cells: Cells<Share>,
+}
+
+/// What a class has of a term.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    class: ClassId,
+    weight: f64,
+}
+
+impl ClassCell for Share {
+    fn class(&self) -> ClassId {
+        self.class
+    }
+
+    fn plus(self, _: TermId, other: Share) -> Result<Share, StatisticsError> {
+        Ok(Share { weight: self.weight + other.weight, ..self })
+    }
+}
+
+impl ExpectedStatistics {
+    /// Nothing learned, for as many classes (at most [`Classes::MAX`]). With [`Counting::Presence`] each term
+    /// of a document weighs 1, whatever its row says: Bernoulli needs that.
+    pub fn new(n_classes: usize, counting: Counting) -> Self {
+        let zeros = vec![0.0; n_classes.min(Classes::MAX)];
+        ExpectedStatistics { counting, class_weights: zeros.clone(), totals: zeros, cells: Cells::default() }
+    }
+
+    /// Learns a document that counts as `weight` documents (0 to 1e100) of one class.
+    ///
+    /// # Errors
+    /// An unknown class, a weight out of its range: nothing changes then. More than `u32::MAX` cells: what was
+    /// added of the document remains.
+    pub fn observe(
+        &mut self,
+        class: ClassId,
+        row: WeightedRow<'_>,
+        weight: f64,
+    ) -> Result<(), ExpectedError> {
+        let expected = self.class_weights.len();
+        if usize::from(class) >= expected {
+            return Err(StatisticsError::UnknownClass { expected, got: class }.into());
+        }
+        self.observe_classes(&[(class, 1.0)], row, weight)
+    }
+
+    /// Learns a document that belongs to each class with a probability, in class order. Probabilities below
+    /// 1e-10 are taken for 0 and the others scaled to add up to 1, so that work and memory follow the classes
+    /// that come into question.
+    ///
+    /// # Errors
+    /// Not one probability a class; negative ones, or a sum that differs from 1 by more than 1e-6; as
+    /// [`observe`](Self::observe).
+    pub fn observe_posterior(
+        &mut self,
+        posterior: &[f64],
+        row: WeightedRow<'_>,
+        weight: f64,
+    ) -> Result<(), ExpectedError> {
+        let (expected, got) = (self.class_weights.len(), posterior.len());
+        if expected != got {
+            return Err(ExpectedError::PosteriorLength { expected, got });
+        }
+        let sum: f64 = posterior.iter().sum();
+        let bad = posterior.iter().copied().find(|p| p.is_nan() || *p < 0.0);
+        // written so that NaN fails
+        let bad = bad.or(if (sum - 1.0).abs() <= 1e-6 { None } else { Some(sum) });
+        match bad {
+            Some(got) => Err(ExpectedError::PosteriorSum { expected: 1.0, got }),
+            None => self.observe_classes(&probable(posterior), row, weight),
+        }
+    }
+
+    /// Learns a document of several known classes, each with its part of the weight.
+    pub(crate) fn observe_classes(
+        &mut self,
+        parts: &[(ClassId, f64)],
+        row: WeightedRow<'_>,
+        weight: f64,
+    ) -> Result<(), ExpectedError> {
+        if !(0.0..=MAX_WEIGHT).contains(&weight) {
+            return Err(ExpectedError::Weight { expected: MAX_WEIGHT, got: weight });
+        }
+        let amount = |w: f64| if self.counting == Counting::Presence { 1.0 } else { w };
+        let total: f64 = row.weights().iter().copied().map(amount).sum();
+        for &(class, part) in parts {
+            self.class_weights[usize::from(class)] += weight * part;
+            self.totals[usize::from(class)] += weight * part * total;
+        }
+        for (term, w) in row.iter() {
+            for &(class, part) in parts {
+                self.cells.add(term, Share { class, weight: weight * part * amount(w) })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what other statistics over the same terms and classes have learned.
+    ///
+    /// # Errors
+    /// Another number of classes, or another [`Counting`]: nothing changes then. More than `u32::MAX` cells:
+    /// what was added remains.
+    pub fn merge(&mut self, other: &ExpectedStatistics) -> Result<(), ExpectedError> {
+        let (expected, got) = (self.class_weights.len(), other.class_weights.len());
+        if expected != got {
+            return Err(StatisticsError::Classes { expected, got }.into());
+        }
+        if self.counting != other.counting {
+            return Err(ExpectedError::Counting { expected: self.counting, got: other.counting });
+        }
+        let add = |here: &mut [f64], there: &[f64]| here.iter_mut().zip(there).for_each(|(a, b)| *a += b);
+        add(&mut self.class_weights, &other.class_weights);
+        add(&mut self.totals, &other.totals);
+        for term in term_ids(other) {
+            for &share in other.cells.get(term) {
+                self.cells.add(term, share)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.class_weights.len()
+    }
+
+    /// The documents of each class, in class order: the sum of their weights.
+    pub fn class_weights(&self) -> &[f64] {
+        &self.class_weights
+    }
+
+    /// The weights of each class summed over all terms, in class order.
+    pub fn totals(&self) -> &[f64] {
+        &self.totals
+    }
+
+    /// What is counted of a term in a document.
+    pub fn counting(&self) -> Counting {
+        self.counting
+    }
+
+    /// The classes that have a term with its weight there, in increasing class order; none for an unknown term.
+    pub fn weights(&self, term: TermId) -> impl Iterator<Item = (ClassId, f64)> + '_ {
+        self.cells.get(term).iter().map(|share| (share.class, share.weight))
+    }
+}
+
+impl ClassWeights for ExpectedStatistics {
+    type Error = Infallible;
+
+    /// A term that is visited at all is known, a feature, though its weights may be 0.
+    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<(), Infallible> {
+        self.weights(term).for_each(|(class, weight)| visit(class, weight));
+        Ok(())
+    }
+}
+
+/// All term ids of `weights`, in order.
+pub(crate) fn term_ids(weights: &ExpectedStatistics) -> impl Iterator<Item = TermId> + use<> {
+    (0..=TermId::MAX).take(weights.cells.n_terms())
+}
+
+/// The classes that come into question, with probabilities that add up to 1.
+pub(crate) fn probable(posterior: &[f64]) -> Vec<(ClassId, f64)> {
+    let kept = || (0..).zip(posterior.iter().copied()).filter(|&(_, p)| p >= NEGLIGIBLE);
+    let sum: f64 = kept().map(|(_, p)| p).sum();
+    kept().map(|(class, p)| (class, p / sum)).collect()
+}

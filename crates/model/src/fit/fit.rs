@@ -1,0 +1,213 @@
+use rayon::prelude::*;
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::counts::counts::{ClassId, Counts};
+use crate::counts::statistics::Statistics;
+use crate::counts::term_frequency::TF_UNIT;
+use crate::counts::transform::{idf, log_documents};
+use crate::fit::ascent::Vectors;
+use crate::fit::competitors::{Competitors, LeftOut};
+use crate::left_out::documents::{BlockReader, DocumentTerms, Documents};
+use crate::left_out::folds::Groups;
+use crate::left_out::held_out::HeldOut;
+use crate::left_out::smoothing_choice::{Asked, SmoothingChoice, least_of_class, sample_size};
+use crate::linear::choices::{Choices, WeightedOptions};
+use crate::linear::coefficients::{Coefficients, Correction};
+use crate::linear::columns::Columns;
+use crate::linear::weighted::{Readings, WeightedLogOdds, at_least_one};
+
+/// What fitting finds: the choices, the correction, and what models that had not seen a document say of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The numbers to score by.
+    pub choices: Choices,
+    /// The smoothings and powers of idf that were tried.
+    pub smoothing: SmoothingChoice,
+    /// The shares of the counts that the correction was tried on top of, each with the mean held-out log loss, in nats a
+    /// document; none where there was nothing to choose by.
+    pub taus: Vec<(f64, f64)>,
+    /// The correction.
+    pub correction: Correction,
+    /// The coefficients of the documents that the correction is the sum of.
+    pub coefficients: Coefficients,
+    /// Documents that were held out, in their order.
+    pub held_out: Vec<HeldOut>,
+}
+
+/// Folds that documents are held out in.
+const FOLDS: usize = 5;
+/// The most documents that are held out of two classes, where thresholds need them, and of more.
+const HELD_OUT: [usize; 2] = [20_000, 2_000];
+
+/// What there is to fit to.
+#[derive(Clone, Copy)]
+pub struct Fit<'a> {
+    /// The counts of the documents.
+    pub counts: &'a Statistics,
+    /// The documents, each once, in an order that does not depend on chance.
+    pub documents: &'a dyn Documents,
+    /// The columns to fit.
+    pub columns: Columns,
+    /// What is fixed, and what is to be chosen.
+    pub options: &'a WeightedOptions,
+}
+
+/// Documents that are held out, in their order.
+pub(super) struct Fold {
+    pub(super) documents: Vec<usize>,
+    /// How many each stands for.
+    pub(super) weights: Vec<f64>,
+    pub(super) rows: Vec<CountVector>,
+}
+
+/// Counts without the documents of a fold, and what follows from them.
+pub(super) struct FoldView<'a> {
+    pub(super) vectors: Vectors<'a>,
+    /// The documents held out, increasing.
+    pub(super) held: &'a [usize],
+    /// tau = 1 times the offsets of each document and competing column.
+    pub(super) odds: Vec<f32>,
+}
+
+impl Fit<'_> {
+    /// Held-out scores where there is no correction: leaving one out is exact.
+    pub(super) fn left_out(&self, choices: &Choices) -> Vec<HeldOut> {
+        let left_out = LeftOut::new(self.columns, choices, self.counts);
+        let sample =
+            Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
+        let asks_most = sample.len() > self.documents.len() / 2;
+        let source =
+            if asks_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
+        let asked = Asked::new(&source, &sample);
+        let score = |((document, stands_for), at): (&(usize, f64), usize)| {
+            let (label, terms) = (asked.labels[at].0, asked.terms(at));
+            let mut bayes = Vec::new();
+            left_out.of(label.class, terms, &mut bayes);
+            HeldOut {
+                document: *document,
+                weight: stands_for * label.weight(),
+                known_terms: left_out.known_terms(terms),
+                bayes,
+                correction: vec![0.0; self.columns.len()],
+                windows: Vec::new(),
+            }
+        };
+        let is_judged = |held: &HeldOut| {
+            self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
+        };
+        sample.par_iter().zip(0..sample.len()).map(score).filter(is_judged).collect()
+    }
+
+    fn most_held_out(&self) -> usize {
+        let [two, many] = HELD_OUT;
+        sample_size(if self.columns.is_one() { two } else { many }, self.columns)
+    }
+
+    /// The documents that are held out.
+    pub(super) fn folds(&self) -> Vec<Fold> {
+        let groups = Groups::new(self.documents);
+        let sample = groups.sample(self.most_held_out(), least_of_class(self.columns));
+        // no fold is larger than a fifth of all
+        let n_folds = (FOLDS * sample.weights.len()).div_ceil(self.documents.len().max(1));
+        let folds = match n_folds {
+            0 | 1 => vec![sample.weights.iter().map(|(i, _)| *i).collect()],
+            n_folds => sample.groups.deal(n_folds),
+        };
+        let weight = |i: &usize| match sample.weights.binary_search_by_key(i, |(i, _)| *i) {
+            Ok(at) => sample.weights[at].1,
+            Err(_) => 0.0,
+        };
+        let fold = |documents: Vec<usize>| Fold {
+            weights: documents.iter().map(weight).collect(),
+            rows: self.documents.rows(&documents),
+            documents,
+        };
+        folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
+    }
+
+    /// What follows from counts without the documents of a fold.
+    pub(super) fn view<'a>(
+        &self,
+        choices: &Choices,
+        source: &'a BlockReader<'a>,
+        competitors: &Competitors,
+        held: &'a [usize],
+        counts: &Statistics,
+    ) -> FoldView<'a> {
+        let documents = counts.totals().iter().map(|totals| totals.documents).sum();
+        let log_documents = log_documents(documents);
+        let ids: Vec<TermId> = (0..=TermId::MAX).take(self.documents.n_terms()).collect();
+        let square = |term: &TermId| {
+            let df = counts.document_frequency(*term);
+            let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
+            (idf * idf) as f32
+        };
+        let squares: Vec<f32> = ids.par_iter().with_min_len(1 << 12).map(square).collect();
+        let left_out = LeftOut::new(self.columns, choices, counts);
+        let (n, width) = (self.documents.len(), competitors.width());
+        let (mut scales, mut odds) = (vec![0.0; n], vec![0.0; n * width]);
+        source.for_all(|first, block| {
+            let settle = |(at, (scale_of, out)): (usize, (&mut f32, &mut [f32]))| {
+                let (terms, document) = (block.terms(at), first + at);
+                *scale_of = if terms.is_empty() { 0.0 } else { scale(&squares, terms) };
+                if held.binary_search(&document).is_ok() {
+                    return;
+                }
+                let offsets = left_out.offsets(self.documents.label(document).class, terms, self.columns);
+                for (out, column) in out.iter_mut().zip(competitors.of(document)) {
+                    *out = offsets[usize::from(column)] as f32;
+                }
+            };
+            let end = first + block.len();
+            let out = odds[first * width..end * width].par_chunks_mut(width);
+            scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(settle);
+        });
+        FoldView { vectors: Vectors { source, squares, scales }, held, odds }
+    }
+
+    /// What the counts alone say of the documents of a fold.
+    pub(super) fn read_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
+        let positive = self.columns.classes().next().unwrap_or_default();
+        let totals = counts.totals();
+        let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, positive)
+        else {
+            return Vec::new();
+        };
+        let read = |(at, document): (usize, &usize)| {
+            let label = self.documents.label(*document);
+            let (mut readings, mut bayes) = (Readings::default(), Vec::new());
+            let mut windows = Vec::new();
+            for window in self.documents.windows(*document) {
+                let Ok(()) = scorer.read(counts, None::<&Correction>, window.row(), &mut readings);
+                scorer.bayes(&readings, &mut bayes);
+                windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
+            }
+            let Ok(()) = scorer.read(counts, None::<&Correction>, fold.rows[at].row(), &mut readings);
+            scorer.bayes(&readings, &mut bayes);
+            let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
+            let is_judged = match self.columns.is_one() {
+                true => has_documents(0) && has_documents(1),
+                false => has_documents(label.class),
+            };
+            HeldOut {
+                document: *document,
+                weight: if is_judged { label.weight() * fold.weights[at] } else { 0.0 },
+                known_terms: readings.known_terms,
+                correction: vec![0.0; bayes.len()],
+                bayes,
+                windows,
+            }
+        };
+        fold.documents.par_iter().enumerate().map(read).collect()
+    }
+}
+
+/// 1 / max(|v|, 1) of a document.
+pub(super) fn scale(squares: &[f32], terms: DocumentTerms<'_>) -> f32 {
+    let square = |(id, tf): (TermId, f32)| {
+        let tf = f64::from(tf);
+        tf * tf * f64::from(squares.get(id as usize).copied().unwrap_or(0.0))
+    };
+    let sum: f64 = terms.iter().map(square).sum();
+    (1.0 / at_least_one(sum * TF_UNIT * TF_UNIT)) as f32
+}

@@ -1,0 +1,79 @@
+use tamis_tokenizer::CountRow;
+
+use crate::counts::counts::ClassWeights;
+use crate::counts::counts::{ClassId, Counts};
+use crate::counts::term_frequency::log_tf_units;
+use crate::counts::transform::{idf, log_documents};
+use crate::fit::ascent::Ascent;
+use crate::fit::competitors::{keep_rivals, offsets};
+use crate::linear::choices::WeightedOptions;
+use crate::linear::coefficients::Coefficient;
+use crate::linear::weighted::{Readings, WeightedLogOdds, at_least_one};
+
+impl WeightedLogOdds {
+    /// The coefficients of one more document of the class `own`, in increasing order of columns, given what is known without it:
+    /// one step of [`Fit::fit`](crate::Fit::fit), for weights that are kept elsewhere, but for the error: it is that of the log-odds that
+    /// are told, so that a mistake is mended and no more. The document must not have been counted. None
+    /// of a document without terms, nor where there is no class yet to tell it from.
+    ///
+    /// It leaves the bias alone: by a step of that, one document would move the scores of all others.
+    ///
+    /// # Errors
+    /// Reading counts or weights fails.
+    pub fn correct_one<C: Counts, W: ClassWeights<Error = C::Error>>(
+        &self,
+        counts: &C,
+        weights: &W,
+        options: &WeightedOptions,
+        (row, own, copies): (CountRow<'_>, ClassId, u32),
+    ) -> Result<Vec<Coefficient>, C::Error> {
+        let (columns, totals) = (self.columns(), counts.totals());
+        let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
+        let others = (0..=ClassId::MAX).zip(totals).filter(|(class, _)| *class != own);
+        if row.is_empty() || !others.into_iter().any(|(_, totals)| totals.documents > 0) {
+            return Ok(Vec::new());
+        }
+        if columns.is_one() && !has_documents(own) {
+            return Ok(Vec::new());
+        }
+        let (mut readings, mut b) = (Readings::default(), Vec::new());
+        self.read(counts, None::<&W>, row, &mut readings)?;
+        self.bayes(&readings, &mut b);
+        let copies = u64::from(copies);
+        let log_documents = log_documents(self.documents().saturating_add(copies));
+        let (mut square, mut sums) = (0.0, vec![0.0; columns.len()]);
+        for (term, tf) in row.iter() {
+            let df = counts.document_frequency(term)?.saturating_add(copies);
+            let (tf, idf) = (log_tf_units(tf), idf(df, log_documents));
+            square += (tf * idf) * (tf * idf);
+            weights.for_each_weight(term, |column, weight| {
+                if let Some(sum) = sums.get_mut(usize::from(column)) {
+                    *sum += tf * idf * idf * weight;
+                }
+            })?;
+        }
+        let length = at_least_one(square);
+        let gain = square / (length * length);
+        let c = options.regularisation * copies.min(1_000) as f64;
+        let ascent = Ascent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
+        let choices = self.choices();
+        let d = |column: usize| sums[column] / length + self.bias(column);
+        let mut z: Vec<f64> =
+            b.iter().enumerate().map(|(column, b)| choices.stacked([*b, d(column)])).collect();
+        let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
+        if !columns.is_one() {
+            keep_rivals(&mut ranked, own);
+        }
+        offsets(&mut z, totals, columns, Some(own).filter(|own| !has_documents(*own)));
+        let own_column = columns.of(own);
+        let step = |(column, _): (ClassId, f64)| {
+            let at = usize::from(column);
+            let is_own = own_column == Some(at);
+            let is_learned = columns.is_one() || is_own || has_documents(column);
+            let c = ascent.coefficient(z[at], is_own, choices.stack[1] * gain, c, 0.5 * c);
+            let coefficient = Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)?;
+            (coefficient.units != 0).then_some(Coefficient { bias: 0, ..coefficient })
+        };
+        Ok(ranked.into_iter().filter_map(step).collect())
+    }
+}

@@ -1,0 +1,292 @@
+use std::f64::consts::PI;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::error::ParametersError;
+use crate::bayes::prior::ClassPrior;
+use crate::counts::counts::ClassId;
+use crate::gaussian::moments::Moments;
+use crate::gaussian::statistics::GaussianStatistics;
+use crate::numbers::logs::{argmax, log_normalize, softmax};
+
+/// Everything that is decided after learning real values: the prior, and how narrow a distribution may be.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `prior` | `Learned` | probability of a class before reading | |
+/// | `var_smoothing` | 1e-9 | added to all variances, a portion of the largest | finite, >= 0 |
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GaussianParameters {
+    /// The probability of a class before anything is read. By default its share of the documents.
+    pub prior: ClassPrior,
+    /// What is added to every variance, as a portion of the largest variance of a feature over the documents
+    /// of all classes together: scikit-learn's `var_smoothing`. By default 1e-9.
+    pub var_smoothing: f64,
+}
+
+impl Default for GaussianParameters {
+    fn default() -> Self {
+        GaussianParameters { prior: ClassPrior::Learned, var_smoothing: 1e-9 }
+    }
+}
+
+impl GaussianParameters {
+    /// Derives a model: the maximum likelihood estimates of mean and variance, the latter smoothed.
+    ///
+    /// # Errors
+    /// Parameters out of their ranges; a prior that does not fit the classes; values of a feature that do not
+    /// differ in a class where smoothing adds nothing.
+    pub fn fit(&self, statistics: &GaussianStatistics) -> Result<GaussianNaiveBayes, ParametersError> {
+        let class_log_prior = self.prior.log_prior_of(&statistics.documents())?;
+        Ok(GaussianNaiveBayes { class_log_prior, features: self.features(statistics)? })
+    }
+
+    /// The distributions of the features alone, for a [`ColumnLikelihood`](crate::ColumnLikelihood) each of a mixed model.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), the prior apart.
+    pub fn features(&self, statistics: &GaussianStatistics) -> Result<Vec<GaussianFeature>, ParametersError> {
+        let got = self.var_smoothing;
+        if !(got.is_finite() && got >= 0.0) {
+            let (name, expected) = ("var_smoothing", "a finite number of at least 0");
+            return Err(ParametersError::OutOfRange { name, expected, got });
+        }
+        let pooled: Vec<Moments> = statistics.features().map(pooled).collect::<Result<_, _>>()?;
+        let epsilon = got * pooled.iter().map(Moments::variance).fold(0.0, f64::max);
+        let features = statistics.features().zip(&pooled).enumerate();
+        features
+            .map(|(i, ((_, classes), pooled))| GaussianFeature::new(i, classes, pooled, epsilon))
+            .collect()
+    }
+}
+
+/// The moments of a feature over all classes.
+fn pooled((feature, classes): (usize, &[Moments])) -> Result<Moments, ParametersError> {
+    let mut all = Moments::default();
+    let merged = classes.iter().try_for_each(|class| all.merge(class));
+    let singular = |_| ParametersError::Singular { class: None, feature, expected: 0.0, got: f64::INFINITY };
+    merged.map(|()| all).map_err(singular)
+}
+
+/// A normal distribution a class of one real feature.
+///
+/// A class without values of the feature takes the moments of all classes together. A feature whose values
+/// are all the same has no distribution and weighs nothing, unless smoothing gives it one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaussianFeature {
+    /// None if the feature weighs nothing.
+    classes: Option<Vec<Normal>>,
+}
+
+/// A normal distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Normal {
+    mean: f64,
+    variance: f64,
+    /// The logarithm of the density at the mean (nats).
+    log_peak: f64,
+}
+
+impl GaussianFeature {
+    fn new(
+        feature: usize,
+        classes: &[Moments],
+        pooled: &Moments,
+        epsilon: f64,
+    ) -> Result<GaussianFeature, ParametersError> {
+        if pooled.variance() + epsilon == 0.0 {
+            return Ok(GaussianFeature { classes: None });
+        }
+        let normal = |(class, moments): (usize, &Moments)| {
+            let moments = if moments.is_empty() { pooled } else { moments };
+            let variance = moments.variance() + epsilon;
+            if !(variance > 0.0 && variance.is_finite()) {
+                let class = Some(class);
+                return Err(ParametersError::Singular { class, feature, expected: 0.0, got: variance });
+            }
+            let log_peak = -0.5 * ((2.0 * PI).ln() + variance.ln());
+            Ok(Normal { mean: moments.mean(), variance, log_peak })
+        };
+        let classes: Result<Vec<_>, _> = classes.iter().enumerate().map(normal).collect();
+        Ok(GaussianFeature { classes: Some(classes?) })
+    }
+
+    /// Mean and smoothed variance of a class; `None` if the class is unknown or the feature weighs nothing.
+    pub fn mean_and_variance(&self, class: ClassId) -> Option<(f64, f64)> {
+        let normal = self.classes.as_ref()?.get(usize::from(class))?;
+        Some((normal.mean, normal.variance))
+    }
+
+    /// The number of classes; any if the feature weighs nothing.
+    pub(crate) fn n_classes(&self) -> Option<usize> {
+        self.classes.as_ref().map(Vec::len)
+    }
+
+    /// Adds the logarithm of the density (nats) at the value for each class; nothing and `false` if there is
+    /// no finite value, or the feature weighs nothing.
+    pub fn add_log_density(&self, value: Option<f64>, out: &mut [f64]) -> bool {
+        let value = value.filter(|x| x.is_finite());
+        let Some((value, classes)) = value.zip(self.classes.as_ref()) else { return false };
+        for (out, normal) in out.iter_mut().zip(classes) {
+            let distance = value - normal.mean;
+            *out += normal.log_peak - 0.5 * (distance * (distance / normal.variance));
+        }
+        true
+    }
+}
+
+/// Gaussian naive Bayes: within a class each feature is normally distributed, independently of the others.
+///
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log N(x; mean,
+/// variance)`, with `variance` that of the class (maximum likelihood) plus `var_smoothing` times the largest
+/// variance of a feature. Logarithms are natural (nats). A missing value (`None`) is left out of the sum; so
+/// is one that is not finite.
+///
+/// ```
+/// use tamis_model::{GaussianParameters, GaussianStatistics};
+///
+/// let mut statistics = GaussianStatistics::new(2, 2);
+/// for (class, height, weight) in [(0, 1.0, 5.0), (0, 1.4, 5.5), (1, 2.0, 5.2), (1, 2.2, 4.9)] {
+///     statistics.observe(class, &[Some(height), Some(weight)])?;
+/// }
+/// let model = GaussianParameters::default().fit(&statistics)?;
+/// assert_eq!(model.predict(&[Some(2.05), None]), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct GaussianNaiveBayes {
+    class_log_prior: Vec<f64>,
+    features: Vec<GaussianFeature>,
+}
+
+impl GaussianNaiveBayes {
+    /// The logarithm of each class's prior probability.
+    pub fn class_log_prior(&self) -> &[f64] {
+        &self.class_log_prior
+    }
+
+    /// The distributions, feature by feature.
+    pub fn features(&self) -> &[GaussianFeature] {
+        &self.features
+    }
+
+    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns
+    /// how many values took part. Values beyond the features are passed over, those not given are missing.
+    pub fn joint_log_likelihood(&self, values: &[Option<f64>], out: &mut Vec<f64>) -> usize {
+        out.clear();
+        out.extend_from_slice(&self.class_log_prior);
+        let pairs = self.features.iter().zip(values);
+        pairs.filter(|(feature, value)| feature.add_log_density(**value, out)).count()
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
+    /// probabilities.
+    pub fn predict_log_proba(&self, values: &[Option<f64>], out: &mut Vec<f64>) -> usize {
+        let known = self.joint_log_likelihood(values, out);
+        log_normalize(out);
+        known
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
+    /// add up to 1.
+    pub fn predict_proba(&self, values: &[Option<f64>], out: &mut Vec<f64>) -> usize {
+        let known = self.joint_log_likelihood(values, out);
+        softmax(out);
+        known
+    }
+
+    /// The most probable class; of equally probable ones the lowest.
+    pub fn predict(&self, values: &[Option<f64>]) -> ClassId {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(values, &mut joint);
+        argmax(&joint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statistics(rows: &[(ClassId, &[Option<f64>])], n_features: usize) -> GaussianStatistics {
+        let mut statistics = GaussianStatistics::new(2, n_features);
+        rows.iter().for_each(|(class, values)| statistics.observe(*class, values).unwrap());
+        statistics
+    }
+
+    #[test]
+    fn constant_features() {
+        let rows: [(ClassId, &[Option<f64>]); 4] = [
+            (0, &[Some(1.0), Some(7.0)]),
+            (0, &[Some(3.0), Some(7.0)]),
+            (1, &[Some(4.0), Some(7.0)]),
+            (1, &[Some(4.0), Some(7.0)]),
+        ];
+        // smoothing gives what is constant a distribution; without it class 1 has none
+        let smoothed = GaussianParameters::default().fit(&statistics(&rows, 2)).unwrap();
+        assert!(smoothed.features()[1].mean_and_variance(1).unwrap().1 > 0.0);
+        let exact = GaussianParameters { var_smoothing: 0.0, ..GaussianParameters::default() };
+        let error = exact.fit(&statistics(&rows, 2)).unwrap_err();
+        assert_eq!(error, ParametersError::Singular { class: Some(1), feature: 0, expected: 0.0, got: 0.0 });
+        // where nothing varies at all there is nothing to tell
+        let constant = rows.map(|(class, values)| (class, &values[1..]));
+        for parameters in [exact, GaussianParameters::default()] {
+            let model = parameters.fit(&statistics(&constant, 1)).unwrap();
+            let mut out = Vec::new();
+            assert_eq!(model.predict_proba(&[Some(8.0)], &mut out), 0);
+            assert_eq!(out, [0.5, 0.5]);
+            assert_eq!(model.features()[0].mean_and_variance(0), None);
+        }
+    }
+
+    #[test]
+    fn a_class_without_values_takes_those_of_all() {
+        let rows: [(ClassId, &[Option<f64>]); 3] =
+            [(0, &[Some(1.0), Some(0.0)]), (0, &[Some(3.0), Some(1.0)]), (1, &[None, Some(5.0)])];
+        let parameters = GaussianParameters { var_smoothing: 0.0, ..GaussianParameters::default() };
+        let mut rows = rows.to_vec();
+        rows.push((1, &[None, Some(6.0)]));
+        let model = parameters.fit(&statistics(&rows, 2)).unwrap();
+        assert_eq!(model.features()[0].mean_and_variance(1), Some((2.0, 1.0)));
+        let mut out = Vec::new();
+        assert_eq!(model.predict_proba(&[Some(99.0)], &mut out), 1);
+        assert_eq!(out, [0.5, 0.5]);
+        // nor does a class without any document fail, if its prior does not come from them
+        let parameters = GaussianParameters { prior: ClassPrior::Smoothed, ..parameters };
+        assert!(parameters.fit(&statistics(&rows[..2], 2)).is_ok());
+        let learned = GaussianParameters::default().fit(&statistics(&rows[..2], 2));
+        assert!(matches!(learned, Err(ParametersError::EmptyClass { class: 1, .. })));
+    }
+
+    #[test]
+    fn classes_are_needed() {
+        let none = GaussianStatistics::new(0, 1);
+        for prior in [ClassPrior::Learned, ClassPrior::Smoothed, ClassPrior::Uniform] {
+            let parameters = GaussianParameters { prior, ..GaussianParameters::default() };
+            assert_eq!(parameters.fit(&none), Err(ParametersError::NoClasses));
+        }
+    }
+
+    #[test]
+    fn never_nan() {
+        let rows: [(ClassId, &[Option<f64>]); 4] =
+            [(0, &[Some(-1e150)]), (0, &[Some(1e150)]), (1, &[Some(0.0)]), (1, &[Some(1e-150)])];
+        let mut out = Vec::new();
+        for var_smoothing in [1e-9, 1e-300] {
+            let parameters = GaussianParameters { var_smoothing, ..GaussianParameters::default() };
+            let model = parameters.fit(&statistics(&rows, 1)).unwrap();
+            for x in [0.0, 1e-300, -1e150, f64::MAX, f64::MIN, f64::NAN, f64::INFINITY] {
+                let known = model.predict_log_proba(&[Some(x)], &mut out);
+                assert_eq!(known, usize::from(x.is_finite()));
+                assert!(out.iter().all(|p| *p <= 0.0), "{x} {out:?}");
+            }
+        }
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let parameters = GaussianParameters { var_smoothing: bad, ..GaussianParameters::default() };
+            let fitted = parameters.fit(&statistics(&rows, 1));
+            assert!(
+                matches!(fitted, Err(ParametersError::OutOfRange { name: "var_smoothing", .. })),
+                "{bad}"
+            );
+        }
+    }
+}

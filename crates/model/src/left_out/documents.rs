@@ -1,0 +1,325 @@
+//! The documents that something is fitted to: in memory, or read block by block.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+use tamis_tokenizer::{CountRow, CountVector, TermId};
+
+use crate::counts::counts::ClassId;
+use crate::counts::term_frequency::tf_units;
+
+/// What is known of a document besides its terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// Its class.
+    pub class: ClassId,
+    /// How many times it was learned.
+    pub multiplicity: u32,
+    /// The same for documents too alike to test one with a model that has learned the other, such as mails
+    /// with the same body.
+    pub group: u64,
+}
+
+/// Copies of one document beyond this many say nothing more.
+const MAX_COPIES: u32 = 1_000;
+
+impl Label {
+    /// What it counts in a fit.
+    pub(crate) fn weight(&self) -> f64 {
+        f64::from(self.multiplicity.min(MAX_COPIES))
+    }
+}
+
+/// Documents to fit to, each once, in an order that does not depend on chance.
+///
+/// Their terms are asked for a block of [`BLOCK`] documents at a time, so that not all of them need to be in memory.
+pub trait Documents: Sync {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What is known of a document besides its terms.
+    fn label(&self, document: usize) -> Label;
+
+    /// One more than the highest term of any, or more.
+    fn n_terms(&self) -> usize;
+
+    /// How many terms they have, each document's added up.
+    fn n_pairs(&self) -> usize;
+
+    /// Puts the terms of the documents of a block in the place of what there is.
+    fn block(&self, block: usize, to: &mut Block);
+
+    /// The counts of some documents, given by their increasing numbers.
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
+
+    /// Whether any has windows, which only matters where there are two classes.
+    fn has_windows(&self) -> bool {
+        false
+    }
+
+    /// The counts of the windows of a document.
+    fn windows(&self, _document: usize) -> Vec<CountVector> {
+        Vec::new()
+    }
+}
+
+/// Documents whose terms are read together, and which are visited in random order; the last block may have fewer.
+pub const BLOCK: usize = 1 << 16;
+
+/// The terms of some documents, each with ln(1 + tf) in units: all that fitting looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    rows: Vec<Range<usize>>,
+    ids: Vec<TermId>,
+    factors: Vec<f32>,
+}
+
+impl Block {
+    /// Becomes so many documents without terms, with room for those that they will have together. Keeps the memory it has.
+    pub fn begin(&mut self, documents: usize, terms: usize) {
+        self.rows.clear();
+        self.rows.resize(documents, 0..0);
+        self.ids.clear();
+        self.ids.reserve_exact(terms);
+        self.factors.clear();
+        self.factors.reserve_exact(terms);
+    }
+
+    /// Gives a document its terms, in increasing order; `counts` are those other than 1, each with its place among the terms.
+    #[inline]
+    pub fn put(
+        &mut self,
+        document: usize,
+        ids: impl Iterator<Item = TermId>,
+        counts: impl Iterator<Item = (usize, u32)>,
+    ) {
+        let start = self.ids.len();
+        self.ids.extend(ids);
+        self.factors.resize(self.ids.len(), tf_units(1) as f32);
+        let factors = &mut self.factors[start..];
+        for (place, count) in counts {
+            if let Some(factor) = factors.get_mut(place) {
+                *factor = tf_units(count) as f32;
+            }
+        }
+        if let Some(row) = self.rows.get_mut(document) {
+            *row = start..self.ids.len();
+        }
+    }
+
+    pub(crate) fn of<'a>(rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) -> Self {
+        let mut block = Block::default();
+        block.assign(rows);
+        block
+    }
+
+    fn assign<'a>(&mut self, rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) {
+        self.begin(rows.len(), rows.clone().map(|row| row.len()).sum());
+        rows.enumerate().for_each(|(at, row)| {
+            self.put(at, row.ids().iter().copied(), row.counts().iter().copied().enumerate());
+        });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    #[inline]
+    pub(crate) fn terms(&self, document: usize) -> DocumentTerms<'_> {
+        let row = self.rows[document].clone();
+        DocumentTerms { ids: &self.ids[row.clone()], factors: &self.factors[row] }
+    }
+}
+
+/// The terms of a document, each with ln(1 + tf) in units.
+#[derive(Clone, Copy)]
+pub(crate) struct DocumentTerms<'a> {
+    pub(crate) ids: &'a [TermId],
+    pub(crate) factors: &'a [f32],
+}
+
+impl<'a> DocumentTerms<'a> {
+    pub(crate) fn len(self) -> usize {
+        self.ids.len()
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = (TermId, f32)> + use<'a> {
+        std::iter::zip(self.ids.iter().copied(), self.factors.iter().copied())
+    }
+}
+
+/// Documents whose terms are kept from one pass to the next where there are few of them.
+pub(crate) struct BlockReader<'a> {
+    pub(crate) documents: &'a dyn Documents,
+    kept: Vec<Block>,
+    /// Blocks whose memory can be taken again.
+    spare: Mutex<Vec<Block>>,
+}
+
+/// The most terms of documents that are kept, eight bytes each.
+const KEPT: usize = 1 << 23;
+
+impl<'a> BlockReader<'a> {
+    pub(crate) fn new(documents: &'a dyn Documents) -> Self {
+        let mut source = BlockReader::unread(documents);
+        if documents.n_pairs() <= KEPT {
+            source.kept = (0..source.n_blocks()).into_par_iter().map(|block| source.read(block)).collect();
+        }
+        source
+    }
+
+    /// One that keeps none.
+    pub(crate) fn unread(documents: &'a dyn Documents) -> Self {
+        BlockReader { documents, kept: Vec::new(), spare: Mutex::default() }
+    }
+
+    fn read(&self, block: usize) -> Block {
+        let mut terms = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        self.documents.block(block, &mut terms);
+        terms
+    }
+
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.documents.len().div_ceil(BLOCK)
+    }
+
+    /// Whether all are in memory.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.len() == self.n_blocks()
+    }
+
+    /// The terms of a document, if they are in memory.
+    pub(crate) fn kept(&self, document: usize) -> Option<DocumentTerms<'_>> {
+        Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
+    }
+
+    /// Goes through blocks in this order, of each with the number of its first document. The next one is read meanwhile.
+    pub(crate) fn for_each(&self, order: &[usize], mut visit: impl FnMut(usize, &Block) + Send) {
+        if self.is_kept() {
+            return order.iter().for_each(|block| visit(block * BLOCK, &self.kept[*block]));
+        }
+        let mut here = order.first().map(|first| self.read(*first));
+        for (at, block) in order.iter().enumerate() {
+            let next = || order.get(at + 1).map(|next| self.read(*next));
+            let Some(terms) = here.take() else { return };
+            here = rayon::join(|| visit(block * BLOCK, &terms), next).1;
+            if let Ok(mut spare) = self.spare.lock() {
+                spare.push(terms);
+            }
+        }
+    }
+
+    /// Goes through all blocks in their order.
+    pub(crate) fn for_all(&self, visit: impl FnMut(usize, &Block) + Send) {
+        self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), visit);
+    }
+}
+
+/// One learned document, as fitting and calibration see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// Its counts.
+    pub row: CountRow<'a>,
+    /// Its class.
+    pub class: ClassId,
+    /// How many times it was learned.
+    pub multiplicity: u32,
+    /// The same for documents too alike to test one with a model that has learned the other, such as mails
+    /// with the same body.
+    pub group: u64,
+}
+
+impl Labelled<'_> {
+    /// What is known of it besides its terms.
+    pub(crate) fn label(&self) -> Label {
+        let Labelled { class, multiplicity, group, .. } = *self;
+        Label { class, multiplicity, group }
+    }
+}
+
+/// Documents in memory, with the windows of each, or none at all.
+#[derive(Clone, Copy, Debug)]
+pub struct InMemory<'a> {
+    /// The documents.
+    pub documents: &'a [Labelled<'a>],
+    /// The windows of each.
+    pub windows: &'a [Vec<CountRow<'a>>],
+}
+
+impl Documents for InMemory<'_> {
+    fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn label(&self, document: usize) -> Label {
+        self.documents[document].label()
+    }
+
+    fn n_terms(&self) -> usize {
+        let rows = self.documents.iter().map(|document| &document.row).chain(self.windows.iter().flatten());
+        // ids increase: the last of a row is its highest
+        rows.filter_map(|row| row.ids().last()).max().map_or(0, |id| *id as usize + 1)
+    }
+
+    fn n_pairs(&self) -> usize {
+        self.documents.iter().map(|document| document.row.len()).sum()
+    }
+
+    fn block(&self, block: usize, to: &mut Block) {
+        let documents = self.documents.chunks(BLOCK).nth(block).unwrap_or_default();
+        to.assign(documents.iter().map(|document| document.row));
+    }
+
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
+        documents.iter().map(|document| owned(self.documents[*document].row)).collect()
+    }
+
+    fn has_windows(&self) -> bool {
+        !self.windows.is_empty()
+    }
+
+    fn windows(&self, document: usize) -> Vec<CountVector> {
+        self.windows.get(document).into_iter().flatten().map(|row| owned(*row)).collect()
+    }
+}
+
+/// Documents without windows.
+impl Documents for Vec<Labelled<'_>> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    fn label(&self, document: usize) -> Label {
+        self[document].label()
+    }
+
+    fn n_terms(&self) -> usize {
+        InMemory { documents: self, windows: &[] }.n_terms()
+    }
+
+    fn n_pairs(&self) -> usize {
+        InMemory { documents: self, windows: &[] }.n_pairs()
+    }
+
+    fn block(&self, block: usize, to: &mut Block) {
+        InMemory { documents: self, windows: &[] }.block(block, to);
+    }
+
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
+        InMemory { documents: self, windows: &[] }.rows(documents)
+    }
+}
+
+fn owned(row: CountRow<'_>) -> CountVector {
+    CountVector::new(row.ids().to_vec(), row.counts().to_vec()).unwrap_or_default()
+}

@@ -1,0 +1,173 @@
+//! Which documents are held back, and which are asked.
+
+use rayon::prelude::*;
+use tamis_tokenizer::CountVector;
+
+use crate::counts::counts::ClassId;
+use crate::counts::statistics::Statistics;
+use crate::left_out::documents::{Documents, Label};
+use crate::numbers::random::scramble;
+
+/// Documents of equal groups, class by class, in an order that the hashes of the groups decide.
+pub(crate) struct Groups {
+    groups: Vec<Group>,
+    /// The documents of all groups, of each one after the other, increasing.
+    members: Vec<u32>,
+}
+
+/// Where the documents of a group are.
+#[derive(Clone, Copy)]
+struct Group {
+    class: ClassId,
+    start: u32,
+    len: u32,
+}
+
+impl Groups {
+    pub(crate) fn new(documents: &dyn Documents) -> Groups {
+        // there are fewer documents than a u32 can number
+        let mut order: Vec<(u64, u32)> =
+            (0..).zip(0..documents.len()).map(|(i, at)| (documents.label(at).group, i)).collect();
+        order.par_sort_unstable();
+        let mut start = 0;
+        let of_group = |equal: &[(u64, u32)]| {
+            // a group that has documents of several classes counts for the lowest
+            let classes = equal.iter().map(|(_, i)| documents.label(*i as usize).class);
+            let group = Group { class: classes.min().unwrap_or_default(), start, len: equal.len() as u32 };
+            start += group.len;
+            // scrambling keeps groups apart, so this is one order
+            (scramble(equal[0].0), group)
+        };
+        let mut groups: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
+        let members = order.into_iter().map(|(_, i)| i).collect();
+        groups.par_sort_unstable_by_key(|(scrambled, group)| (group.class, *scrambled));
+        Groups { groups: groups.into_iter().map(|(_, group)| group).collect(), members }
+    }
+
+    fn members(&self, group: &Group) -> impl ExactSizeIterator<Item = usize> {
+        let (start, len) = (group.start as usize, group.len as usize);
+        self.members[start..start + len].iter().map(|i| *i as usize)
+    }
+
+    /// Deals the groups out to so many folds (at least 2, at most one a group); the documents of each fold, increasing.
+    pub(crate) fn deal(&self, folds: usize) -> Vec<Vec<usize>> {
+        let n_folds = folds.max(2).min(self.groups.len());
+        let mut dealt = vec![Vec::new(); n_folds];
+        for (rank, group) in self.groups.iter().enumerate() {
+            dealt[rank % n_folds].extend(self.members(group));
+        }
+        dealt.iter_mut().for_each(|fold| fold.sort_unstable());
+        dealt
+    }
+
+    /// About so many documents, with each of its class what it stands for: all its class's share of the sample is its
+    /// share of the documents, but each class has at least `least` documents, if it has as many.
+    pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
+        let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
+        for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
+            let n: usize = of_class.iter().map(|group| group.len as usize).sum();
+            let wanted = (most as f64 / all as f64 * n as f64).ceil().max(least as f64);
+            let before = of_class.iter().scan(0, |sum, group| Some(std::mem::replace(sum, *sum + group.len)));
+            let n_groups = before.take_while(|before| f64::from(*before) < wanted).count();
+            let kept = &of_class[..n_groups];
+            let n_kept: u32 = kept.iter().map(|group| group.len).sum();
+            let stand_for = n as f64 / f64::from(n_kept);
+            weights.extend(kept.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
+            sampled.extend_from_slice(kept);
+        }
+        weights.sort_unstable_by_key(|(i, _)| *i);
+        self.groups = sampled;
+        Sample { groups: self, weights }
+    }
+}
+
+/// Some of the documents.
+pub(crate) struct Sample {
+    pub(crate) groups: Groups,
+    /// The documents, increasing, and how many each stands for.
+    pub(crate) weights: Vec<(usize, f64)>,
+}
+
+/// Deals documents out to so many folds (at least 2; 10 is a good number) for testing: documents of a group stay together, and
+/// classes are spread. The documents of each fold, increasing; no fold is empty.
+///
+/// ```
+/// use tamis_model::{Labelled, deal};
+/// use tamis_tokenizer::CountRow;
+///
+/// let document = |(i, class): (u64, u16)| Labelled { row: CountRow::default(), class, multiplicity: 1, group: i / 2 };
+/// let documents: Vec<_> = (0..8).zip([0, 0, 0, 0, 1, 1, 1, 1]).map(document).collect();
+/// let folds = deal(&documents, 2);
+/// assert_eq!(folds.concat().len(), 8);
+/// assert!(folds.iter().all(|fold| fold.len() == 4 && fold.contains(&0) == fold.contains(&1)));
+/// ```
+pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
+    Groups::new(documents).deal(folds)
+}
+
+/// The counts without the documents of a fold. A document that they never learned takes nothing from them.
+pub fn hold_back(counts: &Statistics, documents: &dyn Documents, fold: &[usize]) -> Statistics {
+    hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied(), &documents.rows(fold)))
+}
+
+pub(crate) fn hold_back_rows<'a>(
+    counts: &Statistics,
+    documents: &dyn Documents,
+    fold: impl Iterator<Item = (usize, &'a CountVector)>,
+) -> Statistics {
+    let mut without = counts.clone();
+    for (document, row) in fold {
+        let Label { class, multiplicity, .. } = documents.label(document);
+        // refused, and nothing changed, if it never was learned
+        let _ = without.forget_times(class, row.row(), multiplicity);
+    }
+    without
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::left_out::documents::Labelled;
+    use tamis_tokenizer::CountRow;
+
+    fn documents(groups: &[(u64, ClassId)]) -> Vec<Labelled<'static>> {
+        let document = |&(group, class)| Labelled { row: CountRow::default(), class, multiplicity: 1, group };
+        groups.iter().map(document).collect()
+    }
+
+    #[test]
+    fn folds_keep_groups_together_and_spread_classes() {
+        let groups = [(1, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1), (6, 1)];
+        let documents = documents(&groups);
+        for folds in [0, 1, 2, 3, 6, usize::MAX] {
+            let dealt = Groups::new(&documents).deal(folds);
+            assert_eq!(dealt.len(), folds.clamp(2, 6));
+            let mut all = dealt.concat();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..8));
+            let fold_of = |i: usize| dealt.iter().position(|fold| fold.contains(&i));
+            assert_eq!((fold_of(0), fold_of(6)), (fold_of(1), fold_of(7)));
+            assert!(dealt.iter().all(|fold| fold.is_sorted() && !fold.is_empty()));
+        }
+        assert_eq!(Groups::new(&Vec::<Labelled<'_>>::new()).deal(10), Vec::<Vec<usize>>::new());
+    }
+
+    #[test]
+    fn a_sample_has_enough_of_rare_classes_and_stands_for_all() {
+        let documents =
+            documents(&(0..1_000).map(|i| (i / 2, ClassId::from(i % 100 < 4))).collect::<Vec<_>>());
+        let sample = Groups::new(&documents).sample(100, 20);
+        let of = |class| {
+            let is_of = |(i, _): &&(usize, f64)| documents[*i].class == class;
+            sample.weights.iter().filter(is_of).collect::<Vec<_>>()
+        };
+        assert!((95..=105).contains(&of(0).len()) && (20..=22).contains(&of(1).len()), "{}", of(1).len());
+        let weight = |class| of(class).iter().map(|(_, weight)| weight).sum::<f64>();
+        assert!((weight(0) - 960.0).abs() < 1e-9 && (weight(1) - 40.0).abs() < 1e-9);
+        let all = Groups::new(&documents).sample(usize::MAX, 0);
+        assert!(
+            all.weights.iter().map(|(i, _)| *i).eq(0..1_000) && all.weights.iter().all(|(_, w)| *w == 1.0)
+        );
+        assert_eq!(sample.groups.deal(5).concat().len(), sample.weights.len());
+    }
+}

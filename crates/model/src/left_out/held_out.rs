@@ -1,0 +1,80 @@
+use crate::left_out::stacking::StackingInput;
+use crate::linear::choices::Choices;
+
+/// What models say of a document that have seen neither it nor any of its group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HeldOut {
+    /// Which document, by its position.
+    pub document: usize,
+    /// How many documents it stands for: more than its copies where it is of a sample.
+    pub weight: f64,
+    /// How many of its distinct terms the model knew; 0 is no evidence at all.
+    pub known_terms: usize,
+    /// The counts' log-odds B, one a column.
+    pub bayes: Vec<f64>,
+    /// What the correction says, d, one a column.
+    pub correction: Vec<f64>,
+    /// B and d of each of its windows, where these were asked for: of those the highest score counts.
+    pub windows: Vec<[f64; 2]>,
+}
+
+impl HeldOut {
+    /// B and d of the part of it that scores highest, of two classes.
+    pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
+        let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
+        let parts = whole.into_iter().chain(self.windows.iter().copied());
+        parts.max_by(|a, b| choices.stacked(*a).total_cmp(&choices.stacked(*b)))
+    }
+
+    /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds).
+    pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
+        match self.windows.is_empty() {
+            true => self.bayes.iter().zip(&self.correction).map(|(b, d)| choices.stacked([*b, *d])).collect(),
+            false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
+        }
+    }
+}
+
+impl Choices {
+    /// The log-odds between two classes of a document, given B and d of the part of it that scores highest.
+    pub fn log_odds(&self, both: [f64; 2]) -> f64 {
+        self.line[0] * self.stacked(both) + self.line[1]
+    }
+
+    /// q0 B + q1 d + q2
+    pub(crate) fn stacked(&self, [b, d]: [f64; 2]) -> f64 {
+        let [q0, q1, q2] = self.stack;
+        q0 * b + q1 * d + q2
+    }
+
+    /// The same with the weights of counts and correction that do best on documents of two classes, given B and d of each by a model
+    /// that had not seen it, whether it is of the positive class, and what it counts; or, of windows, with such a line. As
+    /// they were where there are fewer than 50 documents of a class.
+    #[must_use]
+    pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
+        let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
+        if of(true).min(of(false)) < 50 {
+            return self;
+        }
+        let mut parts = StackingInput::new(1, if of_windows { 2 } else { 3 });
+        for ([b, d], is_positive, weight) in scored {
+            let column = is_positive.then_some(0);
+            match of_windows {
+                true => parts.push([self.stacked([*b, *d]), 1.0], column, *weight),
+                false => parts.push([*b, *d, 1.0], column, *weight),
+            }
+        }
+        let default = Choices::for_classes(2);
+        if of_windows { self.with_line(&parts) } else { self.with_stack(&parts, &default.stack) }
+    }
+
+    pub(crate) fn with_stack(self, parts: &StackingInput, default: &[f64]) -> Self {
+        let weights = parts.fit(default, 2);
+        Choices { stack: [weights[0], weights[1], weights.get(2).copied().unwrap_or(0.0)], ..self }
+    }
+
+    pub(crate) fn with_line(self, parts: &StackingInput) -> Self {
+        let line = parts.fit(&Choices::for_classes(2).line, 1);
+        Choices { line: [line[0], line[1]], ..self }
+    }
+}

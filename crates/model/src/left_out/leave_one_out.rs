@@ -1,0 +1,170 @@
+//! Scores by counts that leave one document out.
+
+pub(crate) mod cells;
+pub(crate) mod points;
+pub(crate) mod ratios;
+
+use crate::bayes::smoothing::Smoothing;
+use crate::counts::counts::{ClassId, ClassTotals, Counts};
+use crate::counts::statistics::Statistics;
+use crate::left_out::documents::DocumentTerms;
+use crate::left_out::leave_one_out::cells::Cells;
+use crate::left_out::leave_one_out::points::{MOST_ALPHAS, MOST_POWERS, Points};
+use crate::left_out::leave_one_out::ratios::Ratios;
+use crate::linear::columns::Columns;
+use crate::linear::weighted::norm;
+use crate::numbers::logs::log_smoothed;
+
+/// The scores of the counts that learned documents would get had each (one copy of it) never been learned: exactly those
+/// of a model trained without it. What depends on a term alone is settled once for all documents.
+pub(crate) struct LeaveOneOut<'a> {
+    columns: Columns,
+    points: Points,
+    totals: &'a [ClassTotals],
+    all_df: u64,
+    n_features: u64,
+    terms: Settled,
+}
+
+/// What terms say.
+enum Settled {
+    /// Of two classes at one point.
+    Point(Ratios<1, 1>),
+    /// Of two classes at several.
+    Points(Ratios<MOST_POWERS, MOST_ALPHAS>),
+    /// Of more classes, with each smoothing.
+    Many(Vec<Cells>),
+}
+
+impl<'a> LeaveOneOut<'a> {
+    /// Settles all terms, in parallel in the current rayon pool.
+    pub(crate) fn new(points: Points, counts: &'a Statistics, columns: Columns) -> Self {
+        let totals = counts.totals();
+        let terms = match points.len() {
+            1 if columns.is_one() => Settled::Point(Ratios::new(&points, counts, columns)),
+            _ if columns.is_one() => Settled::Points(Ratios::new(&points, counts, columns)),
+            _ => {
+                let cells = |alpha: &Smoothing| Cells::new(*alpha, counts, columns);
+                Settled::Many(points.alphas.iter().map(cells).collect())
+            }
+        };
+        let all_df = totals.iter().map(|totals| totals.df).fold(0, u64::saturating_add);
+        LeaveOneOut { columns, points, totals, all_df, n_features: counts.n_features() as u64, terms }
+    }
+
+    /// The totals that it leaves documents out of.
+    pub(crate) fn totals(&self) -> &[ClassTotals] {
+        self.totals
+    }
+
+    /// How many of the terms of a document others have too.
+    pub(crate) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
+        match &self.terms {
+            Settled::Point(ratios) => ratios.known_terms(row),
+            Settled::Points(ratios) => ratios.known_terms(row),
+            Settled::Many(all) => all.first().map_or(0, |cells| cells.known_terms(row)),
+        }
+    }
+
+    /// Writes to `out`, for each point, the scores of a document of the class `own`, one a column.
+    pub(crate) fn scores(&self, row: DocumentTerms<'_>, own: ClassId, out: &mut [Vec<f64>]) {
+        match &self.terms {
+            Settled::Point(ratios) => self.scores_of_two(ratios, row, own, out),
+            Settled::Points(ratios) => self.scores_of_two(ratios, row, own, out),
+            Settled::Many(all) => {
+                let powers = &self.points.powers;
+                for ((cells, alpha), out) in
+                    all.iter().zip(&self.points.alphas).zip(out.chunks_mut(powers.len()))
+                {
+                    let log_totals = self.log_totals(*alpha, own, row.len() as u64, cells.own_terms(row));
+                    cells.scores(row, own, powers, out, &log_totals);
+                }
+            }
+        }
+    }
+
+    /// The same where two classes have one column: a term is looked up once for all points.
+    fn scores_of_two<const P: usize, const A: usize>(
+        &self,
+        ratios: &Ratios<P, A>,
+        row: DocumentTerms<'_>,
+        own: ClassId,
+        out: &mut [Vec<f64>],
+    ) {
+        let sums = ratios.add_up(row, self.columns.of(own).is_some());
+        let powers = self.points.powers.len();
+        for (at, (alpha, out)) in self.points.alphas.iter().zip(out.chunks_mut(powers)).enumerate() {
+            let log_totals = self.log_totals(*alpha, own, row.len() as u64, sums.own_terms);
+            let log_totals = log_totals.first().copied().unwrap_or(0.0);
+            for ((out, [weight, square]), ratios) in out.iter_mut().zip(sums.weights).zip(&sums.ratios) {
+                out.clear();
+                out.push((ratios[at] + weight * log_totals) / norm(square));
+            }
+        }
+    }
+
+    /// ln(R + aV) - ln(N + aV), one a column, without a document of a class, of so many terms, of which only it has some.
+    fn log_totals(&self, alpha: Smoothing, own: ClassId, n_terms: u64, own_terms: u64) -> Vec<f64> {
+        // without features nothing is scored: any number of them will do
+        let n_features = self.n_features.saturating_sub(own_terms).max(1) as f64;
+        let all = self.all_df.saturating_sub(n_terms);
+        let log = |df: u64| log_smoothed(df, alpha.alpha(), n_features);
+        let of_class = |class: ClassId| {
+            let df = self.totals[usize::from(class)].df;
+            let df = if own == class { df.saturating_sub(n_terms) } else { df };
+            log(all.saturating_sub(df)) - log(df)
+        };
+        self.columns.classes().map(of_class).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+    use crate::left_out::documents::Block;
+    use crate::linear::choices::Choices;
+    use crate::linear::coefficients::Correction;
+    use crate::linear::weighted::Readings;
+    use crate::linear::weighted::WeightedLogOdds;
+
+    proptest! {
+        #[test]
+        fn scores_are_those_of_a_model_without_the_document(
+            n_classes in 2usize..6,
+            rows in proptest::collection::vec((0u16..4, proptest::collection::btree_map(0u32..9, 1u32..99, 0..8)), 1..30),
+            positive in 0u16..2,
+            is_one: bool,
+        ) {
+            let rows: Vec<_> = rows.into_iter().map(|(c, r)| (c % n_classes as u16, CountVector::from_pairs(r).unwrap())).collect();
+            let mut statistics = Statistics::new(n_classes);
+            rows.iter().for_each(|(class, row)| statistics.observe(*class, row.row()).unwrap());
+            let smoothings = [0.1, 2.0].map(|alpha| Smoothing::try_from(alpha).unwrap());
+            let points = match is_one {
+                true => Points::one(smoothings[0], 1.7),
+                false => Points { alphas: smoothings.to_vec(), powers: vec![0.0, 0.5, 1.7] },
+            };
+            let columns = Columns::new(n_classes, positive).unwrap();
+            let left_out = LeaveOneOut::new(points.clone(), &statistics, columns);
+            let block = Block::of(rows.iter().map(|(_, row)| row.row()));
+            for (at, (class, row)) in rows.iter().enumerate() {
+                let mut scores = vec![Vec::new(); points.len()];
+                left_out.scores(block.terms(at), *class, &mut scores);
+                let mut others = statistics.clone();
+                others.forget(*class, row.row()).unwrap();
+                for ((alpha, idf_power), scores) in points.iter().zip(scores) {
+                    let choices = Choices { alpha, idf_power, ..Choices::for_classes(n_classes) };
+                    let n_features = others.n_features() as u64;
+                    let scorer = WeightedLogOdds::new(&choices, &[], others.totals(), n_features, positive).unwrap();
+                    let mut expected = Readings::default();
+                    let Ok(()) = scorer.read(&others, None::<&Correction>, row.row(), &mut expected);
+                    for (score, expected) in scores.iter().zip(&expected.counts) {
+                        prop_assert!((score - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{score} {expected}");
+                    }
+                }
+            }
+        }
+    }
+}

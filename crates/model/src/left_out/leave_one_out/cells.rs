@@ -1,0 +1,186 @@
+//! Terms of more than two classes, each of which has a column.
+
+use rayon::prelude::*;
+use tamis_tokenizer::TermId;
+
+use crate::bayes::smoothing::Smoothing;
+use crate::counts::counts::{Cell, ClassId, Counts, term_ids};
+use crate::counts::statistics::Statistics;
+use crate::counts::term_frequency::TF_UNIT;
+use crate::counts::transform::{idf, log_documents};
+use crate::left_out::documents::DocumentTerms;
+use crate::left_out::leave_one_out::points::MOST_POWERS;
+use crate::linear::columns::Columns;
+use crate::linear::weighted::{LOGS, Logs, norm, powered};
+
+/// What all terms say with one smoothing.
+pub(super) struct Cells {
+    columns: Columns,
+    terms: Vec<Term>,
+    /// The columns of the cells of all terms.
+    cells: Vec<ClassId>,
+    /// What each cell of a term adds to the score of its column, for a weight of 1 in a document of another class; then,
+    /// because they are read together, the same in a document of that class.
+    parts: Vec<f64>,
+}
+
+/// A term with one document less than there is, which is the one left out.
+#[derive(Clone, Copy, Default)]
+struct Term {
+    idf: f64,
+    /// ln a - ln(n + r + a)
+    absent: f64,
+    /// Where its cells begin, and how many there are: none if no other document has the term.
+    start: u32,
+    len: u16,
+    /// Whether only the document left out has it.
+    is_own: bool,
+}
+
+/// The terms that one thread settles.
+#[derive(Default)]
+struct Stretch {
+    terms: Vec<Term>,
+    cells: Vec<ClassId>,
+    parts: Vec<f64>,
+}
+
+/// Terms in a stretch.
+const STRETCH: usize = 1 << 13;
+
+impl Cells {
+    /// Settles all terms, in parallel in the current rayon pool.
+    pub(super) fn new(alpha: Smoothing, counts: &Statistics, columns: Columns) -> Self {
+        let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
+        let log_documents = log_documents(all.saturating_sub(1));
+        let logs = Logs::new(alpha.alpha(), LOGS);
+        let ids: Vec<TermId> = term_ids(counts).collect();
+        let settle = |ids: &[TermId]| {
+            let mut stretch = Stretch::default();
+            ids.iter().for_each(|id| stretch.push_term(counts, columns, &logs, log_documents, *id));
+            stretch
+        };
+        let stretches: Vec<_> = ids.par_chunks(STRETCH).map(settle).collect();
+        let (cells, parts) = (Vec::new(), Vec::new());
+        let mut all = Cells { columns, terms: Vec::with_capacity(ids.len()), cells, parts };
+        for Stretch { terms, mut cells, mut parts } in stretches {
+            // fewer cells than a u32 can number: their places in the counts are numbered so
+            let before = all.cells.len() as u32;
+            all.terms.extend(terms.into_iter().map(|term| Term { start: term.start + before, ..term }));
+            all.cells.append(&mut cells);
+            all.parts.append(&mut parts);
+        }
+        all
+    }
+
+    /// How many terms of a document no other has.
+    pub(super) fn own_terms(&self, row: DocumentTerms<'_>) -> u64 {
+        self.terms(row).filter(|(term, _)| term.is_own).count() as u64
+    }
+
+    /// How many of them others have.
+    pub(super) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
+        self.terms(row).filter(|(term, _)| term.len > 0).count()
+    }
+
+    /// Writes to `out`, for each of at most [`MOST_POWERS`] powers of idf, the scores of a document of the class `own`. A term is
+    /// looked up once for all of them.
+    pub(super) fn scores(
+        &self,
+        row: DocumentTerms<'_>,
+        own: ClassId,
+        powers: &[f64],
+        out: &mut [Vec<f64>],
+        log_totals: &[f64],
+    ) {
+        match powers {
+            [_] => self.add_up::<1>(row, own, powers, out, log_totals),
+            _ => self.add_up::<MOST_POWERS>(row, own, powers, out, log_totals),
+        }
+    }
+
+    fn add_up<const P: usize>(
+        &self,
+        row: DocumentTerms<'_>,
+        own: ClassId,
+        powers: &[f64],
+        out: &mut [Vec<f64>],
+        log_totals: &[f64],
+    ) {
+        let mut sums = vec![[0.0; P]; self.columns.len()];
+        let [mut absent, mut weight, mut square, mut own_score] = [[0.0; P]; 4];
+        let own_column = self.columns.of(own);
+        let add = |to: &mut [f64; P], v: &[f64; P], part: f64| {
+            to.iter_mut().zip(v).for_each(|(to, v)| *to += v * part);
+        };
+        for (term, log_tf) in self.terms(row) {
+            let known = f64::from(u8::from(term.absent != 0.0));
+            let mut v = [0.0; P];
+            v.iter_mut().zip(powers).for_each(|(v, power)| *v = known * log_tf * powered(term.idf, *power));
+            add(&mut absent, &v, term.absent);
+            add(&mut weight, &v, 1.0);
+            square.iter_mut().zip(v).for_each(|(square, v)| *square += v * v);
+            let (start, len) = (term.start as usize, usize::from(term.len));
+            let cells = &self.cells[start..start + len];
+            let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
+            let own_cell = if parts.len() == sums.len() {
+                // all classes have the term, as they have most terms of a text
+                sums.iter_mut().zip(parts).for_each(|(sums, part)| add(sums, &v, *part));
+                own_column
+            } else {
+                cells.iter().zip(parts).for_each(|(column, part)| {
+                    add(&mut sums[usize::from(*column)], &v, *part);
+                });
+                own_column.and_then(|own| cells.binary_search(&(own as ClassId)).ok())
+            };
+            if let Some(part) = own_cell.and_then(|at| own_parts.get(at)) {
+                add(&mut own_score, &v, *part);
+            }
+        }
+        if let Some(sums) = own_column.and_then(|own| sums.get_mut(own)) {
+            *sums = own_score;
+        }
+        for (power, out) in out.iter_mut().enumerate().take(powers.len().min(P)) {
+            let norm = norm(square[power]);
+            let of_rest = |log_totals: &f64| absent[power] + weight[power] * log_totals;
+            out.clear();
+            out.extend(sums.iter().zip(log_totals).map(|(sums, log)| (sums[power] + of_rest(log)) / norm));
+        }
+    }
+
+    /// The terms of a document with ln(1 + tf).
+    fn terms(&self, row: DocumentTerms<'_>) -> impl Iterator<Item = (&Term, f64)> {
+        let log_tf = |factor: f32| f64::from(factor) * TF_UNIT;
+        row.iter().filter_map(move |(id, factor)| Some((self.terms.get(id as usize)?, log_tf(factor))))
+    }
+}
+
+impl Stretch {
+    fn push_term(
+        &mut self,
+        counts: &Statistics,
+        columns: Columns,
+        logs: &Logs,
+        log_documents: f64,
+        term: TermId,
+    ) {
+        let df = counts.document_frequency(term);
+        let left = df.saturating_sub(1);
+        if left == 0 {
+            return self.terms.push(Term { is_own: df == 1, ..Term::default() });
+        }
+        let absent = logs.of(0) - logs.of(left);
+        let part = |n: u64| logs.of(n) - logs.of(left.saturating_sub(n)) - absent;
+        let start = self.cells.len() as u32;
+        let cells = || counts.cells(term).filter_map(|cell| Some((columns.of(cell.class)?, cell)));
+        for (column, cell) in cells() {
+            self.cells.push(column as ClassId);
+            self.parts.push(part(cell.df.into()));
+        }
+        let own_part = |(_, cell): (usize, Cell)| part(u64::from(cell.df).saturating_sub(1));
+        self.parts.extend(cells().map(own_part));
+        // at most Classes::MAX cells, which is u16::MAX
+        let len = (self.cells.len() - start as usize) as u16;
+        self.terms.push(Term { idf: idf(left, log_documents), absent, start, len, is_own: false });
+    }
+}

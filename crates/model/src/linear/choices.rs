@@ -1,0 +1,163 @@
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::error::ParametersError;
+use crate::bayes::smoothing::Smoothing;
+
+/// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted: what is fixed by hand, and what is left to be chosen by what
+/// predicts left-out documents best.
+///
+/// | field | default | purpose | range |
+/// | --- | --- | --- | --- |
+/// | `alpha` | chosen | smoothing of the counts | > 0 |
+/// | `idf_power` | chosen | how much more rare terms weigh: 0 not at all, 1 by their idf | 0 to 4 |
+/// | `correction` | true | whether there is a correction on top of the counts | |
+/// | `regularisation` | 16 | C, the variance of the prior of the correction's weights | > 0, <= 10^6 |
+/// | `seed` | 0 | decides the order in which the correction sees the documents | |
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WeightedOptions {
+    /// Smoothing of the document frequencies. By default chosen.
+    pub alpha: Option<Smoothing>,
+    /// The power of idf by which terms are weighted. By default chosen.
+    pub idf_power: Option<f64>,
+    /// Whether a correction is learned on top of the counts. By default true.
+    pub correction: bool,
+    /// The C of the correction's L2-regularised logistic loss: a weight is as far from 0 as errors of documents, C times each,
+    /// take it. By default 16.
+    pub regularisation: f64,
+    /// Decides the order in which the correction sees documents. By default 0.
+    pub seed: u64,
+}
+
+impl Default for WeightedOptions {
+    fn default() -> Self {
+        WeightedOptions { alpha: None, idf_power: None, correction: true, regularisation: 16.0, seed: 0 }
+    }
+}
+
+impl WeightedOptions {
+    /// Whether all options are in their ranges; to call on options that come from outside.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check(&self) -> Result<(), ParametersError> {
+        let error = |expected, got| Err(ParametersError::Weighted { expected, got });
+        if let Some(alpha) = self.alpha.filter(|alpha| *alpha == Smoothing::maximum_likelihood()) {
+            return Err(ParametersError::Smoothing { got: alpha.alpha() });
+        }
+        // written so that NaN fails
+        if let Some(got) = self.idf_power.filter(|power| !(0.0..=MAX_POWER).contains(power)) {
+            return error("an idf power from 0 to 4", got);
+        }
+        if !(self.regularisation > 0.0 && self.regularisation <= MAX_C) {
+            return error("a regularisation C greater than 0, at most 1000000", self.regularisation);
+        }
+        Ok(())
+    }
+}
+
+const MAX_POWER: f64 = 4.0;
+const MAX_C: f64 = 1e6;
+
+/// The numbers by which a [`WeightedLogOdds`](crate::WeightedLogOdds) scores, besides the counts and the correction: those that
+/// predict left-out documents best, or those for [so many classes](Self::for_classes) where there are too few to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choices {
+    /// Smoothing of the document frequencies.
+    pub alpha: Smoothing,
+    /// The power of idf by which terms are weighted.
+    pub idf_power: f64,
+    /// k0 and k1: the counts' log-odds are `B = k0 s + k1 p`, with the score `s` of the counts and p = 1 for two classes, the
+    /// logarithm of the class's share for more.
+    pub bayes: [f64; 2],
+    /// The share of the counts' log-odds that the correction takes as given.
+    pub tau: f64,
+    /// q0, q1, q2: the log-odds of a document are `q0 B + q1 d + q2`, with what the correction says, `d`.
+    pub stack: [f64; 3],
+    /// Slope and offset from the highest log-odds of a document's windows to its log-odds.
+    pub line: [f64; 2],
+}
+
+impl Choices {
+    /// What is taken where there are too few documents to choose by.
+    pub fn for_classes(n_classes: usize) -> Self {
+        let is_two = n_classes == 2;
+        Choices {
+            // 0.3 is in range
+            alpha: Smoothing::try_from(0.3).unwrap_or(Smoothing::LAPLACE),
+            idf_power: 1.0,
+            bayes: if is_two { [0.3, 0.0] } else { [0.4, 1.0] },
+            tau: 0.5,
+            stack: if is_two { [1.0, 1.0, 0.0] } else { [0.7, 2.0, 0.0] },
+            line: [1.0, 0.0],
+        }
+    }
+
+    /// The same with what the options fix.
+    #[must_use]
+    pub fn fixed_by(self, options: &WeightedOptions) -> Self {
+        Choices {
+            alpha: options.alpha.unwrap_or(self.alpha),
+            idf_power: options.idf_power.unwrap_or(self.idf_power),
+            stack: if options.correction { self.stack } else { COUNTS_ALONE },
+            ..self
+        }
+    }
+
+    /// Whether all numbers are in their ranges; to call on choices that come from outside.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn check(&self) -> Result<(), ParametersError> {
+        let Choices { alpha, idf_power, bayes, tau, stack, line } = *self;
+        if alpha == Smoothing::maximum_likelihood() {
+            return Err(ParametersError::Smoothing { got: alpha.alpha() });
+        }
+        let numbers = [bayes[0], bayes[1], stack[0], stack[1], stack[2], line[0], line[1]];
+        let wrong = numbers.into_iter().find(|n| !(-MOST..=MOST).contains(n));
+        let negative =
+            [bayes[0], stack[0], stack[1], line[0], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
+        let power = Some(idf_power).filter(|power| !(0.0..=MAX_POWER).contains(power));
+        match wrong.or(negative).or(power) {
+            Some(got) => Err(ParametersError::Weighted { expected: "choices within their ranges", got }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The weights of counts and correction where there is none.
+pub(crate) const COUNTS_ALONE: [f64; 3] = [1.0, 0.0, 0.0];
+
+/// The largest number that a fit chooses.
+pub(crate) const MOST: f64 = 1e9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_and_choices_are_checked() {
+        let good = WeightedOptions::default();
+        assert_eq!(good.check(), Ok(()));
+        for bad in [
+            WeightedOptions { idf_power: Some(-0.1), ..good },
+            WeightedOptions { idf_power: Some(f64::NAN), ..good },
+            WeightedOptions { regularisation: 0.0, ..good },
+            WeightedOptions { regularisation: f64::INFINITY, ..good },
+        ] {
+            assert!(matches!(bad.check(), Err(ParametersError::Weighted { .. })), "{bad:?}");
+        }
+        let bare = WeightedOptions { alpha: Some(Smoothing::maximum_likelihood()), ..good };
+        assert!(matches!(bare.check(), Err(ParametersError::Smoothing { .. })));
+        let good = Choices::for_classes(3);
+        assert_eq!((good.check(), Choices::for_classes(2).check()), (Ok(()), Ok(())));
+        for bad in [
+            Choices { bayes: [-1.0, 0.0], ..good },
+            Choices { stack: [0.0, f64::NAN, 0.0], ..good },
+            Choices { tau: f64::NAN, ..good },
+            Choices { line: [1.0, f64::INFINITY], ..good },
+            Choices { idf_power: 9.0, ..good },
+        ] {
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+use std::convert::Infallible;
+
+use tamis_tokenizer::{CountRow, TermId};
+
+use crate::counts::cells::{Cells, ClassCell};
+use crate::counts::counts::{ClassId, ClassWeights};
+use crate::counts::statistics::error::StatisticsError;
+use crate::counts::term_frequency::{TF_UNIT, tf_units};
+
+/// The number that stands for 1 in a [`Coefficient`]: 2^12.
+pub const COEFFICIENT_ONE: i64 = 1 << 12;
+
+/// What a document adds to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so that sums of it are
+/// exact: neither their order nor adding and taking away again leaves a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Coefficient {
+    /// The column.
+    pub class: ClassId,
+    /// c, what it adds to the bias of the column: C times the error of the document, times its copies;
+    /// [`COEFFICIENT_ONE`] is 1.
+    pub bias: i64,
+    /// c / |v|, what it adds to the weight of each of its terms, times ln(1 + tf); likewise.
+    pub units: i64,
+}
+
+impl Coefficient {
+    /// In fixed point; none if nothing is left of it. `scale` is 1 / |v|, at most 1.
+    pub(crate) fn new(class: ClassId, c: f64, scale: f64) -> Option<Coefficient> {
+        // casts saturate, and take what is not a number to 0
+        let fixed = |x: f64| (x * COEFFICIENT_ONE as f64).round() as i64;
+        let coefficient = Coefficient { class, bias: fixed(c), units: fixed(c * scale) };
+        (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
+    }
+}
+
+/// The coefficients of all documents, as they were fitted: four bytes a column that may learn from a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Coefficients {
+    /// 1 / |v| of every document.
+    pub(crate) scales: Vec<f32>,
+    /// In increasing order of columns.
+    pub(crate) lanes: Vec<Lanes>,
+}
+
+/// The coefficients of some columns.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lanes {
+    /// What each number of a document is of, if it is kept.
+    pub(crate) columns: Vec<Option<ClassId>>,
+    /// As many numbers a document.
+    pub(crate) values: Vec<f32>,
+}
+
+impl Coefficients {
+    /// Those of a document, in increasing order of columns.
+    pub fn of(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
+        let scale = f64::from(self.scales.get(document).copied().unwrap_or(0.0));
+        let of_lanes = move |lanes: &'_ Lanes| {
+            let n = lanes.columns.len();
+            let values = lanes.values.get(document * n..(document + 1) * n).unwrap_or_default();
+            std::iter::zip(&lanes.columns, values)
+                .filter_map(move |(column, c)| {
+                    Some((*column)?).filter(|_| *c != 0.0).map(|column| (column, f64::from(*c)))
+                })
+                .collect::<Vec<_>>()
+        };
+        let all = self.lanes.iter().flat_map(of_lanes);
+        all.filter_map(move |(column, c)| Coefficient::new(column, c, scale))
+    }
+}
+
+/// The weight of a term for a column: the sum over documents of their coefficients' units, each times 16 log2(1 + tf), rounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClassWeight {
+    /// The column.
+    pub class: ClassId,
+    /// The sum.
+    pub units: i64,
+}
+
+impl ClassWeight {
+    /// A coefficient of these units at a term that occurs so often; `None` if it is 2^63 or more.
+    pub fn of(coefficient: &Coefficient, tf: u32) -> Option<Self> {
+        Self::of_units(coefficient, tf_units(tf))
+    }
+
+    fn of_units(coefficient: &Coefficient, tf_units: u32) -> Option<Self> {
+        let units = coefficient.units.checked_mul(i64::from(tf_units))?;
+        Some(ClassWeight { class: coefficient.class, units })
+    }
+
+    /// The weight as a real number.
+    #[inline]
+    pub fn value(self) -> f64 {
+        self.units as f64 * (TF_UNIT / COEFFICIENT_ONE as f64)
+    }
+}
+
+impl ClassCell for ClassWeight {
+    fn class(&self) -> ClassId {
+        self.class
+    }
+
+    fn plus(self, _: TermId, other: Self) -> Result<Self, StatisticsError> {
+        let units = self.units.checked_add(other.units).ok_or(TOO_LARGE)?;
+        Ok(ClassWeight { units, ..self })
+    }
+}
+
+const TOO_LARGE: StatisticsError = StatisticsError::Coefficients { expected: i64::MAX };
+
+/// What counting cannot see, learned on top of it: a weight a term and column, and a bias a column.
+///
+/// Both are exact sums over documents of a few [`Coefficient`]s each. Keep these with the document:
+/// [`add`](Self::add)ing their negatives forgets its part, adding those of other documents merges. Memory grows with the terms of the
+/// documents, not with terms x classes.
+#[derive(Clone, Debug, Default)]
+pub struct Correction {
+    cells: Cells<ClassWeight>,
+    bias: Vec<i64>,
+}
+
+impl Correction {
+    /// Adds the coefficients of a document.
+    ///
+    /// # Errors
+    /// A sum of 2^63 or more, or more weights than a `u32` can number; some terms may have got theirs.
+    pub fn add(&mut self, row: CountRow<'_>, coefficients: &[Coefficient]) -> Result<(), StatisticsError> {
+        self.add_units(row.iter().map(|(term, tf)| (term, tf_units(tf))), coefficients)
+    }
+
+    pub(crate) fn add_units(
+        &mut self,
+        terms: impl Iterator<Item = (TermId, u32)>,
+        coefficients: &[Coefficient],
+    ) -> Result<(), StatisticsError> {
+        for (term, tf_units) in terms {
+            for coefficient in coefficients {
+                self.cells.add(term, ClassWeight::of_units(coefficient, tf_units).ok_or(TOO_LARGE)?)?;
+            }
+        }
+        coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
+    }
+
+    pub(crate) fn add_bias(&mut self, class: ClassId, bias: i64) -> Result<(), StatisticsError> {
+        let column = usize::from(class);
+        self.bias.resize(self.bias.len().max(column + 1), 0);
+        self.bias[column] = self.bias[column].checked_add(bias).ok_or(TOO_LARGE)?;
+        Ok(())
+    }
+
+    /// The weights of a term that are not 0, in increasing order of columns.
+    pub fn weights(&self, term: TermId) -> impl Iterator<Item = ClassWeight> + '_ {
+        self.cells.get(term).iter().copied().filter(|weight| weight.units != 0)
+    }
+
+    /// The biases, by column; those beyond them are 0.
+    pub fn bias(&self) -> &[i64] {
+        &self.bias
+    }
+}
+
+impl PartialEq for Correction {
+    fn eq(&self, other: &Self) -> bool {
+        let n_terms = self.cells.n_terms().max(other.cells.n_terms());
+        let bias = |of: &Self, at: usize| of.bias.get(at).copied().unwrap_or(0);
+        let n_columns = self.bias.len().max(other.bias.len());
+        (0..n_columns).all(|at| bias(self, at) == bias(other, at))
+            && (0..=TermId::MAX).take(n_terms).all(|term| self.weights(term).eq(other.weights(term)))
+    }
+}
+
+impl ClassWeights for Correction {
+    type Error = Infallible;
+
+    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<(), Infallible> {
+        self.cells.get(term).iter().for_each(|weight| visit(weight.class, weight.value()));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+
+    type Document = (Vec<(u32, u32)>, Vec<(u16, i64, i64)>);
+
+    fn documents() -> impl Strategy<Value = Vec<Document>> {
+        let row = proptest::collection::btree_map(0u32..12, 1u32..90_000, 0..8);
+        let coefficients =
+            proptest::collection::btree_map(0u16..5, (-1_i64 << 30..1 << 30, -1_i64 << 30..1 << 30), 0..4);
+        let document = (row, coefficients).prop_map(|(row, coefficients)| {
+            (
+                row.into_iter().collect(),
+                coefficients.into_iter().map(|(class, (b, u))| (class, b, u)).collect(),
+            )
+        });
+        proptest::collection::vec(document, 1..12)
+    }
+
+    fn add(correction: &mut Correction, (row, coefficients): &Document, sign: i64) {
+        let row = CountVector::from_pairs(row.iter().copied()).unwrap();
+        let signed = |&(class, bias, units): &(u16, i64, i64)| Coefficient {
+            class,
+            bias: sign * bias,
+            units: sign * units,
+        };
+        correction.add(row.row(), &coefficients.iter().map(signed).collect::<Vec<_>>()).unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn order_leaves_no_trace_and_forgetting_is_exact(documents in documents(), forgotten in 0usize..12) {
+            let (mut one, mut other) = (Correction::default(), Correction::default());
+            documents.iter().for_each(|d| add(&mut one, d, 1));
+            documents.iter().rev().for_each(|d| add(&mut other, d, 1));
+            prop_assert_eq!(&one, &other);
+            let forgotten = forgotten.min(documents.len());
+            documents[..forgotten].iter().for_each(|d| add(&mut one, d, -1));
+            let mut rest = Correction::default();
+            documents[forgotten..].iter().for_each(|d| add(&mut rest, d, 1));
+            prop_assert_eq!(one, rest);
+        }
+    }
+
+    #[test]
+    fn sums_that_do_not_fit_are_refused() {
+        let row = CountVector::from_pairs([(0, 3)]).unwrap();
+        let huge = Coefficient { class: 0, bias: 0, units: i64::MAX / 32 };
+        let mut correction = Correction::default();
+        assert_eq!(correction.add(row.row(), &[huge]), Ok(()));
+        assert!(correction.add(row.row(), &[huge]).is_err());
+        assert!(Correction::default().add(row.row(), &[Coefficient { units: i64::MAX, ..huge }]).is_err());
+        let bias = Coefficient { bias: i64::MAX, units: 0, ..huge };
+        assert!(correction.add(row.row(), &[bias, bias]).is_err());
+    }
+}

@@ -1,0 +1,128 @@
+use crate::counts::counts::ClassId;
+
+/// The logarithm of a sum of numbers given by their logarithms (nats), without overflow.
+///
+/// Of nothing it is negative infinity, the logarithm of zero.
+///
+/// ```
+/// use tamis_model::log_sum_exp;
+///
+/// assert!((log_sum_exp(&[-5_000.0, -5_000.0]) - (2f64.ln() - 5_000.0)).abs() < 1e-9);
+/// ```
+pub fn log_sum_exp(logs: &[f64]) -> f64 {
+    let max = max(logs);
+    if max.is_infinite() {
+        return max;
+    }
+    max + logs.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
+}
+
+/// Turns log-likelihoods (nats, up to a constant) into log-probabilities: each at most 0, their
+/// exponentials adding up to 1. If none is finite they become equal.
+pub fn log_normalize(logs: &mut [f64]) {
+    let total = log_sum_exp(logs);
+    let uniform = -(logs.len() as f64).ln();
+    for x in logs {
+        *x = if total.is_finite() { *x - total } else { uniform };
+    }
+}
+
+/// Turns log-likelihoods (nats, up to a constant) into probabilities that add up to 1. If none is finite
+/// they become equal.
+pub fn softmax(logs: &mut [f64]) {
+    softmax_and_sum(logs);
+}
+
+/// [`softmax`] and, from the same exponentials, [`log_sum_exp`].
+pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
+    let max = max(logs);
+    for x in logs.iter_mut() {
+        *x = if max.is_finite() { (*x - max).exp() } else { 1.0 };
+    }
+    let sum: f64 = logs.iter().sum();
+    for x in logs {
+        *x /= sum;
+    }
+    if max.is_finite() { max + sum.ln() } else { max }
+}
+
+/// The class of the greatest value; of equal ones the lowest, of nothing 0.
+pub(crate) fn argmax(values: &[f64]) -> ClassId {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (class, &value) in (0..=ClassId::MAX).zip(values) {
+        if value > best.1 {
+            best = (class, value);
+        }
+    }
+    best.0
+}
+
+/// ln(total + alpha outcomes), the denominator of smoothed probabilities; finite for any finite alpha > 0 and
+/// at least one outcome.
+pub(crate) fn log_smoothed(total: u64, alpha: f64, outcomes: f64) -> f64 {
+    let sum = total as f64 + alpha * outcomes;
+    match sum.is_finite() {
+        true => sum.ln(),
+        // huge smoothing: the same number with alpha taken out of the sum
+        false => alpha.ln() + (total as f64 / alpha + outcomes).ln(),
+    }
+}
+
+/// The probability of these log-odds (nats).
+pub(crate) fn sigmoid(log_odds: f64) -> f64 {
+    // exp overflows to infinity, of which the inverse is the right 0
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+/// ln(1 + exp(x)) without overflow: minus the logarithm of the probability of log-odds -x.
+pub(crate) fn softplus(x: f64) -> f64 {
+    x.max(0.0) + (-x.abs()).exp().ln_1p()
+}
+
+/// [`softplus`] and [`sigmoid`], from one exponential.
+pub(crate) fn softplus_and_sigmoid(x: f64) -> (f64, f64) {
+    let e = (-x.abs()).exp();
+    (x.max(0.0) + e.ln_1p(), if x < 0.0 { e } else { 1.0 } / (1.0 + e))
+}
+
+fn max(logs: &[f64]) -> f64 {
+    logs.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_from_zero() {
+        let mut x = [-20_000.0, -20_000.0 + 9f64.ln()];
+        softmax(&mut x);
+        assert!((x[1] - 0.9).abs() < 1e-9);
+        let mut x = [20_000.0, 20_000.0 + 9f64.ln()];
+        log_normalize(&mut x);
+        assert!((x[1] - 0.9f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn both_from_one_exponential() {
+        for x in [-1e9, -800.0, -2.0, -1e-300, 0.0, 0.3, 40.0, 800.0] {
+            let (plus, p) = softplus_and_sigmoid(x);
+            assert_eq!(plus, softplus(x));
+            assert!((p - sigmoid(x)).abs() <= 1e-15 * p, "{x}: {p}");
+        }
+    }
+
+    #[test]
+    fn impossible_everywhere_is_undecided() {
+        let mut x = [f64::NEG_INFINITY; 2];
+        assert_eq!(log_sum_exp(&x), f64::NEG_INFINITY);
+        log_normalize(&mut x);
+        assert_eq!(x, [-(2f64.ln()); 2]);
+        let mut x = [f64::NEG_INFINITY; 4];
+        softmax(&mut x);
+        assert_eq!(x, [0.25; 4]);
+        assert_eq!(log_sum_exp(&[]), f64::NEG_INFINITY);
+        log_normalize(&mut []);
+        softmax(&mut []);
+    }
+}

@@ -1,0 +1,329 @@
+use crate::bayes::error::ParametersError;
+use crate::bayes::likelihood::Likelihood;
+use crate::bayes::naive_bayes::NaiveBayes;
+use crate::bayes::parameters::Parameters;
+use crate::bayes::prior::ClassPrior;
+use crate::bayes::smoothing::Smoothing;
+use crate::counts::counts::{ClassId, Counts};
+use crate::counts::observation::ObservationError;
+use crate::counts::outcomes::{Outcome, Outcomes};
+use crate::numbers::logs::{argmax, log_normalize, softmax};
+
+/// What is learned of categorical features: how many documents of each class have each category.
+///
+/// All integers, in [`Statistics`](crate::Statistics): order and shards leave no trace, what was learned can
+/// be forgotten, and memory grows with the pairs of class and category that were seen. A missing value
+/// (`None`) is not learned. `==` compares what was declared and counted.
+///
+/// ```
+/// use tamis_model::{CategoricalNaiveBayes, CategoricalStatistics, ClassPrior, Smoothing};
+///
+/// // two features; of the second at least four categories are known to exist
+/// let mut statistics = CategoricalStatistics::new(2, [0, 4]);
+/// statistics.observe(0, &[Some(0), Some(1)])?;
+/// statistics.observe(1, &[Some(2), None])?;
+/// assert_eq!((statistics.n_categories(0), statistics.n_categories(1)), (3, 4));
+///
+/// let model = CategoricalNaiveBayes::new(&ClassPrior::Learned, Smoothing::LAPLACE, &statistics)?;
+/// let mut probabilities = Vec::new();
+/// let known = model.predict_proba(&statistics, &[Some(2), Some(9)], &mut probabilities);
+/// assert_eq!(known, 1); // there is no category 9
+/// assert!((probabilities[1] - 2.0 / 3.0).abs() < 1e-12); // (1+1)/(1+3) to (0+1)/(1+3)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CategoricalStatistics {
+    min_categories: Vec<u32>,
+    outcomes: Outcomes,
+}
+
+impl CategoricalStatistics {
+    /// Nothing learned, for as many classes, and a feature for each of `min_categories`: the fewest
+    /// categories it has, 0 if that is for the documents to say.
+    pub fn new(n_classes: usize, min_categories: impl IntoIterator<Item = u32>) -> Self {
+        let min_categories = min_categories.into_iter().collect();
+        CategoricalStatistics { min_categories, outcomes: Outcomes::new(n_classes) }
+    }
+
+    /// The number of features.
+    pub fn n_features(&self) -> usize {
+        self.min_categories.len()
+    }
+
+    /// The number of categories of a feature: as many as declared, and all up to the highest one learned; 0
+    /// of an unknown feature.
+    pub fn n_categories(&self, feature: usize) -> u64 {
+        self.min_categories.get(feature).map_or(0, |&min| self.outcomes.n_categories(feature, min))
+    }
+
+    /// How many documents of a class have a category.
+    pub fn category_count(&self, feature: usize, category: u32, class: ClassId) -> u32 {
+        let term = self.outcomes.term((feature, Some(category)));
+        let cell = term.and_then(|term| self.outcomes.counts().cells(term).find(|c| c.class == class));
+        cell.map_or(0, |cell| cell.df)
+    }
+
+    /// Learns a document: a category or none for each feature.
+    ///
+    /// # Errors
+    /// An unknown class; another number of values than features; overflow of `u32`. Nothing changes then.
+    pub fn observe(&mut self, class: ClassId, values: &[Option<u32>]) -> Result<(), ObservationError> {
+        self.outcomes.observe(class, &self.pairs(values)?)
+    }
+
+    /// Forgets a document that was learned: the exact inverse of [`observe`](Self::observe).
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe); a document that cannot have been learned. Nothing changes then.
+    pub fn forget(&mut self, class: ClassId, values: &[Option<u32>]) -> Result<(), ObservationError> {
+        self.outcomes.forget(class, &self.pairs(values)?)
+    }
+
+    /// Adds what others over the same classes and features have learned.
+    ///
+    /// # Errors
+    /// Another number of classes or features, features declared differently; overflow of `u32`. Nothing
+    /// changes then.
+    pub fn merge(&mut self, other: &CategoricalStatistics) -> Result<(), ObservationError> {
+        if self.min_categories != other.min_categories {
+            return Err(ObservationError::Schema);
+        }
+        self.outcomes.merge(&other.outcomes)
+    }
+
+    fn pairs(&self, values: &[Option<u32>]) -> Result<Vec<(Outcome, u32)>, ObservationError> {
+        let (expected, got) = (self.n_features(), values.len());
+        if expected != got {
+            return Err(ObservationError::Features { expected, got });
+        }
+        let present = values.iter().enumerate().filter(|(_, value)| value.is_some());
+        Ok(present.map(|(feature, &value)| ((feature, value), 1)).collect())
+    }
+}
+
+/// Naive Bayes of one categorical feature: the multinomial of one token a document.
+pub(crate) fn fit_category(
+    alpha: Smoothing,
+    outcomes: &Outcomes,
+    feature: usize,
+    min_categories: u32,
+) -> Result<NaiveBayes, ParametersError> {
+    let (likelihood, prior) = (Likelihood::Multinomial, ClassPrior::Uniform);
+    let parameters = Parameters { likelihood, alpha, prior, ..Parameters::default() };
+    let terms = outcomes.of(feature).map(|(_, term)| term);
+    let n_categories = outcomes.n_categories(feature, min_categories);
+    let Ok(summary) = parameters.summarize_terms(outcomes.counts(), terms, n_categories);
+    NaiveBayes::new(&parameters, &summary)
+}
+
+/// Categorical naive Bayes: each feature has one of a number of categories.
+///
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log p(category|c)`
+/// with `p(category|c) = (n_c,category + alpha) / (n_c + alpha K)`: `n_c` documents of the class have a
+/// category, and there are `K` of them. Logarithms are natural (nats). A missing value (`None`) is left out
+/// of the sum, and so is a category of `K` or above, which no document had and nobody declared: it says
+/// nothing, but does not lose the others.
+///
+/// As with [`NaiveBayes`] the statistics passed to a method must be those the model was made from.
+///
+/// **Documents with weights** are no integers to count. The same model of them is a prior plus, for each feature, a
+/// multinomial [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories; those that may have no
+/// document are made known by one of weight 0 that has them all:
+///
+/// ```
+/// use tamis_model::{ClassPrior, Counting, ExpectedNaiveBayes, ExpectedStatistics, Likelihood, Smoothing, WeightedVector};
+///
+/// let row = |categories: &[u32]| WeightedVector::from_pairs(categories.iter().map(|&category| (category, 1.0)));
+/// // one feature of three categories, of which 2 is in no document
+/// let mut feature = ExpectedStatistics::new(2, Counting::Occurrences);
+/// feature.observe(0, row(&[0, 1, 2])?.row(), 0.0)?;
+/// feature.observe(0, row(&[0])?.row(), 1.5)?;
+/// feature.observe(1, row(&[1])?.row(), 0.5)?;
+///
+/// let (alpha, prior) = (Smoothing::LAPLACE, ClassPrior::Learned);
+/// let model = ExpectedNaiveBayes::fit(&feature, Likelihood::Multinomial, alpha, &prior)?;
+/// // of further features only `feature_log_prob` is added
+/// let Ok(Some(log_prob)) = model.feature_log_prob(&feature, 2, 0) else { unreachable!("category 2 is known") };
+/// let joint = model.class_log_prior()[0] + log_prob;
+/// assert!((joint - (0.75f64 / 4.5).ln()).abs() < 1e-12); // 1.5/2 (0+1)/(1.5+3)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CategoricalNaiveBayes {
+    class_log_prior: Vec<f64>,
+    features: Vec<NaiveBayes>,
+}
+
+impl CategoricalNaiveBayes {
+    /// Derives the model from statistics.
+    ///
+    /// # Errors
+    /// A prior that does not fit the classes; no classes.
+    pub fn new(
+        prior: &ClassPrior,
+        alpha: Smoothing,
+        statistics: &CategoricalStatistics,
+    ) -> Result<CategoricalNaiveBayes, ParametersError> {
+        let CategoricalStatistics { min_categories, outcomes } = statistics;
+        let fit = |(feature, &min)| fit_category(alpha, outcomes, feature, min);
+        let features: Result<Vec<_>, _> = min_categories.iter().enumerate().map(fit).collect();
+        let class_log_prior = prior.log_prior(outcomes.counts().totals())?;
+        Ok(CategoricalNaiveBayes { class_log_prior, features: features? })
+    }
+
+    /// The logarithm of each class's prior probability.
+    pub fn class_log_prior(&self) -> &[f64] {
+        &self.class_log_prior
+    }
+
+    /// The logarithm of `p(category | class)` for each class; `None` for an unknown feature or a category out
+    /// of its range.
+    pub fn feature_log_prob(
+        &self,
+        statistics: &CategoricalStatistics,
+        feature: usize,
+        category: u32,
+    ) -> Option<Vec<f64>> {
+        let mut out = vec![0.0; self.class_log_prior.len()];
+        self.add(statistics, feature, Some(category), &mut out).then_some(out)
+    }
+
+    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns
+    /// how many values took part: neither missing nor out of range. Values beyond the features are passed
+    /// over, those not given are missing.
+    pub fn joint_log_likelihood(
+        &self,
+        statistics: &CategoricalStatistics,
+        values: &[Option<u32>],
+        out: &mut Vec<f64>,
+    ) -> usize {
+        out.clear();
+        out.extend_from_slice(&self.class_log_prior);
+        values.iter().enumerate().filter(|(i, value)| self.add(statistics, *i, **value, out)).count()
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
+    /// probabilities.
+    pub fn predict_log_proba(
+        &self,
+        statistics: &CategoricalStatistics,
+        values: &[Option<u32>],
+        out: &mut Vec<f64>,
+    ) -> usize {
+        let known = self.joint_log_likelihood(statistics, values, out);
+        log_normalize(out);
+        known
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
+    /// add up to 1.
+    pub fn predict_proba(
+        &self,
+        statistics: &CategoricalStatistics,
+        values: &[Option<u32>],
+        out: &mut Vec<f64>,
+    ) -> usize {
+        let known = self.joint_log_likelihood(statistics, values, out);
+        softmax(out);
+        known
+    }
+
+    /// The most probable class; of equally probable ones the lowest.
+    pub fn predict(&self, statistics: &CategoricalStatistics, values: &[Option<u32>]) -> ClassId {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(statistics, values, &mut joint);
+        argmax(&joint)
+    }
+
+    /// Adds the log-probability of a value, if it has one.
+    fn add(
+        &self,
+        statistics: &CategoricalStatistics,
+        feature: usize,
+        value: Option<u32>,
+        out: &mut [f64],
+    ) -> bool {
+        let known = self.features.get(feature).zip(value);
+        let Some((model, _)) = known.filter(|(model, category)| u64::from(*category) < model.n_features())
+        else {
+            return false;
+        };
+        let outcomes = &statistics.outcomes;
+        // a row without a term is an outcome that was never seen
+        let row = outcomes.row((feature, value));
+        let Ok(()) = model.add_outcome(outcomes.counts(), row.row(), &mut Vec::new(), out);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::statistics::error::StatisticsError;
+
+    const ROWS: [(ClassId, [Option<u32>; 2]); 4] =
+        [(0, [Some(0), Some(5)]), (1, [Some(1), None]), (1, [None, Some(5)]), (0, [Some(0), Some(2)])];
+
+    fn learned(rows: &[(ClassId, [Option<u32>; 2])]) -> CategoricalStatistics {
+        let mut statistics = CategoricalStatistics::new(2, [3, 0]);
+        rows.iter().for_each(|(class, values)| statistics.observe(*class, values).unwrap());
+        statistics
+    }
+
+    #[test]
+    fn order_shards_and_what_was_forgotten_leave_no_trace() {
+        let expected = learned(&ROWS);
+        let mut reversed = ROWS;
+        reversed.reverse();
+        assert_eq!(learned(&reversed), expected);
+        let mut merged = learned(&reversed[..2]);
+        merged.merge(&learned(&ROWS[..2])).unwrap();
+        assert_eq!(merged, expected);
+        assert_ne!(learned(&ROWS[..3]), expected);
+        ROWS.iter().for_each(|(class, values)| merged.forget(*class, values).unwrap());
+        assert_eq!(merged, learned(&[]));
+        // categories that were forgotten are not there any more, those declared are
+        assert_eq!((merged.n_categories(0), merged.n_categories(1), merged.n_categories(2)), (3, 0, 0));
+    }
+
+    #[test]
+    fn an_error_changes_nothing() {
+        let mut s = learned(&ROWS);
+        let unknown = StatisticsError::UnknownClass { expected: 2, got: 2 };
+        assert_eq!(s.observe(2, &[None, Some(77)]), Err(unknown.into()));
+        assert_eq!(s.observe(0, &[None]), Err(ObservationError::Features { expected: 2, got: 1 }));
+        assert_eq!(s.forget(0, &[None, Some(7)]), Err(ObservationError::Unseen { feature: 1, got: 7 }));
+        assert!(matches!(s.forget(1, &[Some(0), None]), Err(ObservationError::Counts(_))));
+        assert_eq!(s.merge(&CategoricalStatistics::new(2, [3])), Err(ObservationError::Schema));
+        assert!(s.merge(&CategoricalStatistics::new(3, [3, 0])).is_err());
+        assert_eq!(s, learned(&ROWS));
+        assert_eq!((s.n_categories(1), s.category_count(1, 5, 1), s.category_count(1, 77, 0)), (6, 1, 0));
+    }
+
+    #[test]
+    fn the_greatest_category_costs_no_more_than_another() {
+        let mut s = CategoricalStatistics::new(1, [0]);
+        s.observe(0, &[Some(u32::MAX)]).unwrap();
+        assert_eq!(s.n_categories(0), 1 << 32);
+        let model = CategoricalNaiveBayes::new(&ClassPrior::Learned, Smoothing::LAPLACE, &s).unwrap();
+        let p = model.feature_log_prob(&s, 0, 7).unwrap()[0];
+        assert!((p + ((1u64 << 32) as f64 + 1.0).ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_missing_or_out_of_range_says_nothing() {
+        let s = learned(&ROWS);
+        let model = CategoricalNaiveBayes::new(&ClassPrior::Learned, Smoothing::LAPLACE, &s).unwrap();
+        let joint = |values: &[Option<u32>]| {
+            let mut out = Vec::new();
+            (model.joint_log_likelihood(&s, values, &mut out), out)
+        };
+        assert_eq!(joint(&[None, None]), (0, model.class_log_prior().to_vec()));
+        assert_eq!(joint(&[Some(3), Some(6)]), joint(&[]));
+        assert_eq!(joint(&[Some(1), Some(u32::MAX)]), joint(&[Some(1)]));
+        // declared but never seen: (0 + 1) / (2 + 3) in class 0, (0 + 1) / (1 + 3) in class 1
+        let (known, out) = joint(&[Some(2), None, Some(1)]);
+        assert_eq!(known, 1);
+        assert!((out[0] - (0.5 / 5.0f64).ln()).abs() < 1e-12 && (out[1] - (0.5 / 4.0f64).ln()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,257 @@
+use tamis_tokenizer::{CountRow, TermId};
+
+use crate::bayes::error::ParametersError;
+use crate::bayes::naive_bayes::NaiveBayes;
+use crate::bayes::prior::ClassPrior;
+use crate::counts::counts::{ClassId, ClassTotals, Counts};
+use crate::counts::sums::{DocumentSums, TermEntry};
+use crate::gaussian::naive_bayes::GaussianFeature;
+use crate::numbers::logs::{argmax, log_normalize, softmax};
+
+/// The likelihood of one feature of a mixed model.
+///
+/// Parts over terms read counts, of which each has its own group of terms: what
+/// [`Parameters::summarize_terms`](crate::Parameters::summarize_terms) was given. The prior of their
+/// [`NaiveBayes`] is left out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnLikelihood {
+    /// A real value.
+    Gaussian(GaussianFeature),
+    /// One outcome of several, such as a category, yes or no: a multinomial model of the outcomes, of which a
+    /// document has one as its only term. A row whose term has no counts, or an empty one, is an outcome that
+    /// was never seen, `alpha / (n_c + alpha V)`: pass `None` instead where there can be no such outcome.
+    Category(NaiveBayes),
+    /// A bag of words, multinomial or Bernoulli. Terms without counts are passed over.
+    Terms(NaiveBayes),
+}
+
+/// Naive Bayes of features of different kinds: `p(c)` times the likelihood of each feature, be it a normal
+/// distribution, a category or a text.
+///
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over parts of log p(part | c)` in
+/// nats; a missing part (`None`) is left out of the sum. Densities and probabilities may be multiplied
+/// because all classes measure a feature in the same unit, which the posterior divides out.
+///
+/// [`MixedStatistics`](crate::MixedStatistics) learn and fit it in memory. From counts kept elsewhere, such as those of a mapped
+/// file, put it together with [`new`](Self::new).
+///
+/// ```
+/// use tamis_model::{Feature, MixedParameters, MixedStatistics, Value};
+///
+/// // does one walk (0) or drive (1)? By the miles, and whether it rains
+/// let mut statistics = MixedStatistics::new(2, vec![Feature::Real, Feature::Flag]);
+/// for (class, miles, rain) in [(0, 0.5, false), (0, 1.5, false), (1, 3.0, false), (1, 7.0, true)] {
+///     statistics.observe(class, &[Value::Real(miles), Value::Flag(rain)])?;
+/// }
+/// let model = statistics.fit(&MixedParameters::default())?;
+/// let mut probabilities = Vec::new();
+/// statistics.predict_proba(&model, &[Value::Missing, Value::Flag(true)], &mut probabilities)?;
+/// assert!((probabilities[1] - 2.0 / 3.0).abs() < 1e-12); // (1+1)/(2+2) to (0+1)/(2+2)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixedNaiveBayes {
+    class_log_prior: Vec<f64>,
+    parts: Vec<ColumnLikelihood>,
+}
+
+impl MixedNaiveBayes {
+    /// Puts a model together. `totals` tell the documents of each class, for the prior.
+    ///
+    /// # Errors
+    /// No classes; a prior that does not fit them; a part of another number of classes, or of a complement likelihood,
+    /// whose scores are no probabilities to multiply.
+    pub fn new(
+        prior: &ClassPrior,
+        totals: &[ClassTotals],
+        parts: Vec<ColumnLikelihood>,
+    ) -> Result<MixedNaiveBayes, ParametersError> {
+        let class_log_prior = prior.log_prior(totals)?;
+        for part in &parts {
+            if let ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model) = part {
+                model.likelihood().check_generative()?;
+            }
+        }
+        let n_classes = |part: &ColumnLikelihood| match part {
+            ColumnLikelihood::Gaussian(feature) => feature.n_classes(),
+            ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model) => Some(model.n_classes()),
+        };
+        match parts.iter().filter_map(n_classes).find(|&n| n != totals.len()) {
+            Some(n) => {
+                let (expected, got) = ("parts of as many classes as the model", n as u64);
+                Err(ParametersError::Summary { expected, got })
+            }
+            None => Ok(MixedNaiveBayes { class_log_prior, parts }),
+        }
+    }
+
+    /// The logarithm of each class's prior probability.
+    pub fn class_log_prior(&self) -> &[f64] {
+        &self.class_log_prior
+    }
+
+    /// The parts, in the order they were given.
+    pub fn parts(&self) -> &[ColumnLikelihood] {
+        &self.parts
+    }
+
+    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns how many of its
+    /// parts took part. `reals` are the values of the Gaussian parts, `rows` those of the parts over terms,
+    /// each in the order of the parts; what is `None` or not given is missing. A row has terms of its part's
+    /// group only.
+    ///
+    /// # Errors
+    /// Reading the counts fails; `out` then holds nothing of use.
+    pub fn joint_log_likelihood<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        out.clear();
+        out.extend_from_slice(&self.class_log_prior);
+        let (mut reals, mut rows) = (reals.iter().copied(), rows.iter().copied());
+        let (mut known, mut scratch) = (0, Vec::new());
+        for part in &self.parts {
+            known += usize::from(match part {
+                ColumnLikelihood::Gaussian(feature) => feature.add_log_density(reals.next().flatten(), out),
+                ColumnLikelihood::Category(model) => match rows.next().flatten() {
+                    Some(row) => model.add_outcome(counts, row, &mut scratch, out).map(|()| true)?,
+                    None => false,
+                },
+                ColumnLikelihood::Terms(model) => match rows.next().flatten() {
+                    Some(row) => model.add_log_likelihood(counts, row, &mut scratch, out).map(|_| true)?,
+                    None => false,
+                },
+            });
+        }
+        Ok(known)
+    }
+
+    /// How many [`DocumentSums`] it needs: one a class, two if a part is without smoothing; and two a part.
+    pub fn n_sums(&self) -> usize {
+        self.first_of_parts() + 2 * self.parts.len()
+    }
+
+    /// Where the sums of the parts begin: for each how much its features amount to, and how many of its terms there are.
+    fn first_of_parts(&self) -> usize {
+        let n_sums = |part: &ColumnLikelihood| match part {
+            ColumnLikelihood::Gaussian(_) => 0,
+            ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model) => model.n_sums(),
+        };
+        self.parts.iter().map(n_sums).max().unwrap_or(0).max(self.class_log_prior.len())
+    }
+
+    /// Writes what a term of a part says to `out`, for those who meet it more than once: nothing if the part has no terms. What its
+    /// occurrences amount to, the part's [`NaiveBayes::amount`] tells.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn weigh_term<C: Counts>(
+        &self,
+        counts: &C,
+        part: usize,
+        term: TermId,
+        out: &mut TermEntry,
+    ) -> Result<(), C::Error> {
+        out.clear();
+        if let Some(ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model)) = self.parts.get(part)
+        {
+            model.weigh_term(counts, term, out)?;
+            let of_part = self.first_of_parts() + 2 * part;
+            out.cells.extend([(of_part, out.weight), (of_part + 1, 1.0)]);
+        }
+        Ok(())
+    }
+
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms, each of its own part, add up to these sums. A part
+    /// is missing if there are none of it.
+    pub fn joint_log_likelihood_of(
+        &self,
+        reals: &[Option<f64>],
+        sums: &DocumentSums,
+        out: &mut Vec<f64>,
+    ) -> usize {
+        let (mut reals, mut known) = (reals.iter().copied(), 0);
+        let (of_classes, of_parts) = sums.columns.split_at(self.first_of_parts().min(sums.columns.len()));
+        out.clear();
+        out.extend_from_slice(of_classes);
+        out.iter_mut().zip(&self.class_log_prior).for_each(|(out, prior)| *out += prior);
+        for (part, [amount, n_terms]) in self.parts.iter().zip(of_parts.as_chunks().0) {
+            let is_there = match part {
+                ColumnLikelihood::Gaussian(feature) => {
+                    feature.add_log_density(reals.next().flatten(), &mut out[..self.class_log_prior.len()])
+                }
+                ColumnLikelihood::Category(model) if *n_terms > 0.0 => {
+                    // one that has no counts is an outcome that was never seen
+                    model.add_without_cells(if *amount > 0.0 { *amount } else { 1.0 }, out);
+                    true
+                }
+                ColumnLikelihood::Terms(model) if *n_terms > 0.0 => {
+                    model.add_without_cells(*amount, out);
+                    true
+                }
+                ColumnLikelihood::Category(_) | ColumnLikelihood::Terms(_) => false,
+            };
+            known += usize::from(is_there);
+        }
+        let n = self.class_log_prior.len();
+        for at in 0..n {
+            if out.get(at + n).is_some_and(|zeros| *zeros != 0.0) {
+                out[at] = f64::NEG_INFINITY;
+            }
+        }
+        out.truncate(n);
+        known
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
+    /// probabilities.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict_log_proba<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
+        log_normalize(out);
+        Ok(known)
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
+    /// add up to 1.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict_proba<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, C::Error> {
+        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
+        softmax(out);
+        Ok(known)
+    }
+
+    /// The most probable class; of equally probable ones the lowest.
+    ///
+    /// # Errors
+    /// Reading the counts fails.
+    pub fn predict<C: Counts>(
+        &self,
+        counts: &C,
+        reals: &[Option<f64>],
+        rows: &[Option<CountRow<'_>>],
+    ) -> Result<ClassId, C::Error> {
+        let mut joint = Vec::new();
+        self.joint_log_likelihood(counts, reals, rows, &mut joint)?;
+        Ok(argmax(&joint))
+    }
+}

@@ -1,0 +1,301 @@
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::{CountRow, CountVector};
+
+use crate::bayes::error::ParametersError;
+use crate::bayes::naive_bayes::NaiveBayes;
+use crate::bayes::parameters::Parameters;
+use crate::bayes::prior::ClassPrior;
+use crate::counts::counts::{ClassId, Counts};
+use crate::counts::observation::ObservationError;
+use crate::counts::outcomes::{Outcome, Outcomes};
+use crate::counts::statistics::Statistics;
+use crate::gaussian::naive_bayes::GaussianParameters;
+use crate::gaussian::statistics::GaussianStatistics;
+use crate::numbers::logs::softmax;
+use crate::textbook::categorical::fit_category;
+use crate::textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
+
+/// The kind of a feature: what its values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Feature {
+    /// A real value, within a class normally distributed.
+    Real,
+    /// One of a number of categories.
+    Category {
+        /// The fewest categories there are; 0 if that is for the documents to say.
+        min_categories: u32,
+    },
+    /// Yes or no.
+    Flag,
+    /// A text as the counts of its terms.
+    Text,
+}
+
+/// The value of one feature of a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Of [`Feature::Real`].
+    Real(f64),
+    /// Of [`Feature::Category`].
+    Category(u32),
+    /// Of [`Feature::Flag`].
+    Flag(bool),
+    /// Of [`Feature::Text`]: term ids of a vocabulary of the feature's own.
+    Text(CountRow<'a>),
+    /// Not known, whatever the feature.
+    Missing,
+}
+
+impl Value<'_> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Value::Real(_) => "real value",
+            Value::Category(_) => "category",
+            Value::Flag(_) => "flag",
+            Value::Text(_) => "text",
+            Value::Missing => "missing value",
+        }
+    }
+}
+
+/// Everything that is decided after learning a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MixedParameters {
+    /// `prior` is that of the classes and `alpha` smooths categories, flags and texts; likelihood, counting
+    /// and limits are those of the texts. By default as [`Parameters`].
+    pub terms: Parameters,
+    /// As in [`GaussianParameters`], over the real features. By default 1e-9.
+    pub var_smoothing: f64,
+}
+
+impl Default for MixedParameters {
+    fn default() -> Self {
+        let var_smoothing = GaussianParameters::default().var_smoothing;
+        MixedParameters { terms: Parameters::default(), var_smoothing }
+    }
+}
+
+/// What is learned of a table whose columns are of different kinds: [`GaussianStatistics`] of the real ones,
+/// and one [`Statistics`] whose term ids are dealt out to the outcomes of all others.
+///
+/// A missing value is not learned. Integers are exact; for real values see [`Moments`](crate::Moments).
+#[derive(Clone, Debug, PartialEq)]
+pub struct MixedStatistics {
+    features: Vec<Feature>,
+    reals: GaussianStatistics,
+    outcomes: Outcomes,
+}
+
+/// A document taken apart: its real values, and how often it has which outcome.
+type Parts = (Vec<Option<f64>>, Vec<(Outcome, u32)>);
+
+impl MixedStatistics {
+    /// Nothing learned, for as many classes and these features.
+    pub fn new(n_classes: usize, features: Vec<Feature>) -> Self {
+        let n_reals = features.iter().filter(|feature| **feature == Feature::Real).count();
+        let reals = GaussianStatistics::new(n_classes, n_reals);
+        MixedStatistics { features, reals, outcomes: Outcomes::new(n_classes) }
+    }
+
+    /// The features.
+    pub fn features(&self) -> &[Feature] {
+        &self.features
+    }
+
+    /// What is known of the real features, numbered among themselves.
+    pub fn reals(&self) -> &GaussianStatistics {
+        &self.reals
+    }
+
+    /// The counts of all other features.
+    pub fn counts(&self) -> &Statistics {
+        self.outcomes.counts()
+    }
+
+    /// Learns a document: a value for each feature.
+    ///
+    /// # Errors
+    /// An unknown class; another number of values than features, or of another kind; a real value that
+    /// [`Moments`](crate::Moments) refuse; overflow of `u32`. Nothing changes then.
+    pub fn observe(&mut self, class: ClassId, values: &[Value<'_>]) -> Result<(), ObservationError> {
+        let (reals, outcomes) = self.parts(values)?;
+        self.outcomes.observe(class, &outcomes)?;
+        self.reals.observe(class, &reals).map_err(|error| {
+            // what was just learned can be forgotten
+            let _ = self.outcomes.forget(class, &outcomes);
+            self.renumbered(error)
+        })
+    }
+
+    /// Forgets a document that was learned.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe); a document that cannot have been learned. Nothing changes then.
+    pub fn forget(&mut self, class: ClassId, values: &[Value<'_>]) -> Result<(), ObservationError> {
+        let (reals, outcomes) = self.parts(values)?;
+        self.outcomes.forget(class, &outcomes)?;
+        self.reals.forget(class, &reals).map_err(|error| {
+            // what was just forgotten has room
+            let _ = self.outcomes.observe(class, &outcomes);
+            self.renumbered(error)
+        })
+    }
+
+    /// Adds what others over the same classes and features have learned.
+    ///
+    /// # Errors
+    /// Other features, another number of classes; overflow. Nothing changes then.
+    pub fn merge(&mut self, other: &MixedStatistics) -> Result<(), ObservationError> {
+        if self.features != other.features {
+            return Err(ObservationError::Schema);
+        }
+        let mut reals = self.reals.clone();
+        reals.merge(&other.reals).map_err(|error| self.renumbered(error))?;
+        self.outcomes.merge(&other.outcomes)?;
+        self.reals = reals;
+        Ok(())
+    }
+
+    /// Derives a model, with a part for each feature.
+    ///
+    /// # Errors
+    /// Parameters out of their ranges; a prior that does not fit the classes; as [`GaussianParameters::fit`].
+    pub fn fit(&self, parameters: &MixedParameters) -> Result<MixedNaiveBayes, ParametersError> {
+        let MixedParameters { terms, var_smoothing } = parameters;
+        let gaussian = GaussianParameters { prior: ClassPrior::Uniform, var_smoothing: *var_smoothing };
+        let mut reals = gaussian.features(&self.reals)?.into_iter();
+        let mut parts = Vec::with_capacity(self.features.len());
+        for (i, feature) in self.features.iter().enumerate() {
+            let category =
+                |min| fit_category(terms.alpha, &self.outcomes, i, min).map(ColumnLikelihood::Category);
+            match feature {
+                // as many as there are real features
+                Feature::Real => parts.extend(reals.next().map(ColumnLikelihood::Gaussian)),
+                Feature::Category { min_categories } => parts.push(category(*min_categories)?),
+                Feature::Flag => parts.push(category(2)?),
+                Feature::Text => parts.push(ColumnLikelihood::Terms(self.fit_text(terms, i)?)),
+            }
+        }
+        MixedNaiveBayes::new(&terms.prior, self.counts().totals(), parts)
+    }
+
+    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns how many values
+    /// took part: neither missing nor a category out of range. The model must be one of these statistics.
+    ///
+    /// # Errors
+    /// Another number of values than features, or of another kind.
+    pub fn joint_log_likelihood(
+        &self,
+        model: &MixedNaiveBayes,
+        values: &[Value<'_>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, ObservationError> {
+        let (reals, _) = self.parts(values)?;
+        let pairs = self.features.iter().zip(values).enumerate();
+        let others = pairs.filter(|(_, (feature, _))| **feature != Feature::Real);
+        let rows: Vec<_> = others.map(|(i, (&feature, &value))| self.row(i, feature, value)).collect();
+        let rows: Vec<_> = rows.iter().map(|row| row.as_ref().map(CountVector::row)).collect();
+        let Ok(known) = model.joint_log_likelihood(self.counts(), &reals, &rows, out);
+        Ok(known)
+    }
+
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
+    /// add up to 1.
+    ///
+    /// # Errors
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood).
+    pub fn predict_proba(
+        &self,
+        model: &MixedNaiveBayes,
+        values: &[Value<'_>],
+        out: &mut Vec<f64>,
+    ) -> Result<usize, ObservationError> {
+        let known = self.joint_log_likelihood(model, values, out)?;
+        softmax(out);
+        Ok(known)
+    }
+
+    fn fit_text(&self, parameters: &Parameters, feature: usize) -> Result<NaiveBayes, ParametersError> {
+        let parameters = Parameters { prior: ClassPrior::Uniform, ..parameters.clone() };
+        let terms = self.outcomes.of(feature).map(|(_, term)| term);
+        let Ok(summary) = parameters.summarize_terms(self.counts(), terms, 0);
+        let mut documents = vec![0; self.counts().totals().len()];
+        if let Some(present) = self.outcomes.term((feature, None)) {
+            self.counts().cells(present).for_each(|c| documents[usize::from(c.class)] = c.df.into());
+        }
+        NaiveBayes::new(&parameters, &summary.with_documents(documents))
+    }
+
+    /// The terms that stand for a value, if it takes part.
+    fn row(&self, i: usize, feature: Feature, value: Value<'_>) -> Option<CountVector> {
+        let category = |category, min| {
+            let known = u64::from(category) < self.outcomes.n_categories(i, min);
+            known.then(|| self.outcomes.row((i, Some(category))))
+        };
+        match (feature, value) {
+            (Feature::Category { min_categories }, Value::Category(c)) => category(c, min_categories),
+            (_, Value::Flag(flag)) => category(flag.into(), 2),
+            (_, Value::Text(row)) => {
+                let known = |(term, count)| Some((self.outcomes.term((i, Some(term)))?, count));
+                // different terms, so nothing is added up
+                Some(CountVector::from_pairs(row.iter().filter_map(known)).unwrap_or_default())
+            }
+            _ => None,
+        }
+    }
+
+    fn parts(&self, values: &[Value<'_>]) -> Result<Parts, ObservationError> {
+        let (expected, got) = (self.features.len(), values.len());
+        if expected != got {
+            return Err(ObservationError::Features { expected, got });
+        }
+        let (mut reals, mut outcomes) = (Vec::new(), Vec::new());
+        for (i, (&feature, &value)) in self.features.iter().zip(values).enumerate() {
+            match (feature, value) {
+                (Feature::Real, Value::Real(x)) => reals.push(Some(x)),
+                (Feature::Real, Value::Missing) => reals.push(None),
+                (_, Value::Missing) => {}
+                (Feature::Category { .. }, Value::Category(category)) => {
+                    outcomes.push(((i, Some(category)), 1));
+                }
+                (Feature::Flag, Value::Flag(flag)) => outcomes.push(((i, Some(flag.into())), 1)),
+                (Feature::Text, Value::Text(row)) => {
+                    outcomes.push(((i, None), 1));
+                    outcomes.extend(row.iter().map(|(term, count)| ((i, Some(term)), count)));
+                }
+                (feature, got) => {
+                    return Err(ObservationError::Kind {
+                        feature: i,
+                        expected: feature.kind(),
+                        got: got.kind(),
+                    });
+                }
+            }
+        }
+        Ok((reals, outcomes))
+    }
+
+    /// The error with the number of the feature among all.
+    fn renumbered(&self, error: ObservationError) -> ObservationError {
+        let reals = self.features.iter().enumerate().filter(|(_, feature)| **feature == Feature::Real);
+        let mut reals = reals.map(|(i, _)| i);
+        match &error {
+            ObservationError::Value { feature, .. } | ObservationError::NotLearned { feature, .. } => {
+                let feature = reals.nth(*feature).unwrap_or(*feature);
+                error.at(feature)
+            }
+            _ => error,
+        }
+    }
+}
+
+impl Feature {
+    fn kind(self) -> &'static str {
+        match self {
+            Feature::Real => "real value",
+            Feature::Category { .. } => "category",
+            Feature::Flag => "flag",
+            Feature::Text => "text",
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Documents drawn from a model: naive Bayes as the generative model it is.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::bayes::likelihood::Likelihood;
+use crate::bayes::naive_bayes::NaiveBayes;
+use crate::counts::counts::{ClassId, Counts, term_ids};
+use crate::numbers::random::SplitMix64;
+
+/// Draws documents of one class, as its likelihood says they come about.
+///
+/// Made by [`NaiveBayes::generator`] in one pass over the terms; keeps twelve bytes for each feature that the
+/// class can have. The same seed gives the same documents.
+///
+/// ```
+/// use tamis_model::{Parameters, Smoothing, Statistics};
+/// use tamis_tokenizer::CountVector;
+///
+/// let mut statistics = Statistics::new(2);
+/// statistics.observe(0, CountVector::from_pairs([(0, 3), (1, 1)])?.row())?;
+/// statistics.observe(1, CountVector::from_pairs([(2, 1)])?.row())?;
+/// let parameters = Parameters { alpha: Smoothing::maximum_likelihood(), ..Parameters::default() };
+/// let generator = parameters.fit(&statistics)?.generator(&statistics, 0)?;
+/// let document = generator.documents(7, 42).next().unwrap_or_default();
+/// assert_eq!(document.row().total(), 7);
+/// assert!(document.row().ids().iter().all(|term| *term < 2)); // term 2 is impossible in class 0
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generator {
+    likelihood: Likelihood,
+    /// The features of a probability above 0, increasing.
+    terms: Vec<TermId>,
+    /// For each its probability (Bernoulli), or the sum of the probabilities up to it (multinomial).
+    table: Vec<f64>,
+}
+
+impl Generator {
+    /// Documents without end. Multinomial: `length` tokens, each drawn with the probabilities of the class
+    /// (none where the class has no feature). Bernoulli: each feature by its own coin, once or not at all,
+    /// and `length` has no part in it.
+    pub fn documents(&self, length: u32, seed: u64) -> impl Iterator<Item = CountVector> + '_ {
+        let mut random = SplitMix64::new(seed);
+        std::iter::repeat_with(move || self.draw(length, &mut random))
+    }
+
+    fn draw(&self, length: u32, random: &mut SplitMix64) -> CountVector {
+        let mut ids = match self.likelihood {
+            Likelihood::Bernoulli => {
+                let coins = self.terms.iter().zip(&self.table);
+                coins.filter(|(_, p)| random.unit() < **p).map(|(term, _)| *term).collect()
+            }
+            _ => (0..length).filter_map(|_| self.token(random)).collect::<Vec<_>>(),
+        };
+        let mut document = CountVector::default();
+        document.assign_ids(&mut ids);
+        document
+    }
+
+    fn token(&self, random: &mut SplitMix64) -> Option<TermId> {
+        // the sum is 1 up to rounding, so it is what the draw is scaled with
+        let at = random.unit() * self.table.last()?;
+        let rank = self.table.partition_point(|sum| *sum <= at);
+        self.terms.get(rank).or(self.terms.last()).copied()
+    }
+}
+
+impl NaiveBayes {
+    /// What draws documents of one class.
+    ///
+    /// # Errors
+    /// Reading the counts fails; a class the model does not have; a complement likelihood, which gives weights
+    /// but no documents.
+    pub fn generator<C: Counts>(
+        &self,
+        counts: &C,
+        class: ClassId,
+    ) -> Result<Generator, SampleError<C::Error>> {
+        let likelihood = self.likelihood();
+        if likelihood.is_complement() {
+            return Err(SampleError::NotGenerative { expected: "bernoulli or multinomial", got: likelihood });
+        }
+        if usize::from(class) >= self.n_classes() {
+            return Err(SampleError::UnknownClass { expected: self.n_classes(), got: class });
+        }
+        let mut generator = Generator { likelihood, terms: Vec::new(), table: Vec::new() };
+        let mut sum = 0.0;
+        for term in term_ids(counts) {
+            let log_prob = self.feature_log_prob(counts, term, class).map_err(SampleError::Counts)?;
+            let p = log_prob.map_or(0.0, f64::exp);
+            if p > 0.0 {
+                sum += p;
+                generator.terms.push(term);
+                generator.table.push(if likelihood == Likelihood::Bernoulli { p } else { sum });
+            }
+        }
+        Ok(generator)
+    }
+
+    /// Draws `n` documents: for each a class from the prior, then its terms as [`Generator::documents`] does.
+    /// The same seed gives the same documents.
+    ///
+    /// Passes over the terms once a class that is drawn, and keeps its [`Generator`] until the end.
+    ///
+    /// ```
+    /// use tamis_model::{ClassPrior, Parameters, Statistics};
+    /// use tamis_tokenizer::CountVector;
+    ///
+    /// let mut statistics = Statistics::new(2);
+    /// statistics.observe(0, CountVector::from_pairs([(0, 1)])?.row())?;
+    /// statistics.observe(1, CountVector::from_pairs([(1, 1)])?.row())?;
+    /// let model = Parameters::default().fit(&statistics)?;
+    /// let documents = model.sample(&statistics, 3, 20, 1)?;
+    /// assert_eq!(documents, model.sample(&statistics, 3, 20, 1)?);
+    /// assert!(documents.iter().all(|(class, document)| *class < 2 && document.row().total() == 20));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`generator`](Self::generator).
+    pub fn sample<C: Counts>(
+        &self,
+        counts: &C,
+        n: usize,
+        length: u32,
+        seed: u64,
+    ) -> Result<Vec<(ClassId, CountVector)>, SampleError<C::Error>> {
+        let mut random = SplitMix64::new(seed);
+        let mut sum = 0.0;
+        let prior = self.class_log_prior().iter().map(|log_prior| {
+            sum += log_prior.exp();
+            sum
+        });
+        let prior: Vec<f64> = prior.collect();
+        let mut generators = BTreeMap::new();
+        let mut documents = Vec::new();
+        for _ in 0..n {
+            let at = random.unit() * sum;
+            // fewer classes than a ClassId can number; the last one where rounding leaves none
+            let class = prior.partition_point(|sum| *sum <= at).min(self.n_classes() - 1) as ClassId;
+            let generator: &Generator = match generators.entry(class) {
+                Entry::Occupied(found) => found.into_mut(),
+                Entry::Vacant(place) => place.insert(self.generator(counts, class)?),
+            };
+            documents.push((class, generator.draw(length, &mut random)));
+        }
+        Ok(documents)
+    }
+}
+
+/// Why no documents can be drawn.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SampleError<E> {
+    /// Reading the counts failed.
+    Counts(E),
+    /// A likelihood that says nothing of how documents come about.
+    NotGenerative {
+        /// Those that do.
+        expected: &'static str,
+        /// The model's.
+        got: Likelihood,
+    },
+    /// A class the model does not have.
+    UnknownClass {
+        /// The number of classes: ids are below it.
+        expected: usize,
+        /// The id.
+        got: ClassId,
+    },
+}
+
+impl<E: fmt::Display> fmt::Display for SampleError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SampleError::Counts(e) => e.fmt(f),
+            SampleError::NotGenerative { expected, got } => {
+                write!(f, "drawing documents: expected a {expected} likelihood, got {got}")
+            }
+            SampleError::UnknownClass { expected, got } => {
+                write!(f, "unknown class: expected an id below {expected}, got {got}")
+            }
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for SampleError<E> {}

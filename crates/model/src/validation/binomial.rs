@@ -1,0 +1,247 @@
+//! What counting so many of so many says about the share behind it, and thresholds that rest on it.
+
+use std::f64::consts::PI;
+use std::fmt;
+
+/// The two-sided exact confidence interval of a share of which `k` of `n` were seen.
+///
+/// `confidence` (such as 0.95) is the probability that the interval holds the true share, at least. Without
+/// observations, or with a confidence outside (0, 1), it is all of 0 to 1; more than `n` count as `n`.
+///
+/// Source: Clopper and Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the
+/// Binomial" (1934), by quantiles of the beta distribution.
+///
+/// ```
+/// use tamis_model::clopper_pearson;
+///
+/// let (low, high) = clopper_pearson(5, 10, 0.95);
+/// assert!((low - 0.1871).abs() < 1e-4 && (high - 0.8129).abs() < 1e-4);
+/// ```
+pub fn clopper_pearson(k: u64, n: u64, confidence: f64) -> (f64, f64) {
+    let tail = (1.0 - confidence) / 2.0;
+    // from the other side: the lower limit of k is the upper one of n - k
+    (1.0 - upper(n.saturating_sub(k), n, tail), upper(k, n, tail))
+}
+
+/// The one-sided exact upper confidence limit of a share of which `k` of `n` were seen: the true share is
+/// above it with a probability of at most 1 - `confidence`. Otherwise as [`clopper_pearson`].
+///
+/// ```
+/// use tamis_model::clopper_pearson_upper;
+///
+/// // 2,995 ham without an error: at most one in a thousand is wrong, 95 % sure
+/// let limit = clopper_pearson_upper(0, 2_995, 0.95);
+/// assert!(0.0009997 < limit && limit <= 0.001);
+/// ```
+pub fn clopper_pearson_upper(k: u64, n: u64, confidence: f64) -> f64 {
+    upper(k, n, 1.0 - confidence)
+}
+
+/// The share p of which k or fewer of n are seen with probability `tail`: I_p(k + 1, n - k) = 1 - tail.
+fn upper(k: u64, n: u64, tail: f64) -> f64 {
+    if k >= n || !(tail > 0.0 && tail < 1.0) {
+        return 1.0;
+    }
+    let (a, b) = (k as f64 + 1.0, (n - k) as f64);
+    let (mut low, mut high) = (0.0, 1.0);
+    // halved until no number lies between
+    loop {
+        let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if incomplete_beta(middle, a, b) < 1.0 - tail { low = middle } else { high = middle }
+    }
+}
+
+/// The regularised incomplete beta function I_x(a, b), 0 < x < 1, by its continued fraction (NIST Digital
+/// Library of Mathematical Functions, 8.17.22) on the side where that converges fast.
+fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(1.0 - x, b, a);
+    }
+    let log_front = a * x.ln() + b * (-x).ln_1p() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
+    log_front.exp() / (a * beta_fraction(x, a, b))
+}
+
+/// 1 + d1/(1 + d2/(1 + ...)), evaluated by Lentz's method.
+fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
+    let away_from_zero = |y: f64| if y.abs() < 1e-300 { 1e-300 } else { y };
+    let (mut fraction, mut c, mut d) = (1.0, 1.0, 0.0);
+    // about the square root of the larger of a and b is needed
+    for i in 1..100_000 {
+        let m = f64::from(i / 2);
+        let numerator = match i % 2 {
+            0 => m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+            _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+        };
+        d = 1.0 / away_from_zero(1.0 + numerator * d);
+        c = away_from_zero(1.0 + numerator / c);
+        fraction *= c * d;
+        if (c * d - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    fraction
+}
+
+/// The logarithm of the gamma function for x >= 1: Stirling's series from 10 on, below by recurrence.
+fn ln_gamma(x: f64) -> f64 {
+    let (mut x, mut product) = (x, 1.0);
+    while x < 10.0 {
+        product *= x;
+        x += 1.0;
+    }
+    let y = 1.0 / (x * x);
+    let series = 1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1_260.0 - y * (1.0 / 1_680.0 - y / 1_188.0)));
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + series / x - product.ln()
+}
+
+/// The lowest threshold that keeps the share of ham called spam at or below `max_fpr`, 95 % sure. Spam is
+/// what scores greater than it.
+///
+/// The scores must be of ham that took no part in training. Of them k may exceed the threshold, where k is
+/// the largest number whose [`clopper_pearson_upper`] limit is at most `max_fpr`; the plain quantile would
+/// promise what it cannot hold. A NaN counts as the highest score.
+///
+/// # Errors
+/// Too little ham to promise that even if none of it were wrong.
+///
+/// ```
+/// use tamis_model::threshold_for_fpr;
+///
+/// let ham: Vec<f64> = (0..1_000).map(f64::from).collect();
+/// // 4 of 1,000 may exceed it: 0.91 % at most; 5 might be 1.05 %
+/// assert_eq!(threshold_for_fpr(&ham, 0.01), Ok(995.0));
+/// assert_eq!(threshold_for_fpr(&ham, 0.001).map_err(|e| e.expected), Err(2_995));
+/// ```
+pub fn threshold_for_fpr(ham_scores: &[f64], max_fpr: f64) -> Result<f64, TooFewNegatives> {
+    const CONFIDENCE: f64 = 0.95;
+    let got = ham_scores.len() as u64;
+    // 1 - (1 - confidence)^(1/n) <= max_fpr, solved for n; without a share above 0, u64::MAX
+    let expected =
+        if max_fpr > 0.0 { ((1.0 - CONFIDENCE).ln() / (-max_fpr).ln_1p()).ceil() } else { f64::MAX };
+    let expected = (expected as u64).max(1);
+    if got < expected {
+        return Err(TooFewNegatives { max_fpr, expected, got });
+    }
+    // the limits grow with k: none is allowed, all of them are not
+    let (mut allowed, mut refused) = (0, got);
+    while refused - allowed > 1 {
+        let k = allowed + (refused - allowed) / 2;
+        if clopper_pearson_upper(k, got, CONFIDENCE) <= max_fpr { allowed = k } else { refused = k }
+    }
+    let high = |score: &f64| if score.is_nan() { f64::INFINITY } else { *score };
+    let mut scores: Vec<f64> = ham_scores.iter().map(high).collect();
+    // allowed < got, the number of scores
+    let (_, threshold, _) = scores.select_nth_unstable_by(allowed as usize, |a, b| b.total_cmp(a));
+    Ok(*threshold)
+}
+
+/// There is too little ham to promise a false-positive rate, even if none of it were called spam.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TooFewNegatives {
+    /// The highest rate that was asked for.
+    pub max_fpr: f64,
+    /// Ham documents needed; `u64::MAX` if no number will do.
+    pub expected: u64,
+    /// Ham documents there are.
+    pub got: u64,
+}
+
+impl fmt::Display for TooFewNegatives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooFewNegatives { max_fpr, expected, got } = self;
+        let percent = 100.0 * max_fpr;
+        write!(f, "a false-positive rate of {percent} %: ")?;
+        match *expected {
+            u64::MAX => write!(f, "expected a rate greater than 0"),
+            _ => write!(f, "expected at least {expected} ham documents to be sure of it, got {got}"),
+        }
+    }
+}
+
+impl std::error::Error for TooFewNegatives {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-10 * b.abs().max(1e-3)
+    }
+
+    #[test]
+    fn gamma() {
+        let mut factorial = 1.0_f64;
+        for n in 1..30_u32 {
+            assert!((ln_gamma(f64::from(n)) - factorial.ln()).abs() < 1e-12 * (1.0 + factorial.ln()), "{n}");
+            factorial *= f64::from(n);
+        }
+        assert!((ln_gamma(1.5) - (PI.sqrt() / 2.0).ln()).abs() < 1e-13);
+    }
+
+    #[test]
+    fn limits_in_closed_form() {
+        for n in [1, 2, 10, 597, 2_995, 1_000_000] {
+            let none = 1.0 - 0.05_f64.powf(1.0 / n as f64);
+            assert!(close(clopper_pearson_upper(0, n, 0.95), none), "{n}");
+            assert!(close(clopper_pearson(n, n, 0.9).0, 1.0 - none), "{n}");
+        }
+        assert_eq!(clopper_pearson_upper(3, 3, 0.95), 1.0);
+        assert_eq!(clopper_pearson(0, 7, 0.95).0, 0.0);
+        for odd in [clopper_pearson(0, 0, 0.95), clopper_pearson(1, 2, 1.0), clopper_pearson(1, 2, f64::NAN)]
+        {
+            assert_eq!(odd, (0.0, 1.0));
+        }
+        assert_eq!(clopper_pearson(9, 3, 0.95), clopper_pearson(3, 3, 0.95));
+    }
+
+    #[test]
+    fn limits_add_up_to_the_tail() {
+        // the sum of the binomial probabilities up to k, term by term
+        for (k, n) in [(1_u64, 10_u64), (4, 1_000), (30, 60), (7, 2_087), (59, 60)] {
+            let p = clopper_pearson_upper(k, n, 0.95);
+            let mut term = (n as f64 * (-p).ln_1p()).exp();
+            let mut sum = 0.0;
+            for i in 0..=k {
+                sum += term;
+                term *= (n - i) as f64 / (i as f64 + 1.0) * p / (1.0 - p);
+            }
+            assert!((sum - 0.05).abs() < 1e-10, "{k} of {n}: {sum}");
+        }
+    }
+
+    #[test]
+    fn thresholds_need_ham() {
+        let ham: Vec<f64> = (0..2_995).map(|i| f64::from(i % 2_900)).collect();
+        assert_eq!(threshold_for_fpr(&ham, 0.001), Ok(2_899.0));
+        let error = threshold_for_fpr(&ham[1..], 0.001).unwrap_err();
+        assert_eq!((error.expected, error.got), (2_995, 2_994));
+        assert_eq!(
+            error.to_string(),
+            "a false-positive rate of 0.1 %: expected at least 2995 ham documents to be sure of it, got 2994"
+        );
+        assert!(threshold_for_fpr(&ham[..598], 0.005).is_ok());
+        assert_eq!(threshold_for_fpr(&ham[..597], 0.005).map_err(|e| e.expected), Err(598));
+        for never in [0.0, -1.0, f64::NAN] {
+            assert_eq!(threshold_for_fpr(&ham, never).map_err(|e| e.expected), Err(u64::MAX));
+        }
+        assert_eq!(threshold_for_fpr(&ham, 1.0), Ok(0.0));
+        assert_eq!(threshold_for_fpr(&[], 1.0).map_err(|e| e.expected), Err(1));
+    }
+
+    #[test]
+    fn threshold_is_the_lowest() {
+        for n in [100, 700, 3_333] {
+            let ham: Vec<f64> = (0..n).map(|i| f64::from(i * 7_919 % n)).collect();
+            let threshold = threshold_for_fpr(&ham, 0.05).unwrap();
+            let above = |t: f64| ham.iter().filter(|s| **s > t).count() as u64;
+            assert!(clopper_pearson_upper(above(threshold), n as u64, 0.95) <= 0.05);
+            assert!(clopper_pearson_upper(above(threshold) + 1, n as u64, 0.95) > 0.05);
+            assert!(ham.contains(&threshold));
+        }
+        assert_eq!(threshold_for_fpr(&[f64::NAN; 100], 0.05), Ok(f64::INFINITY));
+    }
+}

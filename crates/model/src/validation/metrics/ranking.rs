@@ -1,0 +1,144 @@
+use crate::numbers::logs::sigmoid;
+
+/// The area under the ROC curve: the probability that a positive document scores higher than a negative
+/// one, where equal scores count half (the Mann-Whitney statistic). `true` marks positives.
+///
+/// `None` if there are documents of one class only, or a score is NaN.
+///
+/// ```
+/// use tamis_model::metrics::roc_auc;
+///
+/// assert_eq!(roc_auc(&[(0.9, true), (0.4, true), (0.4, false), (0.1, false)]), Some(0.875));
+/// assert_eq!(roc_auc(&[(0.9, true)]), None);
+/// ```
+pub fn roc_auc(scores: &[(f64, bool)]) -> Option<f64> {
+    let (wins, losses) = half_pairs(scores)?;
+    Some(wins as f64 / (wins + losses) as f64)
+}
+
+/// 100 (1 - [`roc_auc`]), the TREC spam track's measure: 0 is perfect. Counted from the misordered pairs, so
+/// nothing is lost near 0.
+pub fn one_minus_roc_auc_percent(scores: &[(f64, bool)]) -> Option<f64> {
+    let (wins, losses) = half_pairs(scores)?;
+    Some(100.0 * losses as f64 / (wins + losses) as f64)
+}
+
+/// The share of the positives that are caught if no more than the share `fpr` of the negatives may be called
+/// positive: those above a threshold read off the negatives themselves, of which `floor(fpr n)` may be
+/// above it. An optimistic figure, for comparing rankings; [`threshold_for_fpr`](crate::threshold_for_fpr)
+/// gives thresholds that hold.
+///
+/// `None` without documents of both classes, with a score that is NaN, or for a share outside 0 to 1.
+///
+/// ```
+/// use tamis_model::metrics::caught_at_fpr;
+///
+/// let scores = [(0.9, true), (0.4, true), (0.5, false), (0.1, false)];
+/// assert_eq!(caught_at_fpr(&scores, 0.0), Some(0.5));
+/// assert_eq!(caught_at_fpr(&scores, 0.5), Some(1.0));
+/// ```
+pub fn caught_at_fpr(scores: &[(f64, bool)], fpr: f64) -> Option<f64> {
+    let class =
+        |wanted| scores.iter().filter(move |(_, positive)| *positive == wanted).map(|(score, _)| *score);
+    let mut negatives: Vec<f64> = class(false).collect();
+    let positives = class(true).count();
+    let nan = scores.iter().any(|(score, _)| score.is_nan());
+    if nan || negatives.is_empty() || positives == 0 || !(0.0..=1.0).contains(&fpr) {
+        return None;
+    }
+    negatives.sort_unstable_by(|a, b| b.total_cmp(a));
+    let allowed = (fpr * negatives.len() as f64) as usize;
+    let caught = match negatives.get(allowed) {
+        Some(threshold) => class(true).filter(|score| score > threshold).count(),
+        None => positives,
+    };
+    Some(caught as f64 / positives as f64)
+}
+
+/// The TREC spam track's logistic average misclassification rate, in percent: the mean of both classes'
+/// error rates on the logit scale, with each rate `(errors + 0.5) / (documents + 1)`. A filter cannot better it
+/// by moving its threshold.
+///
+/// `None` without documents of both classes.
+///
+/// Source: Cormack and Lynam, "TREC 2005 Spam Track Overview"; the smoothing as its evaluation tool has it.
+///
+/// ```
+/// use tamis_model::metrics::lam_percent;
+///
+/// // 1 of 2,087 ham called spam, 225 of 937 spam let through
+/// let lam = lam_percent(1, 2_087, 225, 937).ok_or("both classes")?;
+/// assert!((lam - 1.49).abs() < 0.005);
+/// # Ok::<(), &str>(())
+/// ```
+pub fn lam_percent(
+    false_positives: u64,
+    negatives: u64,
+    false_negatives: u64,
+    positives: u64,
+) -> Option<f64> {
+    let logit = |errors: u64, documents: u64| {
+        let (errors, documents) = (errors.min(documents) as f64, documents as f64);
+        (errors + 0.5).ln() - (documents - errors + 0.5).ln()
+    };
+    let mean = (logit(false_positives, negatives) + logit(false_negatives, positives)) / 2.0;
+    (negatives > 0 && positives > 0).then(|| 100.0 * sigmoid(mean))
+}
+
+/// Twice the pairs of a positive and a negative in the right and in the wrong order; equal ones are one of
+/// each.
+fn half_pairs(scores: &[(f64, bool)]) -> Option<(u128, u128)> {
+    if scores.iter().any(|(score, _)| score.is_nan()) {
+        return None;
+    }
+    let mut sorted = scores.to_vec();
+    sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let positives = scores.iter().filter(|(_, positive)| *positive).count() as u128;
+    let negatives = scores.len() as u128 - positives;
+    let (mut wins, mut below) = (0, 0);
+    for equal in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let p = equal.iter().filter(|(_, positive)| *positive).count() as u128;
+        let n = equal.len() as u128 - p;
+        wins += p * (2 * below + n);
+        below += n;
+    }
+    let all = 2 * positives * negatives;
+    (all > 0).then(|| (wins, all - wins))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auc_at_the_ends() {
+        assert_eq!(roc_auc(&[(1.0, true), (0.0, false)]), Some(1.0));
+        assert_eq!(roc_auc(&[(0.0, true), (-0.0, false)]), Some(0.5));
+        assert_eq!(one_minus_roc_auc_percent(&[(f64::INFINITY, false), (0.0, true)]), Some(100.0));
+        assert_eq!(roc_auc(&[(f64::NAN, true), (0.0, false)]), None);
+        assert_eq!(roc_auc(&[]), None);
+    }
+
+    #[test]
+    fn caught_at_the_ends() {
+        let scores = [(3.0, true), (2.0, true), (2.0, false), (1.0, true), (0.0, false)];
+        assert_eq!(caught_at_fpr(&scores, 0.0), Some(1.0 / 3.0)); // equal scores are not above
+        assert_eq!(caught_at_fpr(&scores, 0.49), Some(1.0 / 3.0));
+        assert_eq!(caught_at_fpr(&scores, 0.5), Some(1.0));
+        assert_eq!(caught_at_fpr(&[(f64::NEG_INFINITY, true), (0.0, false)], 1.0), Some(1.0));
+        for bad in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(caught_at_fpr(&scores, bad), None);
+        }
+        assert_eq!(caught_at_fpr(&scores[..2], 0.1), None);
+        assert_eq!(caught_at_fpr(&[(f64::NAN, true), (0.0, false)], 0.1), None);
+    }
+
+    #[test]
+    fn lam_is_between_the_rates() {
+        assert_eq!(lam_percent(0, 0, 1, 2), None);
+        assert_eq!(lam_percent(1, 2, 0, 0), None);
+        assert!((lam_percent(5, 10, 5, 10).unwrap() - 50.0).abs() < 1e-12);
+        assert!(lam_percent(0, 1_000, 0, 1_000).unwrap() > 0.0);
+        assert!(lam_percent(9, 3, 9, 3).unwrap() < 100.0);
+    }
+}
