@@ -1,4 +1,4 @@
-//! Count vectors to statistics: all that is learned, in integers, and what scores read of it.
+//! Sufficient statistics: documents and occurrences per class and term, as integers, and what scoring reads of them.
 
 pub(crate) mod cells;
 pub(crate) mod classes;

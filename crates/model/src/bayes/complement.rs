@@ -1,3 +1,5 @@
+//! Histograms of counts for the normalised complement likelihood.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -6,18 +8,18 @@ use crate::bayes::mass::Mass;
 use crate::bayes::rule::Rule;
 use crate::counts::counts::{Cell, ClassTotals};
 
-/// How often a term is counted in all classes -> in one class -> features of which both are true.
+/// Count of a term in all classes -> its count in one class -> number of features with both.
 type Histogram = BTreeMap<u64, BTreeMap<u64, u64>>;
 
-/// What normalised complement weights need of all features at once, in integers: the sum over the features of
-/// `ln(count outside the class + alpha)` depends on two counts a feature only.
+/// What normalised complement weights need to know of all features, in integers. The sum over the features of `ln(count
+/// outside the class + alpha)` depends only on two counts per feature.
 ///
-/// At most one entry a cell, and far fewer: frequent counts are small.
+/// At most one entry per cell, in practice far fewer, because most counts are small.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Complement {
-    /// How often a term is counted in all classes -> features counted so often.
+    /// Count of a term in all classes -> number of features with that count.
     features: BTreeMap<u64, u64>,
-    /// One a class, of the features the class has.
+    /// One per class, over the features that the class has.
     classes: Vec<Histogram>,
 }
 
@@ -36,15 +38,15 @@ impl Complement {
         }
     }
 
-    /// Adds as many features that no class has.
+    /// Adds `n` features that no class has.
     pub(crate) fn add_uncounted(&mut self, n: u64) {
         if n > 0 {
             *self.features.entry(0).or_default() += n;
         }
     }
 
-    /// The sum of `ln(count outside the class + alpha)` over the features, one a class. First the features as if
-    /// no class had them, which is the same for all classes, then what each class changes.
+    /// The sum of `ln(count outside the class + alpha)` over the features, one per class. Starts from a class that has
+    /// none of the features and corrects for those each class has.
     pub(crate) fn log_counts<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = f64> + 'a {
         let absent: f64 = self.features.iter().map(|(&total, &n)| n as f64 * rule.log_count(total, 0)).sum();
         self.classes.iter().map(move |histogram| {
@@ -56,7 +58,7 @@ impl Complement {
         })
     }
 
-    /// Whether these can be histograms of as many features with these totals.
+    /// Whether the histograms are consistent with these totals and this number of features.
     pub(crate) fn fits(&self, rule: &Rule, totals: &[ClassTotals], n_features: u64) -> bool {
         let tokens = |counts: &BTreeMap<u64, u64>| {
             counts.iter().try_fold(0u64, |sum, (&count, &n)| sum.checked_add(count.checked_mul(n)?))

@@ -1,3 +1,5 @@
+//! Why parameters or options were refused.
+
 use std::fmt;
 
 use crate::counts::counts::ClassId;
@@ -11,23 +13,23 @@ pub enum ParametersError {
         /// The value.
         got: f64,
     },
-    /// A prior of which the posterior's mode may not exist.
+    /// A prior whose posterior may have no mode.
     Concentration {
-        /// The least that will do.
+        /// The smallest value allowed.
         expected: f64,
         /// The value.
         got: f64,
     },
-    /// A name that stands for nothing.
+    /// An unknown name.
     Name {
-        /// The names there are.
+        /// The known names.
         expected: &'static str,
         /// The name given.
         got: String,
     },
-    /// A likelihood that gives scores but no probabilities of documents, where those are needed.
+    /// A likelihood without probabilities of documents, where those are needed.
     NotGenerative {
-        /// Those that do.
+        /// The likelihoods that have them.
         expected: &'static str,
         /// The likelihood.
         got: String,
@@ -43,7 +45,7 @@ pub enum ParametersError {
         /// Documents learned.
         got: u64,
     },
-    /// A given prior must have one probability a class.
+    /// A given prior must have one probability per class.
     PriorLength {
         /// The number of classes.
         expected: usize,
@@ -62,28 +64,28 @@ pub enum ParametersError {
         /// The sum.
         got: f64,
     },
-    /// A largest share of documents outside (0, 1].
+    /// A maximum document frequency outside (0, 1].
     MaxDf {
         /// The share.
         got: f64,
     },
-    /// A model without features on purpose.
+    /// A limit that leaves no features.
     MaxFeatures {
-        /// The fewest there can be.
+        /// The smallest number allowed.
         expected: usize,
         /// The number asked for.
         got: usize,
     },
     /// Two-class scores need two classes, one of them positive.
     TwoClasses {
-        /// The number of classes: ids are below it.
+        /// The number of classes; ids are below it.
         expected: usize,
-        /// The number of classes there are.
+        /// The actual number of classes.
         got: usize,
-        /// The class that was to be positive.
+        /// The class given as positive.
         positive: ClassId,
     },
-    /// An option of weighted scoring, or a number that it chose, out of its range.
+    /// An option of weighted scoring, or a number chosen by fitting, out of its range.
     Weighted {
         /// The range.
         expected: &'static str,
@@ -99,23 +101,22 @@ pub enum ParametersError {
         /// The value.
         got: f64,
     },
-    /// A variance from which no distribution follows: the values of a feature do not differ, or follow from
-    /// those of the features before it.
+    /// A singular variance or covariance: a feature is constant, or a linear function of earlier features.
     Singular {
-        /// The class; none if it concerns all of them.
+        /// The class; `None` if all are concerned.
         class: Option<usize>,
         /// The feature, from 0.
         feature: usize,
-        /// What the variance that the features before do not account for must be above.
+        /// The lower bound of the variance that earlier features do not explain.
         expected: f64,
         /// That variance.
         got: f64,
     },
-    /// A summary that no counts have, or one made with other parameters.
+    /// A summary that no counts can have, or one made with other parameters.
     Summary {
         /// What should hold.
         expected: &'static str,
-        /// The value for which it does not.
+        /// The value that violates it.
         got: u64,
     },
 }

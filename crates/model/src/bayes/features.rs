@@ -1,10 +1,10 @@
-//! Which terms take part.
+//! Feature selection: document-frequency limits, chi-square and mutual information.
 
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::error::ParametersError;
 
-/// Which terms take part, decided from the counts. Counts themselves are never pruned.
+/// Feature selection: which terms the model uses, decided from their counts. The counts themselves are never pruned.
 ///
 /// ```
 /// use tamis_model::FeatureLimits;
@@ -15,15 +15,14 @@ use crate::bayes::error::ParametersError;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeatureLimits {
-    /// The fewest documents a feature is in. By default 1.
+    /// Minimum document frequency. By default 1.
     pub min_df: u64,
-    /// The largest share of the documents a feature is in, in (0, 1]. By default none.
+    /// Maximum document frequency, as a share of the documents in (0, 1]. By default none.
     pub max_df: Option<f64>,
-    /// The most features, of those within the other limits: the ones with the most occurrences, of equal
-    /// ones those of lower id. At least 1. By default none.
+    /// Maximum number of features, at least 1. Applied last; keeps the terms with the most occurrences, ties by lower
+    /// id. By default none.
     pub max_features: Option<usize>,
-    /// Of the terms within the other limits, the best ones by their association with the classes. By default
-    /// all.
+    /// Keeps only the terms most associated with the classes, among those within the other limits. By default all.
     #[serde(default)]
     pub select: Option<Select>,
 }
@@ -46,8 +45,8 @@ impl FeatureLimits {
     }
 }
 
-/// The best terms by their association with the classes (Yang and Pedersen, "A Comparative Study on Feature
-/// Selection in Text Categorization", 1997).
+/// Keeps the terms most associated with the classes (Yang and Pedersen, "A Comparative Study on Feature Selection in
+/// Text Categorization", 1997).
 ///
 /// The counts stay whole: a term's score is computed from its own counts whenever a document contains it.
 ///
@@ -67,17 +66,17 @@ impl FeatureLimits {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Select {
-    /// What is best.
+    /// The measure of association.
     pub by: Criterion,
-    /// How many, at least 1; of equally good terms those of lower id.
+    /// Number of terms to keep, at least 1; ties by lower id.
     pub n: usize,
 }
 
-/// A measure of how much a term says about the class.
+/// A measure of the association of a term with the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Criterion {
-    /// [`chi_square`](crate::chi_square), of what the model counts.
+    /// [`chi_square`](crate::chi_square)of the counts the model uses (occurrences or documents).
     ChiSquare,
-    /// [`mutual_information`](crate::mutual_information), always of presence.
+    /// [`mutual_information`](crate::mutual_information)of presence, whatever the model counts.
     MutualInformation,
 }

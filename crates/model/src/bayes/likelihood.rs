@@ -1,4 +1,4 @@
-//! The models of a document given its class.
+//! Event models: multinomial, Bernoulli, complement.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,31 +11,31 @@ use crate::bayes::error::ParametersError;
 /// Bayes Text Classification", 1998).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Likelihood {
-    /// Each feature is in the document or not: `p(t|c) = (df_tc + alpha) / (documents_c + 2 alpha)`, and what
-    /// is absent counts too. Always over presence.
+    /// Each feature is present or absent: `p(t|c) = (df_tc + alpha) / (documents_c + 2 alpha)`. Absent features count
+    /// too. Always over presence.
     Bernoulli,
     /// Each token is drawn from the class: `p(t|c) = (n_tc + alpha) / (n_c + alpha V)`, with `V` features.
     #[default]
     Multinomial,
-    /// Each token speaks against the classes that the others have it from: a weight of `-log p(t|not c)`, with
-    /// `p(t|not c) = (n_t - n_tc + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the
-    /// Poor Assumptions of Naive Bayes Text Classifiers", 2003). For classes of very different sizes.
+    /// Each token counts against the other classes, with a weight of `-log p(t|not c)`, with `p(t|not c) = (n_t - n_tc
+    /// + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes
+    /// Text Classifiers", 2003). Suits classes of very different sizes.
     ///
-    /// Scores are no probabilities of documents, so the prior has no part in them, and exponentials normalised
-    /// to 1 rank the classes but say little of how sure one may be. Needs smoothing above 0.
+    /// Scores are not probabilities of documents: the prior is not part of them, and their softmax ranks classes but is
+    /// not calibrated. Needs smoothing above 0.
     Complement,
-    /// As [`Complement`](Self::Complement), the weights of a class divided by their sum over all features, so
-    /// that no class has an advantage by large weights.
+    /// As [`Complement`](Self::Complement), with the weights of a class divided by their sum over all features, so that
+    /// no class gains from large weights.
     ComplementNormalized,
 }
 
-/// What all likelihoods but Bernoulli count.
+/// What the likelihoods count, except Bernoulli.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Counting {
     /// Every occurrence: `tf`.
     #[default]
     Occurrences,
-    /// A term once a document: `df`, and 1 for every count of the document to classify.
+    /// A term once per document: `df`, and 1 for every term of the document to classify.
     Presence,
 }
 
@@ -44,7 +44,7 @@ impl Likelihood {
         matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
     }
 
-    /// Refuses the complement likelihoods: their scores may not be multiplied with probabilities.
+    /// Refuses the complement likelihoods: their scores cannot be multiplied with probabilities.
     pub(crate) fn check_generative(self) -> Result<(), ParametersError> {
         match self.is_complement() {
             true => Err(ParametersError::NotGenerative {

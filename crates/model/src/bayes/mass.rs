@@ -1,4 +1,4 @@
-//! The counts of a term over all classes, and the rank that they give it.
+//! The counts of a term over all classes, and its rank among terms.
 
 use tamis_tokenizer::TermId;
 
@@ -18,11 +18,10 @@ impl Mass {
     }
 }
 
-/// The last of the terms that are kept: its rank, greater ones being better, and its id, the lower one being
-/// kept among equals.
+/// The last term that is kept: its rank (higher is better) and its id (lower wins a tie).
 pub(crate) type Cut = (u64, TermId);
 
-/// Whether a term of this rank comes no later than the last one.
+/// Whether a term of this rank is kept.
 pub(crate) fn keeps((last, id): Cut, rank: u64, term: TermId) -> bool {
     rank > last || (rank == last && term <= id)
 }

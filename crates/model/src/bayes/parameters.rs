@@ -1,4 +1,4 @@
-//! Everything that is decided after counting.
+//! Parameters of naive Bayes: likelihood, counting, smoothing, prior, features.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,26 +8,26 @@ use crate::bayes::likelihood::{Counting, Likelihood};
 use crate::bayes::prior::ClassPrior;
 use crate::bayes::smoothing::Smoothing;
 
-/// Everything that is decided after counting: how counts become probabilities.
+/// How counts become probabilities: everything that is decided after counting.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
 /// | `likelihood` | `Multinomial` | model of a document given its class | |
-/// | `counting` | `Occurrences` | what all but Bernoulli count | |
+/// | `counting` | `Occurrences` | what likelihoods other than Bernoulli count | |
 /// | `alpha` | 1 | additive smoothing | see [`Smoothing`] |
-/// | `prior` | `Learned` | probability of a class before reading | |
-/// | `features` | all terms | which terms take part | see [`FeatureLimits`] |
+/// | `prior` | `Learned` | prior probability of a class | |
+/// | `features` | all terms | which terms the model uses | see [`FeatureLimits`] |
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// The model of a document given its class. By default multinomial.
     pub likelihood: Likelihood,
-    /// What all likelihoods but Bernoulli count. By default occurrences.
+    /// What likelihoods other than Bernoulli count. By default occurrences.
     pub counting: Counting,
     /// Additive smoothing. By default 1 (Laplace).
     pub alpha: Smoothing,
-    /// The probability of a class before anything is read. By default its share of the documents.
+    /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,
-    /// Which terms take part. By default all.
+    /// Which terms the model uses. By default all.
     pub features: FeatureLimits,
 }
 
@@ -37,7 +37,7 @@ impl Parameters {
         self.likelihood == Likelihood::Bernoulli || self.counting == Counting::Presence
     }
 
-    /// Checks what can be checked without counts.
+    /// Checks the ranges that do not depend on counts.
     pub(crate) fn check(&self) -> Result<(), ParametersError> {
         if self.likelihood.is_complement() && self.alpha == Smoothing::maximum_likelihood() {
             return Err(ParametersError::Smoothing { got: 0.0 });

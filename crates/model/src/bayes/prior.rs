@@ -1,31 +1,31 @@
-//! The probability of a class before anything is read.
+//! The class prior: learned, smoothed, uniform or given.
 
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::error::ParametersError;
 use crate::counts::counts::ClassTotals;
 
-/// The probability of each class before anything is read.
+/// The prior probability of each class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum ClassPrior {
-    /// The share of the class in the documents; a class without documents is an error.
+    /// The class's share of the documents; a class without documents is an error.
     #[default]
     Learned,
     /// `(documents + 1) / (all documents + classes)`, Laplace's rule: never 0.
     Smoothed,
     /// The same for all classes.
     Uniform,
-    /// One probability a class, in class order: greater than 0, adding up to 1 within 1e-6.
+    /// One probability per class, in class order: greater than 0, summing to 1 within 1e-6.
     Given(Vec<f64>),
 }
 
 impl ClassPrior {
-    /// The logarithms (nats), one a class.
+    /// The log-prior (nats) of each class.
     pub(crate) fn log_prior(&self, totals: &[ClassTotals]) -> Result<Vec<f64>, ParametersError> {
         self.log_prior_of(&totals.iter().map(|t| t.documents as f64).collect::<Vec<_>>())
     }
 
-    /// The same, from the weight (documents) of each class.
+    /// The log-prior (nats) of each class, from its weight in documents.
     pub(crate) fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
         let k = documents.len() as f64;
         let all: f64 = documents.iter().sum();

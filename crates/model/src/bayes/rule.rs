@@ -1,3 +1,5 @@
+//! Log-probabilities and weights of a term, from its counts in a class.
+
 use std::collections::BTreeMap;
 
 use crate::bayes::likelihood::Likelihood;
@@ -14,20 +16,20 @@ pub(crate) struct Rule {
     alpha: f64,
 }
 
-/// What is the same for all terms of a class.
+/// What all terms of a class share.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Class {
-    /// What is counted: tokens (multinomial), documents (Bernoulli), tokens of all others (complement).
+    /// What is counted: tokens (multinomial), documents (Bernoulli), tokens of the other classes (complement).
     total: u64,
     /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
     log_total: f64,
-    /// What a complement weight is multiplied with; 0 for the other likelihoods.
+    /// The factor of complement weights; 0 for the other likelihoods.
     scale: f64,
-    /// The weight of a term that the class does not have, for the complement without the part of the term.
+    /// The weight of a term that the class lacks; for the complement, without the part that depends on the term.
     absent: Weight,
 }
 
-/// The logarithm of a ratio of products, its zero factors counted apart: `exp(finite) * 0^zeros`.
+/// The logarithm of a ratio of products, with zero factors counted separately: `exp(finite) * 0^zeros`.
 ///
 /// Without smoothing a probability can be 0 and its logarithm infinite; sums of such logarithms must not
 /// become infinity minus infinity, which is NaN.
@@ -68,27 +70,27 @@ impl Weight {
 }
 
 impl Class {
-    /// Sets what the complement's weights are multiplied with.
+    /// Sets the factor of complement weights.
     pub(crate) fn rescale(&mut self, scale: f64) {
         self.scale = scale;
         self.absent.finite = scale * self.log_total;
     }
 
-    /// What the features of a document weigh in a class that has none of them.
+    /// The weight of a document's features in a class that has none of them.
     pub(crate) fn absence(&self, document: &Document) -> Weight {
         let finite = document.tokens * self.absent.finite - self.scale * document.common;
         Weight { finite, zeros: document.tokens * self.absent.zeros }
     }
 }
 
-/// Adds up what the features of one document weigh.
+/// Sums over the features of one document.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Document {
-    /// Features, counted as the rule counts them.
+    /// Occurrences of features, or distinct features if presence is counted.
     pub(crate) tokens: f64,
-    /// Different features.
+    /// Distinct features.
     pub(crate) known: usize,
-    /// What the complement likelihoods take off for each term, whatever the class.
+    /// What the complement likelihoods subtract for each term, in every class.
     pub(crate) common: f64,
 }
 
@@ -105,7 +107,7 @@ impl Rule {
         self.likelihood
     }
 
-    /// Whether a probability can be 0, so that the zeros of weights must be counted.
+    /// Whether probabilities can be 0, so that zeros of weights must be counted.
     pub(crate) fn has_zeros(&self) -> bool {
         self.alpha == 0.0
     }
@@ -113,7 +115,7 @@ impl Rule {
     /// `all` are the totals of all classes together.
     pub(crate) fn class(&self, totals: &ClassTotals, all: u64, n_features: u64) -> Class {
         let tokens = self.tokens(totals);
-        // a model without features weighs nothing: any outcomes will do
+        // a model without features weighs nothing, so any number will do
         let features = n_features.max(1) as f64;
         let (total, outcomes) = match self.likelihood {
             Likelihood::Bernoulli => (totals.documents, 2.0),
@@ -132,30 +134,30 @@ impl Rule {
         class
     }
 
-    /// Divides the weights of a class by their sum over all features, given what the logarithms of the counts
-    /// outside the class add up to. One feature alone weighs nothing.
+    /// Divides the weights of a class by their sum over all features; `log_counts` is the sum of the logarithms of the
+    /// counts outside the class. A single feature weighs nothing.
     pub(crate) fn normalize(&self, class: &mut Class, log_counts: f64, n_features: u64) {
         let sum = n_features as f64 * class.log_total - log_counts;
         class.rescale(if n_features > 1 && sum > 0.0 { 1.0 / sum } else { 0.0 });
     }
 
-    /// What is counted of all features in a class.
+    /// The count of all features in a class.
     pub(crate) fn tokens(&self, totals: &ClassTotals) -> u64 {
         if self.presence { totals.df } else { totals.tf }
     }
 
-    /// What is counted of a term in a class.
+    /// The count of a term in a class.
     pub(crate) fn evidence(&self, cell: Cell) -> u64 {
         u64::from(if self.presence { cell.df } else { cell.tf })
     }
 
-    /// What is counted of a term in the document.
+    /// The count of a term in the document.
     pub(crate) fn count(&self, count: u32) -> f64 {
         if self.presence { 1.0 } else { f64::from(count) }
     }
 
-    /// log p(t|c) of a term counted `n` times in the class; never above 0, whatever a file says. Nothing is
-    /// probable in a class without evidence and smoothing.
+    /// log p(t|c) of a term counted `n` times in the class; never above 0, even for corrupt counts. Minus infinity in a
+    /// class without evidence and smoothing.
     pub(crate) fn log_prob(&self, class: &Class, n: u64) -> f64 {
         match n.min(class.total) as f64 + self.alpha {
             0.0 => f64::NEG_INFINITY,
@@ -163,12 +165,12 @@ impl Rule {
         }
     }
 
-    /// log (1 - p(t|c)) for Bernoulli, without subtracting from 1.
+    /// log (1 - p(t|c)) for Bernoulli, without cancellation.
     fn log_not(&self, class: &Class, n: u64) -> f64 {
         self.log_prob(class, class.total - n.min(class.total))
     }
 
-    /// What is counted of a term in all classes.
+    /// The count of a term in all classes.
     pub(crate) fn total(&self, mass: Mass) -> u64 {
         if self.presence { mass.df } else { mass.tf }
     }
@@ -178,8 +180,8 @@ impl Rule {
         (total.saturating_sub(n) as f64 + self.alpha).ln()
     }
 
-    /// What one occurrence adds to the joint log-likelihood, compared with none. `total` is what is counted
-    /// of the term in all classes, `n` in this one.
+    /// What one occurrence adds to the joint log-likelihood. `total` is the count of the term in all classes, `n` in
+    /// this one.
     pub(crate) fn weight(&self, class: &Class, total: u64, n: u64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli => {
@@ -192,7 +194,7 @@ impl Rule {
         }
     }
 
-    /// What one occurrence adds more in a class that has the term than in one that lacks it.
+    /// The weight of one occurrence in a class that has the term, less that in a class that lacks it.
     pub(crate) fn presence(&self, class: &Class, total: u64, n: u64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli | Likelihood::Multinomial => {
@@ -205,7 +207,7 @@ impl Rule {
         }
     }
 
-    /// Counts a term of the document and returns how often.
+    /// Adds a term of the document and returns its count.
     pub(crate) fn observe(&self, document: &mut Document, total: u64, count: u32) -> f64 {
         let count = self.count(count);
         document.known += 1;
@@ -214,13 +216,13 @@ impl Rule {
         count
     }
 
-    /// What the complement likelihoods take off for an occurrence of a term, whatever the class.
+    /// What the complement likelihoods subtract for one occurrence of a term, in every class.
     pub(crate) fn common(&self, total: u64) -> f64 {
         if self.likelihood.is_complement() { self.log_count(total, 0) } else { 0.0 }
     }
 
-    /// The sum of log (1 - p) over all features, for Bernoulli; document frequency by document frequency, so
-    /// that the order of the terms does not matter.
+    /// The sum of log (1 - p) over all features, for Bernoulli. Sums over document frequencies, so that the order of
+    /// the terms does not matter.
     pub(crate) fn log_absence(
         &self,
         class: &Class,

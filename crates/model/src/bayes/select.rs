@@ -1,4 +1,4 @@
-//! How much a term says about the class, from its own cells and the documents of the classes.
+//! Chi-square and mutual information of a term and the class, for feature selection.
 
 use std::convert::Infallible;
 
@@ -10,12 +10,11 @@ use crate::bayes::likelihood::Counting;
 use crate::bayes::mass::{Cut, Mass, keeps};
 use crate::counts::counts::{Cell, ClassTotals, Counts};
 
-/// The chi-square statistic of a term's counts against independence of the class: the sum over the classes of
-/// `(observed - expected)^2 / expected`, where each class is expected to have the share of the term's counts
-/// that it has of the documents.
+/// The chi-square statistic of a term's counts against independence of the class: the sum over classes of `(observed -
+/// expected)^2 / expected`, where the expected counts are shared out like the documents.
 ///
-/// `cells` are the term's, `totals` those of all classes; documents (`df`) or occurrences (`tf`) are counted,
-/// as `counting` says. At least 0, and 0 for a term or classes without counts. As `chi2` of scikit-learn.
+/// `cells` are the term's, `totals` those of all classes; `counting` selects documents (`df`) or occurrences (`tf`). At
+/// least 0, and 0 for a term or classes without counts. Equals scikit-learn's `chi2`.
 ///
 /// ```
 /// use tamis_model::{Cell, ClassTotals, Counting, chi_square};
@@ -29,10 +28,10 @@ pub fn chi_square(cells: &[Cell], totals: &[ClassTotals], counting: Counting) ->
     score(Criterion::ChiSquare, counting == Counting::Presence, cells, totals)
 }
 
-/// The mutual information (nats) of the presence of a term in a document and the document's class.
+/// The mutual information (nats) of the presence of a term in a document and the class of the document.
 ///
-/// `cells` are the term's, `totals` those of all classes, of which the documents are read. At least 0, and at
-/// most the entropy of the classes. As `mutual_info_score` of scikit-learn.
+/// `cells` are the term's, `totals` those of all classes(only `documents` is read). At least 0, at most the entropy of
+/// the classes. Equals scikit-learn's `mutual_info_score`.
 ///
 /// ```
 /// use tamis_model::{Cell, ClassTotals, mutual_information};
@@ -57,7 +56,7 @@ fn score(by: Criterion, presence: bool, cells: &[Cell], totals: &[ClassTotals]) 
     score
 }
 
-/// Scores terms from what is settled for all of them.
+/// Scores terms by a criterion, given what all terms share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Scorer {
     by: Criterion,
@@ -70,14 +69,14 @@ impl Scorer {
         Scorer { by, presence, documents }
     }
 
-    /// The bits of a term's score, which order as the scores do because none is negative. In single precision,
-    /// so that rounding in the sum (by the order of the classes, by the machine's logarithm) breaks no ties.
+    /// The bits of a term's score; they sort like the scores because none is negative. In single precision, so that
+    /// rounding (order of the classes, the machine's logarithm) breaks no ties.
     pub(crate) fn rank<C: Counts>(&self, counts: &C, term: TermId, mass: Mass) -> Result<u64, C::Error> {
         let score = self.score(counts.totals(), mass, |add| counts.for_each_cell(term, add))?;
         Ok(u64::from((score as f32).to_bits()))
     }
 
-    /// The score of a term of which `visit` shows the cells.
+    /// The score of a term whose cells `visit` shows.
     fn score<E>(
         &self,
         totals: &[ClassTotals],
@@ -92,13 +91,13 @@ impl Scorer {
                 with_cells = with_cells.saturating_add(class);
             }
         })?;
-        // the classes without the term are as one
+        // classes without the term count as one
         sum += self.of_absence(self.documents.saturating_sub(with_cells), mass);
-        // a sum of rounded terms may be just below 0; counts that no documents have can give anything
+        // rounding may give a value just below 0, corrupt counts any value
         Ok(if sum > 0.0 { sum } else { 0.0 })
     }
 
-    /// What a class of so many documents adds by its cell.
+    /// What a class of `class` documents adds through its cell.
     fn of_cell(&self, cell: Cell, class: u64, mass: Mass) -> f64 {
         let (all, df) = (self.documents, u64::from(cell.df));
         match self.by {
@@ -114,7 +113,7 @@ impl Scorer {
         }
     }
 
-    /// What classes of together so many documents add that have no cell.
+    /// What the classes without a cell add; together they have `classes` documents.
     fn of_absence(&self, classes: u64, mass: Mass) -> f64 {
         match self.by {
             Criterion::ChiSquare if classes > 0 => self.expected(classes, mass),
@@ -131,8 +130,8 @@ impl Scorer {
     }
 }
 
-/// What `both` of `all` documents add to the mutual information (nats) of two properties that `one` and `other`
-/// of them have.
+/// The mutual information (nats) contributed by documents with both of two properties: `one` documents have the first,
+/// `other` the second, `both` both.
 fn information(both: u64, one: u64, other: u64, all: u64) -> f64 {
     if both == 0 || one == 0 || other == 0 {
         return 0.0;
@@ -141,7 +140,7 @@ fn information(both: u64, one: u64, other: u64, all: u64) -> f64 {
     both / all * (both / one * (all / other)).ln()
 }
 
-/// The best terms by a criterion, up to the last of them.
+/// The best terms by a criterion, down to a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BestTerms {
     scorer: Scorer,

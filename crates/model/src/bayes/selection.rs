@@ -1,4 +1,4 @@
-//! Which terms are features, told from their own counts.
+//! Which terms are features, decided from their own counts.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,14 +11,14 @@ use crate::bayes::parameters::Parameters;
 use crate::bayes::select::{BestTerms, Scorer};
 use crate::counts::counts::Counts;
 
-/// The rule that says from a term's own counts whether it is a feature.
+/// Decides from a term's own counts whether it is a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Selection {
     min_df: u64,
     max_df: u64,
-    /// Occurrences and id of the last term that is still a feature.
+    /// Occurrences and id of the last feature by `max_features`.
     cut: Option<Cut>,
-    /// Of those, the best by their association with the classes.
+    /// Among those, the terms most associated with the classes.
     #[serde(default)]
     best: Option<BestTerms>,
 }
@@ -31,7 +31,7 @@ impl Selection {
     ) -> Result<Selection, C::Error> {
         let limits = &parameters.features;
         let documents = counts.totals().iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
-        // the cast saturates, and takes NaN to 0: limits out of range are refused by NaiveBayes::new
+        // the cast saturates and maps NaN to 0; NaiveBayes::new refuses limits out of range
         let max_df = limits.max_df.map_or(u64::MAX, |share| (share * documents as f64) as u64);
         let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None, best: None };
         if let Some(max) = limits.max_features {
@@ -46,7 +46,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The last of the `max` features of the highest rank; none if there are no more than that.
+    /// The last of the `max` features of highest rank; `None` if there are no more features than that.
     fn find_cut<C: Counts>(
         &self,
         counts: &C,
@@ -54,7 +54,7 @@ impl Selection {
         max: usize,
         rank: impl Fn(TermId, Mass) -> Result<u64, C::Error>,
     ) -> Result<Option<Cut>, C::Error> {
-        // the least of the best is on top
+        // the worst of the best is on top
         let mut best = BinaryHeap::new();
         let mut more = false;
         for term in terms {
@@ -69,7 +69,7 @@ impl Selection {
         Ok(best.peek().filter(|_| more).map(|&Reverse((rank, Reverse(term)))| (rank, term)))
     }
 
-    /// What is counted of a term in all classes, if it is a feature.
+    /// The counts of a term over all classes, if it is a feature.
     pub(crate) fn feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<Mass>, C::Error> {
         let mut mass = Mass::default();
         counts.for_each_cell(term, |cell| mass.add(cell))?;

@@ -1,18 +1,18 @@
-//! Smoothing of estimates.
+//! Additive (Laplace, Lidstone) smoothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::error::ParametersError;
 
-/// Additive (Lidstone) smoothing: `alpha` occurrences of every feature are taken for granted, so that
-/// nothing unseen is impossible.
+/// Additive (Laplace, Lidstone) smoothing: adds `alpha` occurrences to every feature, so that nothing unseen is
+/// impossible.
 ///
-/// The smoothed probability `(n + alpha) / (total + alpha V)` of one of `V` outcomes is an estimate under a
-/// symmetric Dirichlet prior (for Bernoulli a Beta prior) in two ways: the mean of the posterior if the prior's
-/// parameters are `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`.
-/// Whence the three ways to make one: `try_from` takes alpha itself, [`map`](Self::map) the prior of which the
-/// posterior's mode is wanted, and [`maximum_likelihood`](Self::maximum_likelihood) is no smoothing at all.
-/// [`Dirichlet`](crate::Dirichlet) has the same estimates for a single distribution.
+/// The smoothed probability `(n + alpha) / (total + alpha V)` of one of `V` outcomes is an estimate under a symmetric
+/// Dirichlet prior (for Bernoulli a Beta prior) in two ways: the mean of the posterior if the prior's parameters are
+/// `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`. Hence three constructors:
+/// `try_from` takes alpha itself, [`map`](Self::map) the parameter of the prior whose posterior mode is wanted, and
+/// [`maximum_likelihood`](Self::maximum_likelihood) means no smoothing. [`Dirichlet`](crate::Dirichlet) has the same
+/// estimates for a single distribution.
 ///
 /// Invariant: finite and at least 0. Small values (0.01 to 0.1) suit large vocabularies; the default
 /// is 1, Laplace's rule of succession.
@@ -30,7 +30,7 @@ use crate::bayes::error::ParametersError;
 #[serde(try_from = "Stored", into = "f64")]
 pub struct Smoothing(f64);
 
-/// Alpha as it is stored: 0 was meant when it was written.
+/// Alpha as stored; 0 is allowed here.
 #[derive(Deserialize)]
 struct Stored(f64);
 
@@ -38,12 +38,12 @@ impl Smoothing {
     /// Alpha 1.
     pub const LAPLACE: Smoothing = Smoothing(1.0);
 
-    /// No smoothing: alpha 0, the relative frequencies, which make what was learned the most probable.
+    /// No smoothing: alpha 0, relative frequencies (maximum likelihood).
     ///
-    /// What was never seen in a class is then impossible there: its log-probability is minus infinity, and so
-    /// is the joint log-likelihood of a document that has it. A document impossible in all classes has equal
-    /// probabilities. A class without any evidence makes every feature impossible. The complement
-    /// likelihoods and [`WeightedLogOdds`](crate::WeightedLogOdds) refuse it.
+    /// A term never seen in a class is then impossible there: its log-probability is minus infinity, and so is the
+    /// joint log-likelihood of a document that contains it. A document impossible in all classes gets equal
+    /// probabilities. In a class without any counts every feature is impossible. The complement likelihoods and
+    /// [`WeightedLogOdds`](crate::WeightedLogOdds) refuse it.
     pub const fn maximum_likelihood() -> Smoothing {
         Smoothing(0.0)
     }
@@ -52,7 +52,7 @@ impl Smoothing {
     /// `concentration`: alpha is `concentration - 1`, and a flat prior (1) gives the maximum likelihood.
     ///
     /// # Errors
-    /// A concentration that is not finite or below 1: the posterior need not have a mode.
+    /// A concentration that is not finite or below 1: the posterior may have no mode.
     pub fn map(concentration: f64) -> Result<Smoothing, ParametersError> {
         match concentration.is_finite() && concentration >= 1.0 {
             true => Ok(Smoothing(concentration - 1.0)),
@@ -60,7 +60,7 @@ impl Smoothing {
         }
     }
 
-    /// The number of occurrences that are added.
+    /// The number of occurrences added to every feature.
     pub fn alpha(self) -> f64 {
         self.0
     }

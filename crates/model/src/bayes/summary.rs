@@ -1,3 +1,5 @@
+//! The few integers per class that a model needs besides the counts of single terms.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,18 +14,17 @@ use crate::bayes::rule::Rule;
 use crate::bayes::selection::Selection;
 use crate::counts::counts::{Cell, ClassTotals, Counts, term_ids};
 
-/// What a model needs to know of all terms at once: a few integers a class, and the rule that says which
-/// terms are features.
+/// What a model needs to know of all terms: a few integers per class, and the rule that selects features.
 ///
-/// All integers, so it is bit for bit the same however the counts came about and whatever the order of
-/// their terms (the tie rule of `max_features` apart, which looks at ids). Made by
-/// [`Parameters::summarize`]; kept beside the counts it spares passing over them again.
+/// All integers, so neither the way the counts were made nor the order of their terms changes it (except ties of
+/// `max_features`, which ids break). Made by [`Parameters::summarize`]; stored with the counts, it saves another pass
+/// over them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     n_features: u64,
     totals: Vec<ClassTotals>,
     selection: Selection,
-    /// For Bernoulli, per class: document frequency -> features that have it. Without those of frequency 0.
+    /// For Bernoulli, per class: document frequency -> number of features with it, frequency 0 left out.
     histograms: Vec<BTreeMap<u32, u64>>,
     /// For the normalised complement.
     #[serde(default)]
@@ -31,20 +32,20 @@ pub struct Summary {
 }
 
 impl Parameters {
-    /// Passes once over the counts of all terms (once more for each of `max_features` and `select`).
+    /// Summarizes the counts in one pass over all terms (one more each for `max_features` and `select`).
     ///
     /// # Errors
-    /// Whatever reading the counts fails with.
+    /// Reading the counts fails.
     pub fn summarize<C: Counts>(&self, counts: &C) -> Result<Summary, C::Error> {
         self.summarize_terms(counts, term_ids(counts), 0)
     }
 
-    /// The same for a group of terms, each named once: what is counted of one column of a table, say, where
-    /// the terms of all columns have ids in the same counts. Features number at least `min_features`: those
-    /// without counts are outcomes that smoothing allows for.
+    /// The same for a group of terms, each given once: for example those of one column of a table whose columns share
+    /// the counts. There are at least `min_features` features; those without counts are outcomes that smoothing allows
+    /// for.
     ///
     /// # Errors
-    /// Whatever reading the counts fails with.
+    /// Reading the counts fails.
     pub fn summarize_terms<C: Counts>(
         &self,
         counts: &C,
@@ -85,19 +86,19 @@ impl Summary {
         self.n_features
     }
 
-    /// Per class its documents, and the counts of its features summed.
+    /// Documents and summed feature counts of each class.
     pub fn totals(&self) -> &[ClassTotals] {
         &self.totals
     }
 
-    /// The same with this many documents in each class: for a group of terms, those that have the group's
-    /// column. Bernoulli takes documents without a term for documents that lack it.
+    /// The same with this many documents in each class: for a group of terms, the documents that have the group's
+    /// column. Bernoulli counts the others as lacking the term.
     pub fn with_documents(mut self, documents: impl IntoIterator<Item = u64>) -> Summary {
         self.totals.iter_mut().zip(documents).for_each(|(totals, n)| totals.documents = n);
         self
     }
 
-    /// Whether a term is a feature, from its own counts.
+    /// Whether a term is a feature, decided from its own counts.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -133,7 +134,7 @@ impl Summary {
         }
     }
 
-    /// Checks what the model relies on; a summary may come from a file.
+    /// Checks the invariants the model relies on; a summary may come from a file.
     pub(crate) fn check(&self, rule: &Rule) -> Result<(), ParametersError> {
         let fail = |expected, got| Err(ParametersError::Summary { expected, got });
         if self.totals.is_empty() {

@@ -1,3 +1,5 @@
+//! The counts of all terms in one arena, a block per term.
+
 use std::hint::black_box;
 use std::ops::Range;
 
@@ -8,19 +10,19 @@ use crate::counts::statistics::error::StatisticsError;
 
 /// The cells of all terms: one block of an arena for each term, sorted by class.
 ///
-/// Eight bytes a term and twelve a cell, no allocation for either alone. Most terms of a text live in one
-/// class; a block that is full moves to one of twice the size, and what it leaves is used for other terms.
+/// Takes eight bytes per term and twelve per cell, with no allocation for either alone. Most terms of a text occur in
+/// one class. A full block moves to one of twice the size, and its old place is reused.
 ///
 /// Invariants: classes strictly increase within a block; `1 <= df <= tf` in each cell; blocks do not overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells<T = Cell> {
     blocks: Vec<Block>,
     arena: Vec<T>,
-    /// Starts of the unused blocks, by the logarithm of their size.
+    /// Starts of the unused blocks, by the binary logarithm of their size.
     free: [Vec<u32>; 17],
 }
 
-/// Where a term's cells are: `len` of the `1 << log_size` places from `start` on. No places if `len` is 0.
+/// The cells of a term: `len` of the `1 << log_size` places from `start` on; no places if `len` is 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     start: u32,
@@ -34,7 +36,7 @@ impl Block {
         start..start + usize::from(self.len)
     }
 
-    /// Where the cell of a class is most often: most occurrences are of terms that all classes have, or this one alone.
+    /// The likely place of a class's cell: most terms met are in all classes or in this one alone.
     #[inline(always)]
     fn guess(self, class: ClassId) -> usize {
         let last = usize::from(self.len).wrapping_sub(1);
@@ -42,7 +44,7 @@ impl Block {
     }
 }
 
-/// What a term has in one class.
+/// A term's counts in one class.
 pub(crate) trait ClassCell: Copy {
     fn class(&self) -> ClassId;
 
@@ -73,8 +75,8 @@ impl<T> Default for Cells<T> {
 }
 
 impl Cells {
-    /// Takes from a term's cell, which must have as much; it disappears when nothing is left. Each document
-    /// that remains must keep an occurrence, so `tf` never falls below `df`.
+    /// Subtracts from a term's cell, and removes it when nothing is left. Each remaining document must keep an
+    /// occurrence, so `tf` never falls below `df`.
     pub(crate) fn subtract(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
         let mut block = self.block(term);
         let cells = &mut self.arena[block.cells()];
@@ -113,7 +115,7 @@ impl<T: ClassCell> Cells<T> {
         self.blocks.len()
     }
 
-    /// Terms that have a cell.
+    /// The number of terms that have a cell.
     pub(crate) fn n_features(&self) -> usize {
         self.blocks.iter().filter(|block| block.len > 0).count()
     }
@@ -123,7 +125,7 @@ impl<T: ClassCell> Cells<T> {
         &self.arena[self.block(term).cells()]
     }
 
-    /// Adds to a term's cell, making it if there is none.
+    /// Adds to a term's cell, inserting it if missing.
     #[inline(always)]
     pub(crate) fn add(&mut self, term: TermId, cell: T) -> Result<(), StatisticsError> {
         let block = self.block(term);
@@ -138,8 +140,7 @@ impl<T: ClassCell> Cells<T> {
         self.search_and_add(term, block, cell)
     }
 
-    /// Reads what adding to a class of these terms will read: the processor then waits for it side by side, not for one
-    /// term after the other.
+    /// Prefetches what adding these terms to a class will read, so that the cache misses overlap.
     #[inline]
     pub(crate) fn touch(&self, class: ClassId, terms: impl Iterator<Item = TermId>) {
         let is_there =
@@ -159,7 +160,7 @@ impl<T: ClassCell> Cells<T> {
         }
     }
 
-    /// Gives a term that has no cells these, which are in increasing class order.
+    /// Sets the cells of a term that has none; they are in increasing class order.
     pub(crate) fn put(&mut self, term: TermId, cells: &[T]) -> Result<(), StatisticsError> {
         // at most Classes::MAX cells, which is u16::MAX
         let Ok(len @ 1..) = u16::try_from(cells.len()) else { return Ok(()) };
@@ -171,10 +172,10 @@ impl<T: ClassCell> Cells<T> {
         Ok(())
     }
 
-    /// Adds the terms of others after all those here.
+    /// Appends the terms of others.
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), StatisticsError> {
         let (here, end) = (self.arena.len(), self.arena.len() + other.arena.len());
-        // no more places than a u32 can number
+        // places are numbered by u32
         let full = || StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 };
         let offset = u32::try_from(end).map(|_| here as u32).map_err(|_| full())?;
         other.blocks.iter_mut().for_each(|block| block.start += offset);
@@ -186,7 +187,7 @@ impl<T: ClassCell> Cells<T> {
         Ok(())
     }
 
-    /// Makes room for terms up to the given number.
+    /// Makes room for `n_terms` terms.
     pub(crate) fn grow(&mut self, n_terms: usize) {
         if self.blocks.len() < n_terms {
             self.blocks.resize(n_terms, Block::default());
@@ -198,7 +199,7 @@ impl<T: ClassCell> Cells<T> {
         self.blocks.get(term as usize).copied().unwrap_or_default()
     }
 
-    /// Puts a cell before the one at `at` in the term's block.
+    /// Inserts a cell before the one at `at` in the term's block.
     fn insert(&mut self, term: TermId, old: Block, at: usize, cell: T) -> Result<(), StatisticsError> {
         let (len, mut block) = (usize::from(old.len), old);
         if old.len == 0 {
@@ -208,7 +209,7 @@ impl<T: ClassCell> Cells<T> {
             self.arena.copy_within(old.cells(), block.start as usize);
             self.free[usize::from(old.log_size)].push(old.start);
         }
-        // the classes of a block are different, so there are at most Classes::MAX, which is u16::MAX
+        // classes of a block are distinct, so there are at most Classes::MAX = u16::MAX
         block.len = old.len + 1;
         let cells = &mut self.arena[block.cells()];
         cells.copy_within(at..len, at + 1);
@@ -218,13 +219,13 @@ impl<T: ClassCell> Cells<T> {
         Ok(())
     }
 
-    /// An unused block, its length left to set; `any` fills places that are new.
+    /// An unused block, its length still to be set; `any` fills new places.
     fn allocate(&mut self, log_size: u8, any: T) -> Result<Block, StatisticsError> {
         if let Some(start) = self.free[usize::from(log_size)].pop() {
             return Ok(Block { start, len: 0, log_size });
         }
         let end = self.arena.len() + (1 << log_size);
-        // no more places than a u32 can number
+        // places are numbered by u32
         let start = u32::try_from(end).map(|_| self.arena.len() as u32);
         let start =
             start.map_err(|_| StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 })?;

@@ -1,3 +1,5 @@
+//! The sorted labels of a model's classes.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -6,10 +8,10 @@ use crate::counts::counts::ClassId;
 
 /// The labels of a model's classes.
 ///
-/// Invariant: sorted by bytes, unique, not empty, without control characters, at most [`MAX`](Self::MAX) of
-/// them. A class's id is its position, so labels learned in any order give the same ids.
+/// Invariant: sorted by bytes, unique, not empty, without control characters, at most [`MAX`](Self::MAX) of them. The
+/// id of a class is its position, so ids do not depend on the order of learning.
 ///
-/// Read through serde the labels must already be in order, since ids elsewhere refer to positions.
+/// Deserialized labels must already be sorted, since ids elsewhere refer to positions.
 ///
 /// ```
 /// use tamis_model::Classes;
@@ -30,7 +32,7 @@ impl Classes {
     /// The most classes a model can have: 65,535.
     pub const MAX: usize = ClassId::MAX as usize;
 
-    /// Sorts the labels; one that is given several times counts once.
+    /// Sorts the labels and removes duplicates.
     ///
     /// # Errors
     /// A label that is empty or has a control character; more than [`MAX`](Self::MAX) of them.
@@ -70,8 +72,7 @@ impl Classes {
     /// [`Statistics::insert_class`](crate::Statistics::insert_class) with the same id must follow.
     ///
     /// # Errors
-    /// A label that is there already, is empty or has a control character; one class too many. Nothing
-    /// changes then.
+    /// A label that exists, is empty or has a control character; one class too many. Nothing changes then.
     pub fn insert(&mut self, label: &str) -> Result<ClassId, ClassesError> {
         check(label)?;
         let Err(at) = self.search(label) else { return Err(ClassesError::Duplicate { got: label.into() }) };
@@ -87,7 +88,7 @@ impl Classes {
     }
 }
 
-/// Positions are below [`Classes::MAX`], so nothing is cut off.
+/// Positions are below [`Classes::MAX`], so the cast loses nothing.
 fn class_id(position: usize) -> ClassId {
     position as ClassId
 }
@@ -141,23 +142,23 @@ pub enum ClassesError {
         /// The label.
         got: String,
     },
-    /// A label that is there already.
+    /// A label that exists already.
     Duplicate {
         /// The label.
         got: String,
     },
-    /// Labels read from elsewhere are not in order.
+    /// Labels that were read are not sorted.
     Unsorted {
-        /// The label that what follows must be greater than.
+        /// The label before, which `got` must exceed.
         expected: String,
-        /// The label that follows.
+        /// The label.
         got: String,
     },
     /// More classes than ids.
     TooMany {
-        /// The most there can be.
+        /// The largest number allowed.
         expected: usize,
-        /// How many there are.
+        /// The number given.
         got: usize,
     },
 }

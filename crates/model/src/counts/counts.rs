@@ -1,3 +1,5 @@
+//! What models read: the cells of a term and the totals of the classes.
+
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
@@ -20,36 +22,35 @@ pub struct Cell {
 /// The counts of one class, summed over all terms.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClassTotals {
-    /// Documents of the class, those without any term included.
+    /// Documents of the class, including those without any term.
     pub documents: u64,
-    /// Sum of the document frequencies: distinct terms of every document, added up.
+    /// Sum of the document frequencies: the distinct terms of each document, summed.
     pub df: u64,
     /// Sum of the term frequencies: tokens.
     pub tf: u64,
 }
 
-/// Counts a model can read: [`Statistics`](crate::Statistics) in memory, or a file that is mapped.
+/// Counts that a model can read: [`Statistics`](crate::Statistics) in memory, or a memory-mapped file.
 pub trait Counts {
-    /// What reading can fail with; [`Infallible`](std::convert::Infallible) in memory.
+    /// The error of reading; [`Infallible`](std::convert::Infallible) in memory.
     type Error;
 
     /// The totals of each class, in class order.
     fn totals(&self) -> &[ClassTotals];
 
-    /// The number of term ids: they are `0..n_terms`, and some of them may have no counts.
+    /// The number of term ids `0..n_terms`; some of them may have no counts.
     fn n_terms(&self) -> usize;
 
-    /// Visits the cells of a term that have counts (`df > 0`), in increasing class order. An id that is not
-    /// known has none.
+    /// Visits the cells of a term with `df > 0`, in increasing class order. An unknown id has none.
     ///
     /// # Errors
-    /// Whatever reading the counts fails with.
+    /// Reading the counts fails.
     fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<(), Self::Error>;
 
-    /// How many documents of any class contain the term.
+    /// The document frequency of a term over all classes.
     ///
     /// # Errors
-    /// Whatever reading the counts fails with.
+    /// Reading the counts fails.
     fn document_frequency(&self, term: TermId) -> Result<u64, Self::Error> {
         let mut df = 0;
         self.for_each_cell(term, |cell| df += u64::from(cell.df))?;
@@ -62,14 +63,14 @@ pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + 
     (0..=TermId::MAX).take(counts.n_terms())
 }
 
-/// Weights of terms, one a column, as something to read, in memory or in a mapped file.
+/// Weights per term and column that a model can read, in memory or in a memory-mapped file.
 pub trait ClassWeights {
-    /// What reading can fail with.
+    /// The error of reading.
     type Error;
 
-    /// Visits the weights of a term, in increasing order of columns, as real numbers.
+    /// Visits the weights of a term in increasing order of columns.
     ///
     /// # Errors
-    /// Whatever reading fails with.
+    /// Reading fails.
     fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<(), Self::Error>;
 }

@@ -1,29 +1,30 @@
+//! Why a row of a table was refused.
+
 use std::fmt;
 
 use crate::counts::statistics::error::StatisticsError;
 
-/// Why a row of a table was refused, learned or forgotten. What has learned is then as it was before.
+/// Why a row of a table could not be learned or forgotten. The statistics are then unchanged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ObservationError {
     /// A value that cannot be learned.
     Value {
-        /// The feature, from 0; 0 where there is but one.
+        /// The feature, from 0; 0 if there is only one.
         feature: usize,
-        /// What it may be.
+        /// The range.
         expected: &'static str,
         /// The value.
         got: f64,
     },
-    /// A weight that is no finite number of at least 0.
+    /// A weight that is not finite or below 0.
     Weight {
         /// The weight.
         got: f64,
     },
-    /// Forgetting what was not learned: more than there is, or values that differ more from those learned
-    /// than those differ from each other.
+    /// Forgetting what was never learned: more weight than there is, or values that would make the variance negative.
     NotLearned {
-        /// The feature, from 0; 0 where there is but one.
+        /// The feature, from 0; 0 if there is only one.
         feature: usize,
         /// The weight (documents) to forget.
         expected: f64,
@@ -37,14 +38,14 @@ pub enum ObservationError {
         /// The outcome.
         got: u32,
     },
-    /// Another number of features.
+    /// A different number of features.
     Features {
         /// The number of features.
         expected: usize,
-        /// The number of values given, or of features of the other.
+        /// The number of values given, or of features of the other statistics.
         got: usize,
     },
-    /// A value of another kind than the feature's.
+    /// A value whose kind is not the feature's.
     Kind {
         /// The feature, from 0.
         feature: usize,
@@ -55,12 +56,12 @@ pub enum ObservationError {
     },
     /// Features of different kinds, or categories declared differently, cannot be merged.
     Schema,
-    /// The counts refused it; also for an unknown class and another number of classes.
+    /// The counts refused it; also an unknown class or a different number of classes.
     Counts(StatisticsError),
 }
 
 impl ObservationError {
-    /// The same, of this feature.
+    /// The same error for another feature.
     pub(crate) fn at(mut self, at: usize) -> Self {
         if let ObservationError::Value { feature, .. } | ObservationError::NotLearned { feature, .. } =
             &mut self
@@ -72,7 +73,7 @@ impl ObservationError {
 }
 
 impl ObservationError {
-    /// Whether statistics have as many classes and features as others, here first; else the first difference.
+    /// Checks that two statistics have equally many classes and features; each pair is (here, other).
     pub(crate) fn check_shape(
         classes: (usize, usize),
         features: (usize, usize),

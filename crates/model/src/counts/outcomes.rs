@@ -1,3 +1,5 @@
+//! Categorical outcomes of several features, counted as terms.
+
 use std::collections::BTreeMap;
 
 use tamis_tokenizer::{CountVector, TermId};
@@ -7,11 +9,11 @@ use crate::counts::observation::ObservationError;
 use crate::counts::statistics::Statistics;
 use crate::counts::statistics::error::StatisticsError;
 
-/// A feature and one of its outcomes (a category or a term); `None` that a document has the feature at all.
+/// A feature and one of its outcomes (a category or a term); `None` counts documents that have the feature.
 pub(crate) type Outcome = (usize, Option<u32>);
 
-/// The outcomes of several features, counted in one [`Statistics`] whose term ids are dealt out to them as
-/// they come.
+/// The outcomes of several features, counted in one [`Statistics`]. Outcomes get term ids in the order they are first
+/// seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcomes {
     ids: BTreeMap<Outcome, TermId>,
@@ -27,29 +29,29 @@ impl Outcomes {
         &self.counts
     }
 
-    /// The term that counts an outcome, if it ever had a count.
+    /// The term of an outcome, if it was ever counted.
     pub(crate) fn term(&self, outcome: Outcome) -> Option<TermId> {
         self.ids.get(&outcome).copied()
     }
 
-    /// A document of one outcome; nothing if that never had a count.
+    /// A document with one outcome; empty if that was never counted.
     pub(crate) fn row(&self, outcome: Outcome) -> CountVector {
         vector(self.term(outcome).map(|term| (term, 1)).into_iter().collect())
     }
 
-    /// The outcomes of a feature that have counts, in increasing order, and their terms.
+    /// The outcomes of a feature with counts, in increasing order, and their terms.
     pub(crate) fn of(&self, feature: usize) -> impl DoubleEndedIterator<Item = (u32, TermId)> + Clone {
         let range = self.ids.range((feature, Some(0))..=(feature, Some(u32::MAX)));
         let outcomes = range.filter_map(|(&(_, outcome), &term)| Some((outcome?, term)));
         outcomes.filter(|&(_, term)| self.counts.document_frequency(term) > 0)
     }
 
-    /// The number of categories of a feature: at least `min`, and all up to the highest one counted.
+    /// The number of categories of a feature: one more than the highest counted, at least `min`.
     pub(crate) fn n_categories(&self, feature: usize, min: u32) -> u64 {
         self.of(feature).next_back().map_or(0, |(highest, _)| u64::from(highest) + 1).max(min.into())
     }
 
-    /// Learns a document: its outcomes, each at most once, and how often they occur.
+    /// Learns a document: its distinct outcomes and their counts.
     pub(crate) fn observe(
         &mut self,
         class: ClassId,
@@ -85,7 +87,7 @@ impl Outcomes {
         Ok(self.counts.merge_mapped(&other.counts, &map)?)
     }
 
-    /// The outcome's term, a new one if it has none.
+    /// The term of an outcome, assigned if it has none.
     fn deal(&mut self, outcome: Outcome) -> Result<TermId, StatisticsError> {
         let got = self.ids.len() as u64;
         let next = TermId::try_from(got);
@@ -99,14 +101,14 @@ impl Outcomes {
     }
 }
 
-/// Counts of different terms.
+/// A count vector of distinct terms.
 fn vector(pairs: Vec<(TermId, u32)>) -> CountVector {
-    // nothing is added up, so nothing overflows
+    // terms are distinct, so nothing overflows
     CountVector::from_pairs(pairs).unwrap_or_default()
 }
 
 impl PartialEq for Outcomes {
-    /// Whether the same was learned, whatever ids it has.
+    /// Compares what was learned, not the ids.
     fn eq(&self, other: &Self) -> bool {
         self.counts.totals() == other.counts.totals() && self.cells().eq(other.cells())
     }

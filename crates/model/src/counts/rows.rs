@@ -1,10 +1,10 @@
-//! Weights of the terms of documents: real-valued counterparts of the tokenizer's count rows.
+//! Term weights of documents as vectors and matrices: real-valued counterparts of the tokenizer's count rows.
 
 use std::fmt;
 
 use tamis_tokenizer::{CountRow, TermId};
 
-/// The largest weight of a term or document: sums of as many as there can be stay finite.
+/// The largest weight of a term or document, so that sums stay finite.
 pub(crate) const MAX_WEIGHT: f64 = 1e100;
 
 /// The term weights of one document, borrowed.
@@ -44,7 +44,7 @@ impl<'a> WeightedRow<'a> {
         self.weights
     }
 
-    /// The number of different terms.
+    /// The number of distinct terms.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -79,17 +79,17 @@ pub struct WeightedVector {
 }
 
 impl WeightedVector {
-    /// A vector of these weights in any order: those of equal ids are added, zeros left out.
+    /// A vector from weights in any order; weights of equal ids are added, zeros left out.
     ///
     /// # Errors
-    /// A weight, or a sum of them, that is not a number from 0 to 1e100.
+    /// A weight, or a sum of weights, outside 0 to 1e100.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (TermId, f64)>) -> Result<Self, WeightsError> {
         let mut pairs: Vec<_> = pairs.into_iter().collect();
         pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let mut vector = WeightedVector::default();
         for equal in pairs.chunk_by(|a, b| a.0 == b.0) {
             let id = equal[0].0;
-            // a negative one is not made good by others
+            // others do not make up for a negative one
             let got = equal.iter().map(|&(_, w)| if w < 0.0 { f64::NAN } else { w }).sum();
             if in_range(got) {
                 vector.push(id, got);
@@ -106,15 +106,14 @@ impl WeightedVector {
         WeightedRow { ids: &self.ids, weights: &self.weights }
     }
 
-    /// Takes these weights in place of those it had, keeping the memory; those out of range are left out.
-    /// Ids strictly increase.
+    /// Replaces the weights, reusing memory; those out of range are left out. Ids strictly increase.
     pub(crate) fn assign(&mut self, pairs: impl Iterator<Item = (TermId, f64)>) {
         self.ids.clear();
         self.weights.clear();
         pairs.filter(|&(_, weight)| in_range(weight)).for_each(|(id, weight)| self.push(id, weight));
     }
 
-    /// Adds a term above all others.
+    /// Adds a term with the highest id so far.
     fn push(&mut self, id: TermId, weight: f64) {
         self.ids.push(id);
         self.weights.push(weight);
@@ -129,10 +128,9 @@ impl From<CountRow<'_>> for WeightedVector {
     }
 }
 
-/// The term weights of many documents: rows, compressed (CSR), twelve bytes a weight.
+/// The term weights of many documents as a compressed sparse matrix (CSR), twelve bytes per weight.
 ///
-/// Weights are `f64`: whole numbers then add up exactly, as integer counts do, and other sums to 1e-12, which
-/// `f32` would lose.
+/// Weights are `f64`: sums of whole numbers are exact, like integer counts, and other sums are good to 1e-12.
 ///
 /// Invariant: every row holds that of [`WeightedRow`].
 ///
@@ -148,7 +146,7 @@ impl From<CountRow<'_>> for WeightedVector {
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct WeightedMatrix {
-    /// Row i is `indptr[i]..indptr[i + 1]` of the others; the first is 0.
+    /// Row `i` is `indptr[i]..indptr[i + 1]` of `ids` and `weights`; the first is 0.
     indptr: Vec<usize>,
     ids: Vec<TermId>,
     weights: Vec<f64>,
@@ -201,11 +199,11 @@ impl WeightedMatrix {
     }
 }
 
-/// Why weights make no document.
+/// Why weights were refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WeightsError {
-    /// Not one weight for each id.
+    /// Ids and weights differ in number.
     Lengths {
         /// The number of ids.
         expected: usize,
@@ -214,12 +212,12 @@ pub enum WeightsError {
     },
     /// Ids that are not strictly increasing.
     Order {
-        /// The id to be exceeded.
+        /// The id before, which `got` must exceed.
         expected: TermId,
         /// The id after it.
         got: TermId,
     },
-    /// A weight that is no number from 0 to the largest, or 0 where only others may be.
+    /// A weight out of range, or 0 where zeros are not stored.
     Weight {
         /// The term.
         id: TermId,

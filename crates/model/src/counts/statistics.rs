@@ -1,3 +1,5 @@
+//! Sufficient statistics of naive Bayes: integer counts, learned, forgotten and merged exactly.
+
 pub(crate) mod error;
 #[cfg(test)]
 mod tests;
@@ -12,18 +14,16 @@ use crate::counts::classes::Classes;
 use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, term_ids};
 use crate::counts::statistics::error::StatisticsError;
 
-/// What a model has learned: documents and occurrences counted per class, documents and occurrences
-/// counted per term and class.
+/// Sufficient statistics: documents and occurrences per class, and per term and class. This is all a model has learned.
 ///
-/// The statistics of a set of labelled documents are the same whatever the order they were learned in, how
-/// they were sharded and merged, and what was learned and forgotten in between. `==` compares these
-/// counts; trailing terms without counts make no difference.
+/// The statistics of a set of labelled documents do not depend on the order of learning, on sharding and merging, or on
+/// what was learned and forgotten in between. `==` compares the counts; trailing terms without counts make no
+/// difference.
 ///
-/// Invariant: no count is ever negative or wraps round; an operation that would make it so is an error
-/// that changes nothing.
+/// Invariant: no count is negative or overflows; an operation that would do so is an error and changes nothing.
 ///
-/// Term ids should be dense: memory is eight bytes an id up to the highest one seen and twelve to
-/// twenty-four a cell with counts.
+/// Term ids should be dense: memory is eight bytes per id up to the highest one seen, plus twelve to twenty-four per
+/// cell.
 ///
 /// ```
 /// use tamis_model::{Cell, Statistics};
@@ -47,7 +47,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Nothing learned, for as many classes (at most [`Classes::MAX`]).
+    /// Empty statistics of `n_classes` classes (at most [`Classes::MAX`]).
     pub fn new(n_classes: usize) -> Self {
         Statistics {
             totals: vec![ClassTotals::default(); n_classes.min(Classes::MAX)],
@@ -55,8 +55,8 @@ impl Statistics {
         }
     }
 
-    /// As many documents in each class as given and no term yet; [`push_cell`](Self::push_cell) brings the
-    /// terms. For counts that were stored elsewhere.
+    /// Statistics with these documents per class and no terms yet, for stored counts; add the terms with
+    /// [`push_cell`](Self::push_cell).
     pub fn with_documents(documents: impl IntoIterator<Item = u64>) -> Self {
         let totals = documents.into_iter().take(Classes::MAX);
         let totals = totals.map(|documents| ClassTotals { documents, ..ClassTotals::default() }).collect();
@@ -66,8 +66,8 @@ impl Statistics {
     /// Adds stored counts of a term.
     ///
     /// # Errors
-    /// An unknown class; counts no documents can have: `1 <= df <= tf` and `df <= documents` must hold;
-    /// overflow of `u32`. Nothing changes then.
+    /// An unknown class; impossible counts (`1 <= df <= tf` and `df <= documents` must hold); overflow of `u32`.
+    /// Nothing changes then.
     pub fn push_cell(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
         let documents = self.class(cell.class)?.documents;
         let df = self.cells(term).find(|c| c.class == cell.class).map_or(0, |c| u64::from(c.df));
@@ -80,7 +80,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// Adds a term after all others, with stored counts in any order; those of equal classes are added.
+    /// Adds a term after all others, with stored counts in any order; counts of equal classes are added.
     ///
     /// ```
     /// use tamis_model::{Cell, Statistics};
@@ -120,11 +120,11 @@ impl Statistics {
         Ok(term)
     }
 
-    /// The same documents over the terms of `self` and then those of all others, one after another: each has counts of
-    /// other terms of the same documents.
+    /// Concatenates the terms of several statistics of the same documents: those of `self` first, then those of the
+    /// others.
     ///
     /// # Errors
-    /// Another number of classes, or more counts than can be held.
+    /// A different number of classes, or more counts than can be addressed.
     pub fn concatenated(
         mut self,
         others: impl IntoIterator<Item = Statistics>,
@@ -142,12 +142,12 @@ impl Statistics {
         Ok(self)
     }
 
-    /// Counts the documents `x` with the classes `y`, shards of them in parallel in the current rayon pool.
-    /// The result is the same for any number of threads.
+    /// Counts the documents `x` with the classes `y`, in parallel in the current rayon pool. The result is the same for
+    /// any number of threads.
     ///
     /// # Errors
-    /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (the threads decide which of
-    /// several terms it names).
+    /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (which of several terms is named depends
+    /// on the threads).
     pub fn from_matrix(
         x: &CountMatrix,
         y: &[ClassId],
@@ -156,7 +156,7 @@ impl Statistics {
         if x.n_rows() != y.len() {
             return Err(StatisticsError::Labels { expected: x.n_rows(), got: y.len() });
         }
-        // one shard a thread: each has blocks of its own for the whole vocabulary
+        // one shard per thread: each has blocks for the whole vocabulary
         let size = y.len().div_ceil(rayon::current_num_threads()).max(1);
         let count = |(shard, labels): (usize, &[ClassId])| {
             let mut statistics = Statistics::new(n_classes);
@@ -180,7 +180,7 @@ impl Statistics {
         self.observe_times(class, row, 1)
     }
 
-    /// Learns the same document `times` times; none at all if that is 0.
+    /// Learns the same document `times` times.
     ///
     /// # Errors
     /// As [`observe`](Self::observe).
@@ -196,7 +196,7 @@ impl Statistics {
         self.observe_all(class, || row.iter(), times)
     }
 
-    /// Learns one document given as its terms in any order, each once, with their counts, none zero.
+    /// Learns one document from its distinct terms in any order, with their non-zero counts.
     ///
     /// ```
     /// use tamis_model::{Cell, Statistics};
@@ -239,9 +239,8 @@ impl Statistics {
     /// Forgets one document that was learned: the exact inverse of [`observe`](Self::observe).
     ///
     /// # Errors
-    /// An unknown class; a document that cannot have been learned, because a count would turn negative or
-    /// would leave counts that no documents have. Nothing changes then. (Whether just this document was
-    /// learned, counts alone cannot tell.)
+    /// An unknown class; a document that cannot have been learned, because a count would become negative or impossible.
+    /// Nothing changes then. (Counts alone cannot tell whether this very document was learned.)
     pub fn forget(&mut self, class: ClassId, row: CountRow<'_>) -> Result<(), StatisticsError> {
         self.forget_times(class, row, 1)
     }
@@ -281,20 +280,19 @@ impl Statistics {
         Ok(())
     }
 
-    /// Adds what other statistics over the same terms and classes have learned.
+    /// Adds other statistics over the same terms and classes.
     ///
     /// # Errors
-    /// Another number of classes; overflow of `u32`. Nothing changes then.
+    /// A different number of classes; overflow of `u32`. Nothing changes then.
     pub fn merge(&mut self, other: &Statistics) -> Result<(), StatisticsError> {
         self.merge_terms(other, |term| term)
     }
 
-    /// Adds what other statistics over the same classes have learned; their term `i` is `map[i]` here.
-    /// Map two terms to one only if no document has both, else it counts twice.
+    /// Adds other statistics over the same classes; their term `i` is `map[i]` here. Map two terms to one only if no
+    /// document has both: it would count twice.
     ///
     /// # Errors
-    /// Another number of classes; a map shorter than the other's terms; overflow of `u32`. Nothing changes
-    /// then.
+    /// A different number of classes; a map shorter than the other's terms; overflow of `u32`. Nothing changes then.
     pub fn merge_mapped(&mut self, other: &Statistics, map: &[TermId]) -> Result<(), StatisticsError> {
         if map.len() < other.n_terms() {
             return Err(StatisticsError::Map { expected: other.n_terms(), got: map.len() });
@@ -325,8 +323,8 @@ impl Statistics {
         Ok(())
     }
 
-    /// The same documents over renumbered terms: the new id `i` is the old id `order[i]`. Terms that `order`
-    /// does not name are dropped; an id that it repeats, or that has no counts, gives a term without counts.
+    /// Renumbers the terms: the new id `i` is the old id `order[i]`. Terms missing from `order` are dropped; a repeated
+    /// id gives a term without counts.
     pub fn permuted(&self, order: &[TermId]) -> Statistics {
         let mut result = Statistics::with_documents(self.totals.iter().map(|t| t.documents));
         result.cells.grow(order.len());
@@ -334,7 +332,7 @@ impl Statistics {
         for (new, &old) in (0..).zip(order) {
             let first = seen.get_mut(old as usize).is_some_and(|seen| !std::mem::replace(seen, true));
             let cells = if first { self.cells.get(old) } else { &[] };
-            // each cell of these statistics at most once, in blocks that are no larger: there is room
+            // each cell at most once, in blocks no larger than before: there is room
             if result.cells.put(new, cells).is_ok() {
                 cells.iter().for_each(|&cell| result.add_totals(cell));
             }
@@ -342,8 +340,8 @@ impl Statistics {
         result
     }
 
-    /// Makes room for a new class without documents; classes from `at` on move up by one. `at` beyond the
-    /// classes appends. With [`Classes::MAX`] classes, where `Classes::insert` refuses, it does nothing.
+    /// Inserts a class without documents; classes from `at` on move up by one. `at` beyond the classes appends. Does
+    /// nothing with [`Classes::MAX`] classes, where `Classes::insert` refuses.
     pub fn insert_class(&mut self, at: ClassId) {
         if self.totals.len() < Classes::MAX {
             self.totals.insert(usize::from(at).min(self.totals.len()), ClassTotals::default());
@@ -358,12 +356,12 @@ impl Statistics {
         self.cells.get(term).iter().copied()
     }
 
-    /// How many documents of any class contain the term.
+    /// The document frequency of a term over all classes.
     pub fn document_frequency(&self, term: TermId) -> u64 {
         self.cells(term).map(|cell| u64::from(cell.df)).sum()
     }
 
-    /// How many terms have counts. Passes over all terms.
+    /// The number of terms with counts. Passes over all terms.
     pub fn n_features(&self) -> usize {
         self.cells.n_features()
     }
@@ -381,7 +379,7 @@ impl Statistics {
     }
 }
 
-/// Applies `step` to all items; if one fails, `undo` to those before it.
+/// Applies `step` to all items; if one fails, applies `undo` to those before it.
 fn all_or_nothing<I: Iterator>(
     cells: &mut Cells,
     items: impl Fn() -> I,
@@ -391,7 +389,7 @@ fn all_or_nothing<I: Iterator>(
     for (done, item) in items().enumerate() {
         if let Err(error) = step(cells, item) {
             for item in items().take(done) {
-                // what was just added can be taken, and what was just taken has room
+                // undoing a step that succeeded cannot fail
                 let _ = undo(cells, item);
             }
             return Err(error);
@@ -400,7 +398,7 @@ fn all_or_nothing<I: Iterator>(
     Ok(())
 }
 
-/// What `times` documents with `count` occurrences of a term each add to its cell.
+/// What `times` documents add to the cell of a term that occurs `count` times in each.
 fn document_cell(term: TermId, class: ClassId, count: u32, times: u32) -> Result<Cell, StatisticsError> {
     let got = u64::from(count) * u64::from(times);
     let tf = u32::try_from(got);

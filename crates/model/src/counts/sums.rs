@@ -1,40 +1,40 @@
-//! Scoring by sums: what a term says is derived once, and a score follows from what the terms of a document add up to.
+//! Scoring by sums: the weights of a term are derived once, and a score follows from their sums over a document.
 
 use std::mem;
 
-/// What a term says, whatever the document: numbers that are multiplied by how often it occurs there and added up in
-/// [`DocumentSums`]. What they mean is the scorer's business; the default adds nothing.
+/// The weights of a term, independent of the document: they are multiplied by a function of the term's count and added
+/// up in [`DocumentSums`]. Their meaning is the scorer's; the default adds nothing.
 ///
 /// [`WeightedLogOdds::weigh_term`](crate::WeightedLogOdds::weigh_term), [`NaiveBayes::weigh_term`](crate::NaiveBayes::weigh_term)
 /// and [`ExpectedNaiveBayes::weigh_term`](crate::ExpectedNaiveBayes::weigh_term) fill it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermEntry {
-    /// Whether it is among the known terms of a document.
+    /// Whether it counts as a known term.
     pub(crate) is_known: bool,
     /// Its weight in a document that has it once.
     pub(crate) weight: f64,
-    /// The same before it was made to count less or more, for the length of the document.
+    /// The weight before the idf power is applied, for the length of the document vector.
     pub(crate) full: f64,
-    /// What it says of every class that lacks it.
+    /// Its weight in every class that lacks it.
     pub(crate) absent: f64,
-    /// What it adds to single sums: those of the classes that have it.
+    /// What it adds to single columns: those of the classes that have it.
     pub(crate) cells: Vec<(usize, f64)>,
 }
 
 impl TermEntry {
-    /// Makes it say nothing, keeping the memory.
+    /// Empties it, keeping the memory.
     pub(crate) fn clear(&mut self) {
         self.cells.clear();
         *self = TermEntry { cells: mem::take(&mut self.cells), ..TermEntry::default() };
     }
 
-    /// How many sums there must be for it, at least.
+    /// The number of sums it needs.
     fn n_sums(&self) -> usize {
         self.cells.iter().map(|(at, _)| at + 1).max().unwrap_or(0)
     }
 }
 
-/// What the terms of a document add up to.
+/// Sums over the terms of a document.
 ///
 /// ```
 /// use tamis_model::{DocumentSums, Likelihood, NaiveBayes, Parameters, Statistics, TermEntry};
@@ -61,20 +61,20 @@ impl TermEntry {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DocumentSums {
     pub(crate) scalars: Scalars,
-    /// One a cell of entries.
+    /// One per column.
     pub(crate) columns: Vec<f64>,
 }
 
-/// The sums that every scorer has.
+/// The sums common to all scorers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Scalars {
-    /// v, the weight of a term as often as it occurs.
+    /// The sum of v, the weight of a term in the document.
     pub(crate) weight: f64,
     /// v v
     pub(crate) square: f64,
-    /// The same of the full weight.
+    /// The sum of squares of the full weight.
     pub(crate) full_square: f64,
-    /// v times what the term says of classes that lack it.
+    /// The sum of v times the weight in classes that lack the term.
     pub(crate) absent: f64,
     /// Known terms.
     pub(crate) known: usize,
@@ -92,14 +92,14 @@ impl Scalars {
 }
 
 impl DocumentSums {
-    /// Begins another document, for a scorer of so many sums.
+    /// Starts a new document, for a scorer with `n_sums` sums.
     pub fn begin(&mut self, n_sums: usize) {
         self.scalars = Scalars::default();
         self.columns.clear();
         self.columns.resize(n_sums, 0.0);
     }
 
-    /// Adds a term that the document has; `amount` is what the scorer makes of its occurrences.
+    /// Adds a term of the document; `amount` is the scorer's function of its count.
     pub fn add(&mut self, entry: &TermEntry, amount: f64) {
         let TermEntry { is_known, weight, full, absent, cells } = entry;
         self.scalars.add([*weight, *full, *absent], amount);
@@ -112,26 +112,27 @@ impl DocumentSums {
     }
 }
 
-/// Entries of many terms, side by side in one piece of memory, so that a term touches one place and little of it.
+/// Entries of many terms in one array, so that reading a term touches one short stretch of memory.
 ///
-/// A term with numbers for less than a third of many sums takes 16 bytes for each of them, any other 8 bytes a sum; and each 32 more.
+/// Entries are dense (8 bytes per sum) or, with numbers for less than a third of many sums, sparse (16 bytes per
+/// number); each takes 32 bytes more.
 ///
-/// Invariant: where there are few sums each entry has numbers for all of them.
+/// Invariant: with few sums every entry is dense.
 #[derive(Clone, Debug)]
 pub struct TermTable {
     n_sums: usize,
-    /// Entry after entry, from the one that says nothing on: [`HEAD`] numbers, the last of them the bits of a [`Shape`], then a row
-    /// of sums from the first on, or pairs of a sum, in bits, and what is added to it.
+    /// Entry after entry, starting with the empty one: [`HEAD`] numbers, the last of them the bits of a [`Shape`]; then
+    /// one number per sum (dense), or pairs of the bits of a sum's index and its number (sparse).
     numbers: Vec<f64>,
 }
 
-/// Weight, full weight, the part of the absent, and the shape.
+/// Weight, full weight, absent weight, and the shape.
 const HEAD: usize = 4;
 
-/// So many sums stay in registers, and are always in a row.
+/// Up to this many sums fit in registers, and are always dense.
 const FEW: usize = 8;
 
-/// How an entry goes on: `n` numbers or pairs.
+/// The layout of an entry: `n` numbers or pairs.
 struct Shape {
     is_known: bool,
     is_sparse: bool,
@@ -151,28 +152,27 @@ impl Shape {
 }
 
 impl TermTable {
-    /// The place of a term that says nothing.
+    /// The place of the empty entry.
     pub const NOTHING: u32 = 0;
 
-    /// Nothing yet, for a scorer of so many sums.
+    /// An empty table for a scorer with `n_sums` sums.
     pub fn new(n_sums: usize) -> Self {
         let mut table = TermTable { n_sums, numbers: Vec::new() };
         table.push(&TermEntry::default());
         table
     }
 
-    /// The memory that entries take.
+    /// The memory of the entries, in bytes.
     pub fn bytes(&self) -> usize {
         self.numbers.len() * size_of::<f64>()
     }
 
-    /// Takes out the entries that were put in last, so that `bytes` are left: as many as there were at some time.
+    /// Removes the latest entries until `bytes` are left; `bytes` must be an earlier value of [`bytes`](Self::bytes).
     pub fn truncate(&mut self, bytes: usize) {
         self.numbers.truncate(bytes / size_of::<f64>());
     }
 
-    /// Puts in an entry and returns its place; `None` if there is none for it: the table is full, or the entry is
-    /// of a scorer with more sums.
+    /// Adds an entry and returns its place; `None` if the table is full or the entry needs more sums.
     pub fn push(&mut self, entry: &TermEntry) -> Option<u32> {
         let place = u32::try_from(self.numbers.len()).ok()?;
         let TermEntry { is_known, weight, full, absent, ref cells } = *entry;
@@ -201,8 +201,8 @@ impl TermTable {
         Some(place)
     }
 
-    /// Adds up the entries at these places, each with what the scorer makes of its term's occurrences. Nothing is added for places
-    /// that [`push`](Self::push) did not return.
+    /// Adds up the entries at these places, each times its amount. Places that [`push`](Self::push) did not return add
+    /// nothing.
     #[inline]
     pub fn add_up(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
         match self.n_sums {
@@ -234,7 +234,7 @@ impl TermTable {
     #[inline]
     fn add_many(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
         let (mut scalars, columns) = (sums.scalars, &mut sums.columns[..]);
-        // a row of sums that waits for the next one
+        // a dense entry that waits for the next one
         let mut waiting: (&[f64], f64) = (&[], 0.0);
         for (place, amount) in terms {
             let entry = self.numbers.get(place as usize..).and_then(<[f64]>::split_first_chunk);
@@ -263,7 +263,7 @@ impl TermTable {
     }
 }
 
-/// Adds two rows of numbers, one after the other, each with what it is multiplied by: together they take little more than one alone.
+/// Adds two rows, each times its factor: together they take little longer than one alone.
 #[inline(always)]
 fn add_rows(rows: [(&[f64], f64); 2], sums: &mut [f64]) {
     let [(one, of_one), (other, of_other)] =

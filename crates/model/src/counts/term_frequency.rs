@@ -1,16 +1,16 @@
-//! What an occurrence more of a term is worth in a document.
+//! Term frequency: ln(1 + tf) in fixed point, so that sums are exact.
 
-/// Units in a factor of two.
+/// Units per factor of two.
 const PER_DOUBLING: u32 = 1 << 4;
 
-/// Occurrences beyond this many count no more.
+/// The tf beyond which more occurrences do not count.
 const MOST: u32 = u16::MAX as u32;
 
-/// ln(1 + tf) is so much a [unit](tf_units), in nats.
+/// One [unit](tf_units) of ln(1 + tf), in nats.
 pub(crate) const TF_UNIT: f64 = std::f64::consts::LN_2 / PER_DOUBLING as f64;
 
-/// ln(1 + tf) in units of ln(2)/16, rounded, so that sums of it are exact: 16 for a term that occurs once. The logarithm is 1 % off
-/// at most; what it is here is all that fitting and scoring know, so that they agree.
+/// ln(1 + tf) in units of ln(2)/16, rounded, so that sums are exact: 16 for a term that occurs once. The error is at
+/// most 1 %; fitting and scoring both use this value, so they agree.
 #[inline]
 pub(crate) fn tf_units(tf: u32) -> u32 {
     READY.get(tf as usize).map_or_else(|| units(tf), |units| u32::from(*units))
@@ -22,7 +22,7 @@ pub(crate) fn log_tf_units(tf: u32) -> f64 {
     f64::from(tf_units(tf)) * TF_UNIT
 }
 
-/// What nearly all terms of a document need.
+/// Precomputed units for nearly all terms of a document.
 const READY: [u16; 64] = {
     let mut ready = [0; 64];
     let mut tf = 0;
@@ -33,7 +33,7 @@ const READY: [u16; 64] = {
     ready
 };
 
-/// 16 log2(1 + tf), rounded. Bit by bit, by squaring: the same on every machine.
+/// 16 log2(1 + tf), rounded. Computed bit by bit by squaring, so that all machines agree.
 const fn units(tf: u32) -> u32 {
     let n = 1 + if tf < MOST { tf } else { MOST } as u64;
     let doublings = n.ilog2();

@@ -1,3 +1,5 @@
+//! The transform of counts to weights: log tf, idf, length normalisation.
+
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
@@ -5,11 +7,10 @@ use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
 use crate::counts::rows::{WeightedMatrix, WeightedVector};
 
-/// How the counts of a document become weights: repeated words count less, rare ones more, and long documents
-/// no more than short ones.
+/// The tf-idf transform of a document: repeated words count less, rare ones more, and long documents no more than short
+/// ones.
 ///
-/// With `tf` the occurrences of a term in the document, `N` the documents that document frequencies are of and
-/// `df` how many of them contain the term:
+/// With term frequency `tf`, document frequency `df` and `N` documents in all:
 ///
 /// ```text
 /// v = ln(1 + tf) ln((N + 1) / df)
@@ -23,9 +24,9 @@ use crate::counts::rows::{WeightedMatrix, WeightedVector};
 /// | `norm` | 10 | weight = v |
 /// | `min_df` | 1 | |
 ///
-/// A term that fewer than `min_df` documents contain weighs nothing, nor does one that none does (`df` 0), whatever
-/// is on. Expectation maximization ([`EmOptions`](crate::EmOptions)) needs length-normalised documents, and gains
-/// much from a `min_df` of 5: what a single document contains tells nothing about others and, being rare, weighs most.
+/// A term with `df` 0 or below `min_df` weighs nothing, whatever is on. Expectation maximization
+/// ([`EmOptions`](crate::EmOptions)) needs length-normalised documents and gains much from a `min_df` of 5: a term of a
+/// single document says nothing about others and, being rare, would weigh most.
 ///
 /// Source: Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers"
 /// (2003).
@@ -47,13 +48,13 @@ use crate::counts::rows::{WeightedMatrix, WeightedVector};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transform {
-    /// Whether a term weighs the logarithm of its occurrences. By default true.
+    /// Whether the weight is logarithmic in tf. By default true.
     pub log_tf: bool,
-    /// Whether rare terms weigh more. By default true.
+    /// Whether weights are multiplied by idf. By default true.
     pub idf: bool,
     /// The Euclidean length (L2) that documents are scaled to. By default 10.
     pub norm: Option<NonZeroU32>,
-    /// The fewest documents that contain a term. By default 1; 0 is the same.
+    /// Minimum document frequency. By default 1; 0 is the same.
     pub min_df: u64,
 }
 
@@ -64,14 +65,14 @@ impl Default for Transform {
 }
 
 impl Transform {
-    /// Occurrences as they are.
+    /// Raw counts.
     pub const COUNTS: Transform = Transform { log_tf: false, idf: false, norm: None, min_df: 1 };
 
-    /// Writes the weights of a document's terms to `out`. `documents` are those that `df`, the document
-    /// frequency of a term, counts.
+    /// Writes the weights of a document's terms to `out`. `documents` is N, and `df` gives the document frequency of a
+    /// term.
     ///
     /// # Errors
-    /// What `df` fails with; `out` is then as it was.
+    /// `df` fails; `out` is then unchanged.
     pub fn apply<E>(
         &self,
         row: CountRow<'_>,
@@ -83,18 +84,18 @@ impl Transform {
         let weigh = |(term, tf)| Ok((term, self.amount(tf) * self.rarity(df(term)?, log_documents)));
         let weights = row.iter().map(weigh).collect::<Result<Vec<_>, E>>()?;
         let scale = self.scale(weights.iter().map(|(_, v)| v * v).sum());
-        // what weighs nothing is left out
+        // zero weights are left out
         out.assign(weights.into_iter().map(|(term, v)| (term, v * scale)));
         Ok(())
     }
 
-    /// The first factor of a term's weight, of its occurrences in the document.
+    /// The first factor of a term's weight, from its tf.
     #[inline]
     pub(crate) fn amount(&self, tf: u32) -> f64 {
         if self.log_tf { log_tf(tf) } else { f64::from(tf) }
     }
 
-    /// The second factor, of the documents that contain it: 0 if these are too few.
+    /// The second factor, from its df; 0 below `min_df`.
     pub(crate) fn rarity(&self, df: u64, log_documents: f64) -> f64 {
         match df >= self.min_df.max(1) {
             true if self.idf => idf(df, log_documents),
@@ -103,16 +104,16 @@ impl Transform {
         }
     }
 
-    /// What a document is multiplied by, given the sum of the squares of its weights; 1 if none weighs anything.
+    /// The factor of a document, given the sum of squares of its weights; 1 if all are 0.
     pub(crate) fn scale(&self, square: f64) -> f64 {
         let norm = self.norm.filter(|_| square > 0.0);
         norm.map_or(1.0, |norm| f64::from(norm.get()) / square.sqrt())
     }
 
-    /// As [`apply`](Self::apply), of each row.
+    /// As [`apply`](Self::apply)to each row.
     ///
     /// # Errors
-    /// What `df` fails with.
+    /// `df` fails.
     pub fn apply_all<E>(
         &self,
         x: &CountMatrix,
@@ -133,7 +134,7 @@ pub(crate) fn log_documents(documents: u64) -> f64 {
     (documents as f64 + 1.0).ln()
 }
 
-/// ln(1 + tf), kept ready for the numbers that nearly all terms of a document have.
+/// ln(1 + tf), from a table for small tf.
 #[inline]
 pub(crate) fn log_tf(tf: u32) -> f64 {
     READY.get(tf as usize).copied().unwrap_or_else(|| f64::from(tf).ln_1p())
@@ -159,7 +160,7 @@ const READY: [f64; 16] = [
     2.772588722239781,
 ];
 
-/// ln((N + 1) / df) of a term that some document contains: not negative whatever a file says.
+/// ln((N + 1) / df) for df > 0; never negative, even for corrupt counts.
 pub(crate) fn idf(df: u64, log_documents: f64) -> f64 {
     (log_documents - (df as f64).ln()).max(0.0)
 }

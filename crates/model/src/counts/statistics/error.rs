@@ -1,37 +1,39 @@
+//! Why statistics refused a change.
+
 use std::fmt;
 
 use tamis_tokenizer::TermId;
 
 use crate::counts::counts::{Cell, ClassId};
 
-/// Why statistics refused a change. They are then as they were before.
+/// Why statistics refused a change. They are then unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatisticsError {
-    /// A class the statistics do not have.
+    /// An unknown class.
     UnknownClass {
         /// The number of classes: ids are below it.
         expected: usize,
         /// The id.
         got: ClassId,
     },
-    /// Statistics over another number of classes.
+    /// Statistics with a different number of classes.
     Classes {
         /// Classes here.
         expected: usize,
         /// Classes of the other.
         got: usize,
     },
-    /// Not one label a document.
+    /// Documents and labels differ in number.
     Labels {
         /// Documents.
         expected: usize,
         /// Labels.
         got: usize,
     },
-    /// A sum of coefficients that does not fit.
+    /// Overflow of a sum of coefficients.
     Coefficients {
-        /// The largest sum there can be.
+        /// The largest sum that can be stored.
         expected: i64,
     },
     /// A map that does not cover the terms of the other statistics.
@@ -41,19 +43,19 @@ pub enum StatisticsError {
         /// Length of the map.
         got: usize,
     },
-    /// A cell would count more than it can.
+    /// Overflow of a cell.
     Overflow {
         /// The term.
         term: TermId,
         /// The class.
         class: ClassId,
-        /// The most occurrences a cell can count.
+        /// The largest count of a cell.
         expected: u32,
-        /// What it would have to count.
+        /// The count needed.
         got: u64,
     },
-    /// Forgetting what was not learned: the cell has fewer occurrences, or what would be left is no
-    /// document's (an occurrence without a document, or a document without one).
+    /// Forgetting what was not learned: the cell has fewer occurrences, or an impossible cell would be left (an
+    /// occurrence without a document, or a document without an occurrence).
     Underflow {
         /// The term.
         term: TermId,
@@ -73,7 +75,7 @@ pub enum StatisticsError {
         /// Documents learned.
         got: u64,
     },
-    /// Forgetting the last document of a class would leave terms that belong to no document.
+    /// Forgetting the last document of a class would leave terms without a document.
     Remainder {
         /// The class.
         class: ClassId,
@@ -82,7 +84,7 @@ pub enum StatisticsError {
         /// Distinct terms that would be left.
         got: u64,
     },
-    /// Counts that no documents have: `1 <= df <= tf` or `df <= documents` does not hold.
+    /// Impossible counts: `1 <= df <= tf` or `df <= documents` does not hold.
     Impossible {
         /// The term.
         term: TermId,
@@ -95,16 +97,16 @@ pub enum StatisticsError {
     TooManyDocuments {
         /// The class.
         class: ClassId,
-        /// The most it can count.
+        /// The largest number of documents.
         expected: u64,
         /// Documents to add.
         got: u64,
     },
     /// More cells than can be addressed.
     Full {
-        /// The most there can be.
+        /// The largest number of cells.
         expected: u64,
-        /// How many are needed.
+        /// The number needed.
         got: u64,
     },
 }
