@@ -3,6 +3,7 @@
 #[macro_use]
 pub(crate) mod shown;
 pub(crate) mod confusion;
+pub(crate) mod dates;
 pub(crate) mod expected;
 pub(crate) mod facts;
 pub(crate) mod fixed;

@@ -47,7 +47,11 @@ mod extract;
 
 mod score;
 
+mod gather;
+
 mod train;
+
+mod unite;
 
 mod update;
 
@@ -82,8 +86,9 @@ pub use score::verdict::Score;
 pub use store::information::Information;
 pub use train::duplicates::Contradiction;
 pub use train::trainer::Trainer;
-pub use update::learner::{LearnOptions, Learned, Learner};
+pub use update::learner::{Learned, Learner};
 pub use update::merge::{MergeOptions, merge};
+pub use update::options::LearnOptions;
 
 pub use tamis_mail::{Limits, LimitsHit};
 pub use tamis_model::{

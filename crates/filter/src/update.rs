@@ -2,6 +2,5 @@
 
 pub(crate) mod learner;
 pub(crate) mod merge;
+pub(crate) mod options;
 pub(crate) mod rewrite;
-pub(crate) mod shared;
-pub(crate) mod stores;

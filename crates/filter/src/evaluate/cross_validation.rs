@@ -12,12 +12,12 @@ use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
+use crate::gather::learned::LearnedDocument;
+use crate::gather::rows::RowId;
+use crate::gather::union::Union;
 use crate::score::verdict::{Score, likeliest, verdict};
 use crate::train::fitting::{self, Fitted, FittedWeights};
-use crate::train::learned::LearnedDocument;
-use crate::train::rows::RowId;
 use crate::train::trainer::Trainer;
-use crate::train::union::Union;
 
 /// A document's true class, and its score by a model that had not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -2,7 +2,7 @@
 
 use tamis_model::{ClassId, Counts};
 
-use crate::train::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::train::trainer::Trainer;
 
 /// Equal documents that were given under several labels.

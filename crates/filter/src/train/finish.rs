@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::file::header::Header;
 use crate::file::table::Table;
 use crate::file::terms::Size;
+use crate::gather::learned::LearnedDocument;
+use crate::gather::ordered::Ordered;
+use crate::gather::union::Union;
 use crate::store::summarize::{summarize, summarize_columns};
 use crate::train::fit::fit;
-use crate::train::learned::LearnedDocument;
-use crate::train::ordered::Ordered;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::train::trainer::Trainer;
-use crate::train::union::Union;
 
 impl Trainer {
     /// The model of everything learned.

@@ -5,8 +5,8 @@ use tamis_model::{Classes, Counts, SmoothingChoice, Statistics};
 use crate::config::decision::{Decision, DecisionOptions};
 use crate::config::scoring::Scoring;
 use crate::error::Result;
+use crate::gather::ordered::Ordered;
 use crate::train::fitting::{self, Fitted};
-use crate::train::ordered::Ordered;
 
 /// What the scoring fits to the documents, with what is asked of decisions and what they are otherwise; `smoothing` if it was chosen
 /// already.

@@ -7,10 +7,10 @@ use tamis_tokenizer::{CountVector, TermId};
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
+use crate::gather::learned::LearnedDocument;
+use crate::gather::union::Union;
 use crate::train::fitting;
-use crate::train::learned::LearnedDocument;
 use crate::train::trainer::Trainer;
-use crate::train::union::Union;
 
 /// Different documents that each label needs before it is told whether pairs are of use.
 const ENOUGH: usize = 50;

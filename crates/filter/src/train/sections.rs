@@ -14,10 +14,10 @@ use crate::file::documents::{DocumentRecord, as_kept, encode_coefficients, encod
 use crate::file::header::{self, Header};
 use crate::file::names;
 use crate::file::terms::{GROUP, Size, TermsWriter};
+use crate::gather::learned::LearnedDocument;
+use crate::gather::ordered::Ordered;
 use crate::score::scorer::Scorer;
 use crate::train::fitting::{Fitted, FittedWeights};
-use crate::train::learned::LearnedDocument;
-use crate::train::ordered::Ordered;
 
 /// The model of a header and its sections, terms and documents; the header is told of their sizes.
 pub(crate) fn seal(

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
 use crate::extract::extractor::{Counted, Extractor};
-use crate::train::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
-use crate::train::union::{self, Shard};
+use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
+use crate::gather::union::{self, Shard};
 
 /// Counts labelled documents into a model.
 ///

@@ -4,7 +4,6 @@ mod commit;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tamis_model::{ClassId, Coefficient, Counts, Readings};
 use tamis_tokenizer::{CountVector, TermId, Vocabulary};
@@ -12,7 +11,7 @@ use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 use crate::config::labels::unknown_label;
 use crate::config::scoring::Scoring;
 use crate::config::training::{Pairs, TrainOptions};
-use crate::disk::lock::{LOCK_TIMEOUT, Lock};
+use crate::disk::lock::Lock;
 use crate::disk::model::Model;
 use crate::error::{Error, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
@@ -27,41 +26,8 @@ use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
 use crate::store::layers::TermByTerm;
 use crate::train::trainer::Trainer;
+use crate::update::options::LearnOptions;
 use crate::update::rewrite;
-
-/// How a model learns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LearnOptions {
-    /// How long to wait while another process is changing the model; a minute by default.
-    pub lock_timeout: Duration,
-    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file is written
-    /// anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). As long as the file
-    /// may grow, a quarter of it becomes a segment instead, in which readers look up what they need. With 0 the file is written anew
-    /// every time.
-    pub log_limit: usize,
-    /// Bytes by which log and segments may make the file longer before it is written anew; by default as many as it had then.
-    /// A small file so has no segments.
-    pub growth_limit: Option<u64>,
-}
-
-impl LearnOptions {
-    /// The highest [`log_limit`](Self::log_limit): no reader takes more log than that, 128 MiB.
-    pub const MAX_LOG_LIMIT: usize = log::LIMIT;
-
-    fn check(&self) -> Result<()> {
-        let (limit, got) = (Self::MAX_LOG_LIMIT as u64, self.log_limit as u64);
-        match got > limit {
-            true => Err(Error::TooLarge { what: "bytes of log (log_limit)", limit, got }),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Default for LearnOptions {
-    fn default() -> Self {
-        LearnOptions { lock_timeout: LOCK_TIMEOUT, log_limit: 128 << 10, growth_limit: None }
-    }
-}
 
 /// What learning a document came to.
 #[derive(Clone, PartialEq, Eq, Debug)]

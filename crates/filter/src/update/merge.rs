@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::score::filter::Filter;
 use crate::store::compatible::check;
 use crate::store::store::Store;
+use crate::unite::stores::keeps_weights;
 use crate::update::rewrite::{self, can_refit};
-use crate::update::stores::keeps_weights;
 
 /// How models are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -13,15 +13,15 @@ use crate::error::{Error, Result};
 use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
 use crate::file::header::Header;
 use crate::file::names;
+use crate::gather::learned::{LearnedDocument, More};
+use crate::gather::ordered::Ordered;
 use crate::store::store::Store;
 use crate::store::summarize::summarize;
 use crate::train::fit::fit;
 use crate::train::fitting::{self, Judged};
-use crate::train::learned::{LearnedDocument, More};
-use crate::train::ordered::Ordered;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
-use crate::update::shared::{Surplus, unite};
-use crate::update::stores::{Stores, for_each_group, keeps_weights};
+use crate::unite::shared::{Surplus, unite};
+use crate::unite::stores::{Stores, for_each_group, keeps_weights};
 
 /// The model of a file and its log, as a file without a log. The correction stays what it is; the weights of counts and correction, and thresholds,
 /// follow from the scores of all documents remembered.

@@ -1,6 +1,5 @@
 use proptest::prelude::*;
-use tamis_model::Counts;
-use tamis_model::{ClassPrior, Likelihood, Parameters, Statistics, WeightedOptions};
+use tamis_model::{ClassPrior, Counts, Likelihood, Parameters, Statistics, WeightedOptions};
 
 use super::*;
 use crate::config::column::{Column, ColumnKind};
@@ -13,7 +12,8 @@ use crate::extract::document::Document;
 use crate::kind::Kind;
 use crate::score::filter::Filter;
 use crate::train::trainer::Trainer;
-use crate::update::learner::{LearnOptions, Learner};
+use crate::update::learner::Learner;
+use crate::update::options::LearnOptions;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 

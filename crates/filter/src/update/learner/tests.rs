@@ -1,5 +1,7 @@
 mod segments;
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use tamis_model::Statistics;
 

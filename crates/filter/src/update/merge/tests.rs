@@ -10,7 +10,8 @@ use crate::extract::document::Document;
 use crate::file::documents::DocumentKey;
 use crate::kind::Kind;
 use crate::train::trainer::Trainer;
-use crate::update::learner::{LearnOptions, Learner};
+use crate::update::learner::Learner;
+use crate::update::options::LearnOptions;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 

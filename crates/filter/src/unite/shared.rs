@@ -9,7 +9,7 @@ use tamis_tokenizer::TermId;
 use crate::error::{Error, Result};
 use crate::file::names;
 use crate::store::add::{add_bias, add_weights, fits, too_large};
-use crate::update::stores::{Held, Stores, for_each_group};
+use crate::unite::stores::{Held, Stores, for_each_group};
 
 /// What the sum of models has too much of where each document is to count as often as in the model that has most of it.
 #[derive(Default)]

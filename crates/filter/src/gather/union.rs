@@ -6,8 +6,8 @@ use tamis_tokenizer::{CountVector, TermId, Vocabulary};
 
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
-use crate::train::learned::{LearnedDocument, UNLABELLED};
-use crate::train::rows::TermRows;
+use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::rows::TermRows;
 
 /// What one thread counted, by ids of its own.
 pub(crate) struct Shard {

@@ -9,7 +9,7 @@ use tamis_tokenizer::{CountRow, fingerprint};
 use crate::error::{Error, Result};
 use crate::file::documents::NO_DATE;
 use crate::file::names;
-use crate::train::rows::RowId;
+use crate::gather::rows::RowId;
 
 /// The class of a document without a label: one that no label can have.
 pub(crate) const UNLABELLED: ClassId = ClassId::MAX;

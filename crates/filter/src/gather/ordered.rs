@@ -11,9 +11,9 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::disk::spool::{Spool, spill};
 use crate::error::Result;
 use crate::file::varint::{put_varint, take_varint};
-use crate::train::learned::{LearnedDocument, UNLABELLED};
-use crate::train::packed::{Packed, pack};
-use crate::train::rows::{RowId, TermRows};
+use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::packed::{Packed, pack};
+use crate::gather::rows::{RowId, TermRows};
 
 /// Different documents by digest, then class.
 ///
@@ -336,7 +336,7 @@ impl Documents for Ordered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::learned::More;
+    use crate::gather::learned::More;
 
     /// Of two parts, more than a block of documents, some without terms.
     #[test]
