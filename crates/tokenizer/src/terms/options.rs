@@ -75,7 +75,7 @@ impl Ngrams {
 ///
 /// let options = TokenizerOptions {
 ///     stemmer: Some(Language::English),
-///     terms: Terms::Words { min: 1, max: 2 },
+///     terms: Ngrams::Words { min: 1, max: 2 },
 ///     ..TokenizerOptions::text()
 /// };
 /// assert_eq!(options.max_chars, 64);
