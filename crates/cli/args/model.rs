@@ -1,12 +1,13 @@
 //! Which model a command is of, and how it is changed.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Error, Filter, LearnOptions, Lock};
+use tamis_filter::{ErrorKind, Filter, LearnOptions, Lock};
 
 use crate::output::numbers::counted;
 use crate::output::shown::{named, shown_path};
@@ -124,7 +125,7 @@ fn set(name: &str) -> Option<PathBuf> {
 }
 
 /// Makes a folder that only its owner may enter; those above it as the user's umask says.
-fn make_private(folder: &Path) -> std::io::Result<()> {
+fn make_private(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         std::fs::create_dir_all(above)?;
     }
@@ -141,18 +142,26 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
 pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
     match Filter::open(path) {
         Ok(filter) => Ok(Some(filter)),
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(named(path)(error)),
+        Err(error) => match error.kind() {
+            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => Err(named(path)(error)),
+        },
     }
 }
 /// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
 /// trained.
 pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()> {
     match Filter::open(path) {
-        Err(error @ Error::NotAFile { .. }) => Err(error.into()),
-        Err(Error::NotAModel { got }) if !got.is_empty() => {
-            bail!("{}: there is a file that is no tamis model; remove it or name another", shown_path(path))
-        }
+        Err(error) => match error.kind() {
+            ErrorKind::NotAFile { .. } => Err(error.into()),
+            ErrorKind::NotAModel { got } if !got.is_empty() => {
+                bail!(
+                    "{}: there is a file that is no tamis model; remove it or name another",
+                    shown_path(path)
+                )
+            }
+            _ => Ok(()),
+        },
         Ok(filter) if filter.information().changes > 0 && !replace => bail!(
             "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
              nevertheless, tamis learn adds to the model",

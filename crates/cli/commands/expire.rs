@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::{Error, Known, Learner};
+use tamis_filter::{ErrorKind, Known, Learner};
 
 use crate::args::model::{ChangeArgs, ModelArg};
 use crate::output::expected::report_change;
@@ -84,13 +84,13 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let before = learner.filter().information().expected;
     for (label, old) in labels.iter().zip(&old).filter(|_| !args.dry_run) {
         for (_, digest) in old {
-            learner.forget_digest(Some(label), *digest).map_err(|error| match error {
-                Error::TermsNotStored => anyhow!(
+            learner.forget_digest(Some(label), *digest).map_err(|error| match error.kind() {
+                ErrorKind::TermsNotStored => anyhow!(
                     "{}: expected a model that remembers the terms of its documents, got one with digests only; nothing \
                      was forgotten. Train it anew with --documents",
                     shown_path(&path)
                 ),
-                error => error.into(),
+                _ => error.into(),
             })?;
         }
     }

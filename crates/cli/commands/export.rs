@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tamis_filter::Error;
+use tamis_filter::{Error, ErrorKind};
 
 use crate::args::model::ModelArg;
 use crate::model::opened::check_unchanged;
@@ -32,10 +32,10 @@ pub(crate) struct ExportArgs {
 pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
     let filter = args.model.open()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    filter.export(args.documents, &mut out).map_err(|error| match error {
+    filter.export(args.documents, &mut out).map_err(|error| match error.into_kind() {
         // a closed pipe is told by the system's own error
-        Error::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
-        error => error.into(),
+        ErrorKind::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
+        kind => Error::from(kind).into(),
     })?;
     check_unchanged(&filter)?;
     out.flush().context("standard output")?;

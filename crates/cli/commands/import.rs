@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use tamis_filter::{Error, Imported, import, import_bogofilter};
+use tamis_filter::{Error, ErrorKind, Imported, import, import_bogofilter};
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};
 use crate::output::expected::report;
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
         From::Tamis => import(input).map(|model| (model, None)),
         _ => import_bogofilter(input).map(|(model, imported)| (model, Some(imported))),
     }
-    .map_err(|error| match error {
-        Error::Io { source, .. } => anyhow::Error::new(source).context(name),
-        error => anyhow::Error::new(error).context(name),
+    .map_err(|error| match error.into_kind() {
+        ErrorKind::Io { source, .. } => anyhow::Error::new(source).context(name),
+        kind => anyhow::Error::new(Error::from(kind)).context(name),
     })?;
     args.model.make_folder(&path)?;
     lock(&path, args.replace)?.save(&model)?;

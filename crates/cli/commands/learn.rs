@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, Error, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, TrainOptions,
+    Document, ErrorKind, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, TrainOptions,
     document_name,
 };
 use tamis_mail::looks_like_mail;
@@ -164,7 +164,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
             Ok(Learned::Already) => tally.already += 1,
             Ok(Learned::Moved { .. }) => tally.moved += 1,
             Ok(_) => tally.learned += 1,
-            Err(error @ Error::UnknownLabel { .. }) => {
+            Err(error) if matches!(error.kind(), ErrorKind::UnknownLabel { .. }) => {
                 return Err(anyhow!("{error}; --new-label makes it a new one"));
             }
             Err(error) => return Err(error.into()),
@@ -297,7 +297,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
         unreadable = for_each(&corpus, &mut learner, |learner, item, document| {
             match learner.forget(label, document) {
                 Ok(its) => (forgotten, name) = (forgotten + 1, its),
-                Err(error @ Error::NotLearned { .. }) => {
+                Err(error) if matches!(error.kind(), ErrorKind::NotLearned { .. }) => {
                     say!("tamis: {}: {error}", shown_path(&item.name()));
                     unknown += 1;
                 }
@@ -342,12 +342,12 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     let path = args.model.path()?;
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    learner.retrain().map_err(|error| match error {
-        Error::TermsNotStored => anyhow!(
+    learner.retrain().map_err(|error| match error.kind() {
+        ErrorKind::TermsNotStored => anyhow!(
             "{}: expected a model that remembers the terms of its documents, and no --windows; train it anew",
             shown_path(&path)
         ),
-        error => error.into(),
+        _ => error.into(),
     })?;
     let documents = learner.filter().information().documents as u64;
     print(&format!("retrained on {}", counted(documents, "document")))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::{Error, Filter, Keep, MergeOptions, merge};
+use tamis_filter::{ErrorKind, Filter, Keep, MergeOptions, merge};
 
 use crate::args::model::lock;
 use crate::input::same_file::different;
@@ -55,18 +55,18 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let paths = different(&args.models);
     let models: Vec<Filter> = paths.into_iter().map(open).collect::<Result<_>>()?;
     let options = MergeOptions { retrain: args.retrain, strip: args.strip, repeat: args.repeat };
-    let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error {
-        Error::TermsNotStored => {
+    let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error.kind() {
+        ErrorKind::TermsNotStored => {
             anyhow!(
                 "--retrain: expected models that all remember the terms of their documents (train --documents) and have no \
                  --windows; merge without --retrain, or train on all documents anew"
             )
         }
-        error @ Error::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
-        Error::Incompatible { ref setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
+        ErrorKind::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
+        ErrorKind::Incompatible { setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
             anyhow!("{error}; what is left to be chosen may differ: train with the same --ngrams or --characters")
         }
-        error => error.into(),
+        _ => error.into(),
     })?;
     let unfitted: u64 = models.iter().map(|model| model.information().unfitted).sum();
     let had = |keep| models.iter().any(|model| model.information().keep == keep);

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::{
-    Column, ColumnKind, Document, Error, ExpectationMaximization, Keep, LearnOptions, Lock, Pairs, Scoring,
-    TrainOptions, Trainer,
+    Column, ColumnKind, Document, ErrorKind, ExpectationMaximization, Keep, LearnOptions, Lock, Pairs,
+    Scoring, TrainOptions, Trainer,
 };
 
 use crate::args::decision::DecisionArgs;
@@ -133,9 +133,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         );
     }
     let model =
-        trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| match error {
-            Error::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
-            error => error.into(),
+        trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| {
+            match error.kind() {
+                ErrorKind::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
+                _ => error.into(),
+            }
         })?;
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;

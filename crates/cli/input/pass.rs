@@ -9,7 +9,7 @@ use std::{mem, slice};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use tamis_filter::{Document, Error, Kind, Limits};
+use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
 
 use crate::formats::table::Columns;
 use crate::input::corpus::Corpus;
@@ -309,7 +309,7 @@ impl Corpus<'_> {
 /// What `work` made of a document: a cell that holds something else than it should is none of its business.
 fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
     match result {
-        Err(error) if matches!(error.downcast_ref(), Some(Error::Cell { .. })) => {
+        Err(error) if matches!(error.downcast_ref().map(Error::kind), Some(ErrorKind::Cell { .. })) => {
             Ok(Err(error.to_string().into()))
         }
         result => result.with_context(|| shown_path(&item.name())).map(Ok),

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use tamis_filter::{Error, Filter};
+use tamis_filter::{Error, ErrorKind, Filter};
 
 use crate::model::rescue;
 
@@ -84,13 +84,13 @@ impl fmt::Display for LostPage {
 fn may_pass(error: &anyhow::Error) -> bool {
     error.is::<LostPage>()
         || matches!(
-            error.downcast_ref(),
+            error.downcast_ref().map(Error::kind),
             Some(
-                Error::Changed { .. }
-                    | Error::Checksum { .. }
-                    | Error::Inconsistent { .. }
-                    | Error::Length { .. }
-                    | Error::NotAModel { .. }
+                ErrorKind::Changed { .. }
+                    | ErrorKind::Checksum { .. }
+                    | ErrorKind::Inconsistent { .. }
+                    | ErrorKind::Length { .. }
+                    | ErrorKind::NotAModel { .. }
             )
         )
 }

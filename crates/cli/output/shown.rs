@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::fmt::{self, Write as _};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 
-use tamis_filter::Error;
+use tamis_filter::{Error, ErrorKind};
 
 /// Tells the person at the terminal something. A closed standard error is no reason to fail.
 macro_rules! say {
@@ -116,7 +116,7 @@ pub(crate) fn json_line(line: String) -> String {
 /// An error and its causes, in one line.
 pub(crate) fn told(error: &anyhow::Error) -> String {
     let cause = |cause: &(dyn std::error::Error + 'static)| {
-        if let Some(Error::Io { path, source }) = cause.downcast_ref() {
+        if let Some(ErrorKind::Io { path, source }) = cause.downcast_ref().map(Error::kind) {
             return format!("{}: {}", shown_path(path), plain(source));
         }
         if cause.is::<TryReserveError>() {
@@ -134,19 +134,19 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 /// What the operating system said, in plain words.
 pub(crate) fn plain(error: &io::Error) -> String {
     let words = match error.kind() {
-        ErrorKind::NotFound => "there is no such file or folder",
-        ErrorKind::PermissionDenied => "you have no permission for this",
-        ErrorKind::AlreadyExists => "there is such a file already",
-        ErrorKind::IsADirectory => "expected a file, got a folder",
-        ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
-        ErrorKind::StorageFull => "no space is left on the device",
-        ErrorKind::QuotaExceeded => "your share of the disk is used up",
-        ErrorKind::ReadOnlyFilesystem => "this place can only be read, not written to",
-        ErrorKind::FileTooLarge => "the file would become larger than is allowed",
-        ErrorKind::BrokenPipe => "nobody reads on",
-        ErrorKind::UnexpectedEof => "it ends too early",
-        ErrorKind::OutOfMemory => "memory is short",
-        ErrorKind::InvalidFilename => "the name is too long, or not one that a file can have",
+        io::ErrorKind::NotFound => "there is no such file or folder",
+        io::ErrorKind::PermissionDenied => "you have no permission for this",
+        io::ErrorKind::AlreadyExists => "there is such a file already",
+        io::ErrorKind::IsADirectory => "expected a file, got a folder",
+        io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
+        io::ErrorKind::StorageFull => "no space is left on the device",
+        io::ErrorKind::QuotaExceeded => "your share of the disk is used up",
+        io::ErrorKind::ReadOnlyFilesystem => "this place can only be read, not written to",
+        io::ErrorKind::FileTooLarge => "the file would become larger than is allowed",
+        io::ErrorKind::BrokenPipe => "nobody reads on",
+        io::ErrorKind::UnexpectedEof => "it ends too early",
+        io::ErrorKind::OutOfMemory => "memory is short",
+        io::ErrorKind::InvalidFilename => "the name is too long, or not one that a file can have",
         _ => {
             // "Too many levels of symbolic links (os error 40)": the number tells people nothing
             let said = error.to_string();
@@ -158,12 +158,9 @@ pub(crate) fn plain(error: &io::Error) -> String {
 
 /// An error of the library with the file that it is about, which some name by themselves.
 pub(crate) fn named(path: &Path) -> impl FnOnce(Error) -> anyhow::Error + '_ {
-    move |error| match error {
-        error
-        @ (Error::Io { .. } | Error::Locked { .. } | Error::NotAFile { .. } | Error::Changed { .. }) => {
-            error.into()
-        }
-        error => anyhow::Error::new(error).context(shown_path(path)),
+    move |error| match error.path() {
+        Some(_) => error.into(),
+        None => anyhow::Error::new(error).context(shown_path(path)),
     }
 }
 
@@ -206,7 +203,7 @@ mod tests {
     #[test]
     fn causes_are_told_once_and_in_plain_words() {
         let missing = || io::Error::from_raw_os_error(2);
-        let library = Error::Io { path: "m.tamis".into(), source: missing() };
+        let library = Error::from(ErrorKind::Io { path: "m.tamis".into(), source: missing() });
         assert_eq!(told(&library.into()), "m.tamis: there is no such file or folder");
         let named = anyhow::Error::new(missing()).context("a.eml");
         assert_eq!(told(&named), "a.eml: there is no such file or folder");

@@ -9,10 +9,25 @@ use tamis_tokenizer::{OptionsError, VocabularyFull};
 
 use crate::kind::Kind;
 
+mod display;
+
 /// What went wrong when a filter was trained, written, opened or asked.
+///
+/// An error is one pointer. Its text has the cause in it, so [`source`](std::error::Error::source) is the cause of that
+/// cause: a chain of errors tells nothing twice.
+///
+/// ```
+/// use tamis_filter::{ErrorKind, Filter};
+///
+/// let error = Filter::from_bytes(b"SQLite format 3".to_vec()).err().unwrap();
+/// assert!(matches!(error.kind(), ErrorKind::NotAModel { got } if got == b"SQLite f"));
+/// ```
+pub struct Error(Box<ErrorKind>);
+
+/// The kinds of [`Error`], each with what is known of it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// The operating system refused to read or write a file.
     Io {
         /// The file.
@@ -217,8 +232,29 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// What sort of error it is, to keep.
+    pub fn into_kind(self) -> ErrorKind {
+        *self.0
+    }
+
+    /// The file that it is about, where that is known. What is found in a file's bytes names a part of it instead.
+    pub fn path(&self) -> Option<&Path> {
+        match self.kind() {
+            ErrorKind::Io { path, .. }
+            | ErrorKind::NotAFile { path, .. }
+            | ErrorKind::Changed { path }
+            | ErrorKind::Locked { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
-        move |source| Error::Io { path: path.to_path_buf(), source }
+        move |source| ErrorKind::Io { path: path.to_path_buf(), source }.into()
     }
 
     pub(crate) fn inconsistent(
@@ -226,145 +262,43 @@ impl Error {
         expected: impl fmt::Display,
         got: impl fmt::Display,
     ) -> Error {
-        Error::Inconsistent { part, expected: expected.to_string(), got: got.to_string() }
+        ErrorKind::Inconsistent { part, expected: expected.to_string(), got: got.to_string() }.into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error(Box::new(kind))
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Error::NotAFile { path, got } => write!(
-                f,
-                "{}: expected a regular file, as a model and its lock must be, got {got}; save what comes through a pipe to a file first",
-                path.display()
-            ),
-            Error::Changed { path } => write!(
-                f,
-                "{}: the model was changed in place while it was in use: expected it to be replaced by renaming (mv, not cp)",
-                path.display()
-            ),
-            Error::NotAModel { got } => {
-                write!(
-                    f,
-                    "not a tamis model: expected it to begin with \"TAMIS\", got \"{}\"",
-                    got.escape_ascii()
-                )
-            }
-            Error::Version { expected, got } => {
-                write!(
-                    f,
-                    "model format {got} is not known here: expected format {expected}; train it anew or use the version of tamis that wrote it"
-                )
-            }
-            Error::Segment { got } => write!(
-                f,
-                "the model has a segment of the kind \"{}\", which is not known here: expected records of a log; use the version \
-                 of tamis that wrote it, or train it anew",
-                got.escape_ascii()
-            ),
-            Error::Length { expected, got } => {
-                write!(
-                    f,
-                    "the model is cut short: expected {expected} bytes, got {got}; take a whole copy, or train it anew"
-                )
-            }
-            Error::Checksum { part, offset, expected, got } => write!(
-                f,
-                "the model is damaged in its {part} at byte {offset}: expected checksum {expected:08x}, got {got:08x}; take a \
-                 whole copy, or train it anew"
-            ),
-            Error::Inconsistent { part, expected, got } => {
-                write!(f, "the model contradicts itself in its {part}: expected {expected}, got {got}")
-            }
-            Error::RecipeVersion { expected, got } => {
-                write!(f, "the model was trained by recipe {got}: expected recipe {expected}; train it anew")
-            }
-            Error::Kind { expected, got } => {
-                write!(f, "the model was trained on {expected}: expected {expected}, got {got}")
-            }
-            Error::Columns { expected, got } => write!(f, "columns: expected {expected}, got {got}"),
-            Error::Cell { column, expected, got } => {
-                write!(f, "column {column:?}: expected {expected}, got {got:?}")
-            }
-            Error::TooFewLabels { expected, got } => {
-                write!(f, "expected documents of at least {expected} labels, got {got}")
-            }
-            Error::NotTwoLabels { got } => write!(f, "expected two labels, got {got}"),
-            Error::Unlabelled => {
-                write!(
-                    f,
-                    "expected a label for each document, or expectation maximization, got documents without a label"
-                )
-            }
-            Error::NotWeighted => write!(f, "expected weighted scoring, got naive Bayes"),
-            Error::TooLarge { what, limit, got } => {
-                write!(f, "too many {what}: expected at most {limit}, got {got}")
-            }
-            Error::Option { option, expected, got } => write!(f, "{option}: expected {expected}, got {got}"),
-            Error::TooFewNegatives(e) => e.fmt(f),
-            Error::Locked { path, waited } => {
-                let seconds = waited.as_secs_f64();
-                write!(
-                    f,
-                    "{}: another process is changing the model; waited {seconds} s for it",
-                    path.display()
-                )
-            }
-            Error::IncrementalUnsupported { got } => {
-                write!(f, "a model {got} does not learn one document at a time: train it anew")
-            }
-            Error::UnknownLabel { got, known, nearest } => {
-                write!(f, "expected a label that the model knows ({}), got {got:?}", known.join(", "))?;
-                nearest.as_ref().map_or(Ok(()), |nearest| write!(f, " (did you mean {nearest:?}?)"))
-            }
-            Error::NotLearned { digest, known } => {
-                let digest = u128::from_be_bytes(*digest);
-                match known {
-                    None => write!(f, "document {digest:032x} was never learned"),
-                    Some(label) => write!(f, "document {digest:032x} was learned as {label:?}"),
-                }
-            }
-            Error::TermsNotStored => {
-                write!(f, "the model remembers no terms of this document: it must be at hand to be forgotten")
-            }
-            Error::Incompatible { setting, expected, got } => {
-                write!(f, "models do not add up: {setting}: expected {expected}, got {got}")
-            }
-            Error::Shared { documents } => {
-                write!(
-                    f,
-                    "expected models that share no documents, or remember the terms of those they share, got {documents} shared documents of which some remember a digest only"
-                )
-            }
-            Error::Import { line, expected, got } => {
-                write!(f, "line {line}: expected {expected}, got {got}")
-            }
-            Error::DifferentSettings => {
-                write!(
-                    f,
-                    "trainers with different settings cannot be merged: expected equal recipes and parameters"
-                )
-            }
-            Error::Classes(e) => e.fmt(f),
-            Error::Options(e) => e.fmt(f),
-            Error::Vocabulary(e) => e.fmt(f),
-            Error::Statistics(e) => e.fmt(f),
-            Error::Parameters(e) => e.fmt(f),
-            Error::Em(e) => e.fmt(f),
-            Error::Observation(e) => e.fmt(f),
-        }
+        self.0.fmt(f)
     }
 }
 
-/// What an error displays has its cause in it, so that no cause is a source that would be told again.
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.kind() {
+            ErrorKind::Io { source, .. } => source.source(),
+            // errors of the model and of the tokenizer have no cause
+            _ => None,
+        }
+    }
+}
 
 macro_rules! from {
     ($($source:ty => $variant:ident),*) => {$(
         impl From<$source> for Error {
             fn from(error: $source) -> Self {
-                Error::$variant(error)
+                ErrorKind::$variant(error).into()
             }
         }
     )*};

@@ -68,7 +68,7 @@ pub use config::scoring::{Chosen, ExpectationMaximization, Mixed, Scoring};
 pub use config::training::{Pairs, TrainOptions};
 pub use disk::lock::Lock;
 pub use disk::model::Model;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use evaluate::cross_validation::HeldOutScore;
 pub use evaluate::prequential::Prequential;
 pub use exchange::bogofilter::{Imported, import_bogofilter};

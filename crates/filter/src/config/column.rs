@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What the cells of a column are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -117,6 +117,6 @@ impl Column {
     fn error(&self, expected: &'static str, got: &str) -> Error {
         let shown: String = got.chars().take(40).collect();
         let got = if shown.len() < got.len() { format!("{shown}...") } else { shown };
-        Error::Cell { column: self.name.clone(), expected, got }
+        ErrorKind::Cell { column: self.name.clone(), expected, got }.into()
     }
 }

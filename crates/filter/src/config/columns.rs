@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::config::column::{Column, ColumnKind, LONGEST, is_missing};
 use crate::config::recipe::Recipe;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::kind::Kind;
 
 /// The most columns of a table.
@@ -24,11 +24,12 @@ impl Columns {
     /// Checks the columns of a recipe and puts them in the order of their names, so that no order of a table's
     /// columns leaves a trace in a model.
     pub(crate) fn new(recipe: &mut Recipe) -> Result<Self> {
-        let fail = |expected: &str, got: String| Err(Error::Columns { expected: expected.into(), got });
+        let fail =
+            |expected: &str, got: String| Err(ErrorKind::Columns { expected: expected.into(), got }.into());
         recipe.columns.sort_by(|a, b| a.name.cmp(&b.name));
         let n = recipe.columns.len();
         if n > MOST {
-            return Err(Error::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 });
+            return Err(ErrorKind::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 }.into());
         }
         match (recipe.kind, n) {
             (Kind::Table, 0) => return fail("at least one of a table", "none".to_owned()),

@@ -5,7 +5,7 @@ use tamis_model::Classes;
 
 use crate::config::roles::spam_class;
 use crate::config::scoring::Scoring;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What is asked of decisions between two classes; see [`positive_class`](crate::positive_class).
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Decision {
     pub fn with_unsure_below(self, probability: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&probability) {
             let expected = "a probability of at least 0 and below 1";
-            return Err(Error::Option { option: "unsure", expected, got: probability });
+            return Err(ErrorKind::Option { option: "unsure", expected, got: probability }.into());
         }
         let probability = probability.max(0.5);
         let upper = (probability / (1.0 - probability)).ln();
@@ -99,11 +99,12 @@ impl Decision {
     pub fn with_prior(self, positive: f64, training: f64) -> Result<Self> {
         let logit = |p: f64| (p / (1.0 - p)).ln();
         if !(positive > 0.0 && positive < 1.0) {
-            return Err(Error::Option {
+            return Err(ErrorKind::Option {
                 option: "prior",
                 expected: "a share between 0 and 1",
                 got: positive,
-            });
+            }
+            .into());
         }
         let shift = if training > 0.0 && training < 1.0 {
             logit(positive) - logit(training)
@@ -120,7 +121,7 @@ impl Decision {
     /// If the cost is not positive and finite.
     pub fn with_cost(self, cost: f64) -> Result<Self> {
         if !(cost > 0.0 && cost.is_finite()) {
-            return Err(Error::Option { option: "cost", expected: "a positive number", got: cost });
+            return Err(ErrorKind::Option { option: "cost", expected: "a positive number", got: cost }.into());
         }
         Ok(self.with_threshold(cost.ln()))
     }

@@ -2,7 +2,7 @@
 
 use tamis_model::Classes;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The error of a label that the model does not know.
 pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
@@ -12,11 +12,12 @@ pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
         *distance <= 2 && (2 * distance < label.chars().count() || sorted(label) == sorted(known))
     };
     let nearest = labels.min_by_key(|(distance, _)| *distance).filter(is_near);
-    Error::UnknownLabel {
+    ErrorKind::UnknownLabel {
         got: label.to_owned(),
         known: classes.iter().map(|(_, known)| known.to_owned()).collect(),
         nearest: nearest.map(|(_, known)| known.to_owned()),
     }
+    .into()
 }
 
 fn sorted(word: &str) -> Vec<char> {
@@ -47,8 +48,8 @@ mod tests {
     #[test]
     fn only_near_spellings_are_suggested() {
         let classes = Classes::new(["ham", "spam", "gardening"]).unwrap();
-        let nearest = |label: &str| match unknown_label(label, &classes) {
-            Error::UnknownLabel { nearest, .. } => nearest,
+        let nearest = |label: &str| match unknown_label(label, &classes).into_kind() {
+            ErrorKind::UnknownLabel { nearest, .. } => nearest,
             error => panic!("{error}"),
         };
         for (label, expected) in

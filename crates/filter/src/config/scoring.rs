@@ -11,7 +11,7 @@ use tamis_model::{
 use crate::config::column::{Column, ColumnKind};
 use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::kind::Kind;
 
 /// How counts become scores. All of it is settled after counting.
@@ -161,7 +161,8 @@ impl Scoring {
 
     /// Checks that the recipe's documents can be scored so, and so much of them remembered.
     pub(crate) fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
-        let fail = |expected: &str, got: String| Err(Error::Columns { expected: expected.into(), got });
+        let fail =
+            |expected: &str, got: String| Err(ErrorKind::Columns { expected: expected.into(), got }.into());
         match (self, not_text(recipe)) {
             (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
                 fail("a table for mixed naive Bayes", recipe.kind.to_string())

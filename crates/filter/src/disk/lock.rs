@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::disk::open;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The right to change a model file, held until it is dropped; the operating system takes it back if the process dies.
 ///
@@ -59,7 +59,7 @@ impl Lock {
     /// Waits for the right to change the model at `path`, at most so long. There need not be a file.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process has it for all that time; [`Error::NotAFile`] if what is there is no regular
+    /// [`ErrorKind::Locked`] if another process has it for all that time; [`ErrorKind::NotAFile`] if what is there is no regular
     /// file; if `PATH.lock` cannot be made or locked.
     pub fn wait(path: impl AsRef<Path>, lock_timeout: Duration) -> Result<Self> {
         let path = path.as_ref();
@@ -80,9 +80,9 @@ impl Lock {
                         std::thread::sleep(POLL_INTERVAL)
                     }
                     TryLockError::WouldBlock => {
-                        return Err(Error::Locked { path: name, waited: lock_timeout });
+                        return Err(ErrorKind::Locked { path: name, waited: lock_timeout }.into());
                     }
-                    TryLockError::Error(source) => return Err(Error::Io { path: name, source }),
+                    TryLockError::Error(source) => return Err(ErrorKind::Io { path: name, source }.into()),
                 }
             }
             // whoever had it may have removed it: then it is nobody's, and there may be another
@@ -106,7 +106,7 @@ impl Lock {
         if let Err(source) = written {
             // the disk may be full
             let _ = fs::remove_file(&temporary);
-            return Err(Error::Io { path: path.clone(), source });
+            return Err(ErrorKind::Io { path: path.clone(), source }.into());
         }
         self.wrote();
         sync_directory(directory)
@@ -145,22 +145,23 @@ fn private() -> OpenOptions {
 
 /// Opens a lock, or makes it; also returns whether it is new. Never through a link that someone laid there.
 fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
-    let is = |error: &Error, kind| matches!(error, Error::Io { source, .. } if source.kind() == kind);
+    let is =
+        |error: &Error, kind| matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == kind);
     loop {
         let known = match open::open_itself(name, OpenOptions::new().write(true)) {
             // one that others may read is good enough to be locked
-            Err(error) if is(&error, ErrorKind::PermissionDenied) => {
+            Err(error) if is(&error, io::ErrorKind::PermissionDenied) => {
                 open::open_itself(name, OpenOptions::new().read(true)).map_err(|_| error)
             }
             known => known,
         };
         match known {
-            Err(error) if is(&error, ErrorKind::NotFound) => (),
+            Err(error) if is(&error, io::ErrorKind::NotFound) => (),
             known => return known.map(|(file, metadata)| (file, metadata, false)),
         }
         match open::open_itself(name, &mut private()) {
             // someone was faster
-            Err(error) if is(&error, ErrorKind::AlreadyExists) => (),
+            Err(error) if is(&error, io::ErrorKind::AlreadyExists) => (),
             new => return new.map(|(file, metadata)| (file, metadata, true)),
         }
     }
@@ -229,7 +230,7 @@ fn write_new(
     directory: &Path,
 ) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => (),
     }
     // never through a link that someone laid there

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Opens a regular file and says what the system knows of it. Never waits for the other end of a pipe.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
@@ -32,7 +32,7 @@ fn opened(
     let file = options.open(path).map_err(|source| match metadata(path).map(|m| check(path, &m)) {
         // a socket, or a pipe that nobody reads: the system's own words are of no help
         Ok(Err(error)) => error,
-        _ => Error::Io { path: path.to_path_buf(), source },
+        _ => Error::io(path)(source),
     })?;
     let metadata = file.metadata().map_err(Error::io(path))?;
     check(path, &metadata)?;
@@ -51,7 +51,7 @@ pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
 fn check(path: &Path, metadata: &Metadata) -> Result<()> {
     match metadata.is_file() {
         true => Ok(()),
-        false => Err(Error::NotAFile { path: path.to_path_buf(), got: kind(metadata) }),
+        false => Err(ErrorKind::NotAFile { path: path.to_path_buf(), got: kind(metadata) }.into()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::disk::map::Bytes;
 use crate::disk::open;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A model file that is open.
 pub(crate) struct ModelFile {
@@ -130,7 +130,7 @@ impl ModelFile {
         let may_be_unchanged = now.length > self.stamp.length || now == self.stamp;
         match may_be_unchanged && is_as_read() {
             true => Ok(()),
-            false => Err(Error::Changed { path: self.path.clone() }),
+            false => Err(ErrorKind::Changed { path: self.path.clone() }.into()),
         }
     }
 }

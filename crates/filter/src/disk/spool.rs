@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use crate::disk::map::Bytes;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Bytes that stay in memory.
 pub(crate) const IN_MEMORY: usize = 64 << 20;
@@ -176,7 +176,7 @@ mod at {
 
 /// Rows of terms that could not be kept in a temporary file.
 pub(crate) fn spill(source: io::Error) -> Error {
-    Error::Io { path: std::env::temp_dir(), source }
+    ErrorKind::Io { path: std::env::temp_dir(), source }.into()
 }
 
 #[cfg(test)]

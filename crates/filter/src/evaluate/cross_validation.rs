@@ -11,7 +11,7 @@ use crate::config::decision::Decision;
 use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gather::learned::LearnedDocument;
 use crate::gather::rows::RowId;
 use crate::gather::union::Union;
@@ -106,7 +106,7 @@ impl Trainer {
     fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
-            return Err(Error::TooFewLabels { expected: 2, got: n_classes });
+            return Err(ErrorKind::TooFewLabels { expected: 2, got: n_classes }.into());
         }
         let scoring = self.options.scoring();
         scoring.check(&self.options.recipe, self.options.keep)?;
@@ -121,10 +121,10 @@ impl Trainer {
                     self.validate_weighted(options, &counts, &documents, &windows, fold)
                 }
                 Scoring::NaiveBayes(parameters) => self.validate_bayes(parameters, &counts, &documents, fold),
-                Scoring::ExpectationMaximization(_) => Err(Error::NotWeighted),
+                Scoring::ExpectationMaximization(_) => Err(ErrorKind::NotWeighted.into()),
                 Scoring::Mixed(_) => {
                     let (expected, got) = ("nothing but text, to cross-validate", "others");
-                    Err(Error::Columns { expected: expected.into(), got: got.into() })
+                    Err(ErrorKind::Columns { expected: expected.into(), got: got.into() }.into())
                 }
             }
         };
@@ -154,7 +154,7 @@ impl Trainer {
         let fitted = fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &self.classes)?;
         let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
         let Fitted { weights, chosen, .. } = fitted;
-        let choices = chosen.ok_or(Error::NotWeighted)?.choices;
+        let choices = chosen.ok_or(ErrorKind::NotWeighted)?.choices;
         let n_features = counts.n_features() as u64;
         let scorer = WeightedLogOdds::new(&choices, &bias, counts.totals(), n_features, positive)?;
         let correction = match &weights {

@@ -12,7 +12,7 @@ use crate::config::decision::Decision;
 use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::{Chosen, Scoring};
 use crate::config::training::{Pairs, TrainOptions};
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::score::verdict::verdict;
 use crate::train::fitting::{self, FittedWeights, LATEST};
@@ -22,11 +22,11 @@ use crate::update::learner::Learner;
 /// The weighted scoring that these options ask for.
 fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions> {
     if classes.len() != 2 {
-        return Err(Error::NotTwoLabels { got: classes.len() });
+        return Err(ErrorKind::NotTwoLabels { got: classes.len() }.into());
     }
     match options.scoring() {
         Scoring::Weighted(weighted) => Ok(weighted),
-        _ => Err(Error::NotWeighted),
+        _ => Err(ErrorKind::NotWeighted.into()),
     }
 }
 
@@ -110,7 +110,7 @@ impl Prequential {
     /// # Errors
     /// If the document is not of the kind, or the label is not one of the two.
     pub fn next(&mut self, label: &str, document: crate::Document<'_>) -> Result<HeldOutScore> {
-        let class = self.classes().index(label).ok_or(Error::NotTwoLabels { got: 3 })?;
+        let class = self.classes().index(label).ok_or(ErrorKind::NotTwoLabels { got: 3 })?;
         let n_features = self.trainer.parts[0].vocabulary.len() as u64;
         let totals = self.trainer.parts[0].statistics.totals().to_vec();
         self.trainer.count(document)?;

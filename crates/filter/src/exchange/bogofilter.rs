@@ -38,7 +38,7 @@ pub struct Imported {
 /// differ in case only are one here if they are words of the body or the subject, with the sum of their counts.
 ///
 /// # Errors
-/// [`Error::Import`](crate::Error::Import) with the first line that is none of such a list, or if `.MSG_COUNT` is missing.
+/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is none of such a list, or if `.MSG_COUNT` is missing.
 pub fn import_bogofilter(input: impl BufRead) -> Result<(Model, Imported)> {
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
     let recipe = Recipe::new(Kind::Mail);

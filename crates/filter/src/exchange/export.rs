@@ -9,7 +9,7 @@ use tamis_model::{ClassId, Classes, Counts};
 
 use crate::config::roles::positive_class;
 use crate::config::scoring::Scoring;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::header::Header;
 use crate::file::names::named;
@@ -131,7 +131,7 @@ fn export(store: &Store, documents: bool, mut out: impl Write) -> Result<()> {
     let header = &store.header;
     let mut write = |line: serde_json::Result<String>| {
         let written = line.map_err(io::Error::other).and_then(|line| writeln!(out, "{line}"));
-        written.map_err(|source| Error::Io { path: "output".into(), source })
+        written.map_err(|source| ErrorKind::Io { path: "output".into(), source })
     };
     let model =
         Header { summary: None, size: Size::default(), lengths: Default::default(), ..header.clone() };

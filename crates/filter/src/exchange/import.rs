@@ -14,7 +14,7 @@ use crate::exchange::lines::Lines;
 /// Text is trusted no more than a model file: everything is checked, as [`Filter::verify`](crate::Filter::verify) does.
 ///
 /// # Errors
-/// [`Error::Import`](crate::Error::Import) with the first line that cannot be taken; others if the lines contradict one another.
+/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that cannot be taken; others if the lines contradict one another.
 pub fn import(input: impl BufRead) -> Result<Model> {
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
     let head: Head = lines

@@ -9,7 +9,7 @@ use tamis_tokenizer::{
 use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
 use crate::config::recipe::{RECIPE_VERSION, Recipe};
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::extract::document::Document;
 use crate::file::names::document_name;
 use crate::kind::Kind;
@@ -205,11 +205,11 @@ fn chain(group: u64, fingerprint: u64) -> u64 {
 impl Extractor {
     pub(crate) fn new(mut recipe: Recipe) -> Result<Self> {
         if recipe.version != RECIPE_VERSION {
-            return Err(Error::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version });
+            return Err(ErrorKind::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
         }
         if recipe.windows == Some(0) {
             let expected = "at least 1 byte";
-            return Err(Error::Option { option: "windows", expected, got: 0.0 });
+            return Err(ErrorKind::Option { option: "windows", expected, got: 0.0 }.into());
         }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
@@ -255,8 +255,8 @@ impl Extractor {
                     self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
-            (Document::Mail(_), expected) => return Err(Error::Kind { expected, got: Kind::Mail }),
-            (Document::Text(_), expected) => return Err(Error::Kind { expected, got: Kind::Text }),
+            (Document::Mail(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Mail }.into()),
+            (Document::Text(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Text }.into()),
         }
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
     }
@@ -360,6 +360,7 @@ impl Extractor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     /// The terms in the order of their first occurrence, and the document with their numbers as ids.
     fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
@@ -422,10 +423,16 @@ mod tests {
     #[test]
     fn the_wrong_kind_and_another_recipe_are_refused() {
         let got = count(Recipe::new(Kind::Text), Document::Mail(b"x")).err();
-        assert!(matches!(got, Some(Error::Kind { expected: Kind::Text, got: Kind::Mail })));
+        assert!(matches!(
+            got.as_ref().map(Error::kind),
+            Some(ErrorKind::Kind { expected: Kind::Text, got: Kind::Mail })
+        ));
         let recipe = Recipe { version: RECIPE_VERSION + 1, ..Recipe::new(Kind::Text) };
-        assert!(matches!(Extractor::new(recipe), Err(Error::RecipeVersion { .. })));
+        assert!(matches!(Extractor::new(recipe).err().unwrap().kind(), ErrorKind::RecipeVersion { .. }));
         let recipe = Recipe { windows: Some(0), ..Recipe::new(Kind::Mail) };
-        assert!(matches!(Extractor::new(recipe), Err(Error::Option { option: "windows", .. })));
+        assert!(matches!(
+            Extractor::new(recipe).err().unwrap().kind(),
+            ErrorKind::Option { option: "windows", .. }
+        ));
     }
 }

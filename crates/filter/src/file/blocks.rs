@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zerocopy::FromZeros;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks, and all of each comes from
 /// memory.
@@ -83,7 +83,7 @@ impl Section {
     /// that both lie in the file.
     pub(crate) fn new(name: &'static str, offset: usize, length: usize, seed: u32) -> Result<Self> {
         let words = length.div_ceil(BLOCK).div_ceil(64);
-        let limit = || Error::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
+        let limit = || ErrorKind::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
         // memory that the system gives as zeros: what is never touched costs nothing
         let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
         Ok(Section { name, content: offset..offset + length, seed, checked })
@@ -194,7 +194,7 @@ impl Section {
         written.copy_from_slice(&file[at..at + 4]);
         let expected = u32::from_le_bytes(written);
         if got != expected {
-            return Err(Error::Checksum { part: self.name, offset: start as u64, expected, got });
+            return Err(ErrorKind::Checksum { part: self.name, offset: start as u64, expected, got }.into());
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(section.get(&file, 10..start).unwrap(), &content[10..start]);
         let expected = 2 * BLOCK as u64;
         assert!(
-            matches!(section.get(&file, start..end), Err(Error::Checksum { offset, .. }) if offset == expected)
+            matches!(section.get(&file, start..end).as_ref().map_err(Error::kind), Err(ErrorKind::Checksum { offset, .. }) if *offset == expected)
         );
         assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
         assert!(section.verify(&file).is_err());

@@ -27,7 +27,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::disk::map::Bytes;
 use crate::disk::spool::{Spool, spill};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{self, Checksums, Section};
 use crate::file::table::Table;
 use crate::file::terms::Size;
@@ -177,7 +177,7 @@ pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
         .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
     let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
     if got > limit {
-        return Err(Error::TooLarge { what: "bytes of header", limit, got });
+        return Err(ErrorKind::TooLarge { what: "bytes of header", limit, got }.into());
     }
     Ok(encoded)
 }
@@ -208,19 +208,21 @@ pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
 fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
     let start = file.get(..MAGIC.len()).unwrap_or(file);
     if start != MAGIC {
-        return Err(Error::NotAModel { got: start.to_vec() });
+        return Err(ErrorKind::NotAModel { got: start.to_vec() }.into());
     }
-    let cut_short = |expected: usize| Error::Length { expected: expected as u64, got: file.len() as u64 };
+    let cut_short = |expected: usize| {
+        Error::from(ErrorKind::Length { expected: expected as u64, got: file.len() as u64 })
+    };
     let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else { return Err(cut_short(PREFACE)) };
     let [version, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
     if version != FORMAT_VERSION {
-        return Err(Error::Version { expected: FORMAT_VERSION, got: version });
+        return Err(ErrorKind::Version { expected: FORMAT_VERSION, got: version }.into());
     }
     let length = length as usize;
     let encoded = rest.get(..length).ok_or_else(|| cut_short(PREFACE + length))?;
     let got = header_checksum(&preface[MAGIC.len()..PREFACE - 4], encoded);
     if got != checksum {
-        return Err(Error::Checksum { part: "header", offset: 0, expected: checksum, got });
+        return Err(ErrorKind::Checksum { part: "header", offset: 0, expected: checksum, got }.into());
     }
     Ok((checksum, encoded))
 }
@@ -261,10 +263,11 @@ pub(crate) fn layout(
         end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
     });
     if end > file_length as u128 {
-        return Err(Error::Length {
+        return Err(ErrorKind::Length {
             expected: u64::try_from(end).unwrap_or(u64::MAX),
             got: file_length as u64,
-        });
+        }
+        .into());
     }
     // All of it lies in the file, so every length fits a usize.
     let mut at = start;

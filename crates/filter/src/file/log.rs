@@ -22,7 +22,7 @@ use tamis_model::Coefficient;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::checksum;
 use crate::file::documents::{
     DocumentRecord, Remembered, decode_coefficients, decode_vector, encode_coefficients, encode_vector,
@@ -101,7 +101,7 @@ fn gap(at: usize) -> usize {
 /// terms before it. Returns how many bytes of it are whole records, and what follows these.
 ///
 /// # Errors
-/// If it is damaged, [`Error::Segment`] if there is something else than records of a log, or if `visit` fails.
+/// If it is damaged, [`ErrorKind::Segment`] if there is something else than records of a log, or if `visit` fails.
 pub(crate) fn read(
     log: &[u8],
     offset: usize,
@@ -145,7 +145,8 @@ enum Next {
 
 fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     const TORN: Result<Next> = Ok(Next::Rest(Rest::Torn));
-    let damaged = |expected, got| Error::Checksum { part: NAME, offset: at as u64, expected, got };
+    let damaged =
+        |expected, got| Err(ErrorKind::Checksum { part: NAME, offset: at as u64, expected, got }.into());
     if at == log.len() {
         return Ok(Next::Rest(Rest::Nothing));
     }
@@ -157,14 +158,14 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     }
     let (length, expected, got) = (number(&head[4..8]), number(&head[8..]), checksum(seed, &head[..8]));
     if got != expected || gap.iter().any(|byte| *byte != END) {
-        return Err(damaged(expected, got));
+        return damaged(expected, got);
     }
     if head[..4] == SEGMENT {
         let begin = log.len() - rest.len();
         return Ok(Next::Rest(Rest::Segment(begin as u64 + u64::from(length))));
     }
     if head[..4] != KIND {
-        return Err(Error::Segment { got: head[..4].to_vec() });
+        return Err(ErrorKind::Segment { got: head[..4].to_vec() }.into());
     }
     let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return TORN };
     let Some((written, rest)) = rest.split_at_checked(4) else { return TORN };
@@ -178,7 +179,7 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     let next = (offset + at + gap.len() + HEAD).next_multiple_of(SECTOR) - offset;
     match rest.is_empty() && log.get(next..).is_some_and(|log| log.chunks(SECTOR).any(is_zeros)) {
         true => TORN,
-        false => Err(damaged(expected, got)),
+        false => damaged(expected, got),
     }
 }
 
@@ -359,8 +360,9 @@ mod tests {
         #[test]
         fn a_record_of_another_file_is_damage_and_one_of_another_kind_is_named(entry in entry(), offset in 0usize..1024) {
             let (mut log, _) = log_of(&[vec![entry]], offset);
-            let of_another = read(&log, offset, SEED + 1, 2_000, |_| Ok(()));
-            prop_assert!(matches!(of_another, Err(Error::Checksum { .. })), "{of_another:?}");
+            let of_another = read(&log, offset, SEED + 1, 2_000, |_| Ok(())).unwrap_err();
+            let is_damage = matches!(of_another.kind(), ErrorKind::Checksum { .. });
+            prop_assert!(is_damage, "{of_another}");
             let head = gap(offset);
             log[head..head + 4].copy_from_slice(b"more");
             let sum = checksum(SEED, &log[head..head + 8]);

@@ -17,7 +17,7 @@ use tamis_tokenizer::TermId;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::BLOCK;
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
@@ -181,7 +181,7 @@ impl TermsWriter {
 
 /// A number that a file keeps as `u32`.
 pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
-    u32::try_from(got).map_err(|_| Error::TooLarge { what, limit: u32::MAX.into(), got })
+    u32::try_from(got).map_err(|_| ErrorKind::TooLarge { what, limit: u32::MAX.into(), got }.into())
 }
 
 pub(crate) fn prefix(fingerprint: u64) -> u32 {

@@ -6,9 +6,10 @@ use hashbrown::HashTable;
 use tamis_model::{ClassId, Classes, Labelled};
 use tamis_tokenizer::{CountRow, fingerprint};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file::documents::NO_DATE;
 use crate::file::names;
+use crate::file::terms::limited;
 use crate::gather::rows::RowId;
 
 /// The class of a document without a label: one that no label can have.
@@ -132,11 +133,7 @@ impl LearnedDocument {
 
 /// How often a document was learned that was learned so often here and so often there.
 pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
-    here.checked_add(there).ok_or_else(|| Error::TooLarge {
-        what: "copies of a document",
-        limit: u32::MAX.into(),
-        got: u64::from(here) + u64::from(there),
-    })
+    limited("copies of a document", u64::from(here) + u64::from(there))
 }
 
 /// Where different documents are among those learned: they differ in digest or label.

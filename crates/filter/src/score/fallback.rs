@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::scoring::Scoring;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::score::filter::{Fallback, Filter};
 use crate::store::compatible::check;
 
@@ -34,12 +34,12 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
+    /// [`ErrorKind::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
     /// a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
         check(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
-            Err(Error::Incompatible { setting: setting.to_owned(), expected, got })
+            Err(ErrorKind::Incompatible { setting: setting.to_owned(), expected, got }.into())
         };
         if self.classes() != shared.classes() {
             let labels = |filter: &Filter| {

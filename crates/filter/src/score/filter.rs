@@ -11,7 +11,7 @@ use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
 use crate::disk::source::ModelFile;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
 use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
@@ -105,7 +105,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`Filter::open`]; [`Error::Changed`](crate::Error::Changed) if the file was changed while it was read.
+    /// As [`Filter::open`]; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file was changed while it was read.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let mut tries = 3;
         loop {
@@ -114,7 +114,9 @@ impl Filter {
             let filter = source.read().and_then(|bytes| Filter::from_source(bytes, source));
             match filter {
                 // a learner made a segment meanwhile
-                Err(Error::Changed { .. } | Error::Length { .. }) if tries > 0 => (),
+                Err(error)
+                    if tries > 0
+                        && matches!(error.kind(), ErrorKind::Changed { .. } | ErrorKind::Length { .. }) => {}
                 filter => return filter,
             }
         }
@@ -189,7 +191,7 @@ impl Filter {
     /// changes.
     ///
     /// # Errors
-    /// [`Error::Changed`](crate::Error::Changed) if it was; what the filter says is then of no use, and it should be opened again.
+    /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was; what the filter says is then of no use, and it should be opened again.
     pub fn check_unchanged(&self) -> Result<()> {
         if let Some(source) = self.source.as_ref().filter(|_| self.store.is_mapped()) {
             source.check_unchanged(|| self.store.is_as_read())?;

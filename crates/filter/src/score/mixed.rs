@@ -153,7 +153,7 @@ mod tests {
     use crate::config::keep::Keep;
     use crate::config::scoring::Scoring;
     use crate::config::training::TrainOptions;
-    use crate::error::Error;
+    use crate::error::ErrorKind;
     use crate::extract::document::Document;
     use crate::file::header::Header;
     use crate::kind::Kind;
@@ -194,7 +194,7 @@ mod tests {
         let expected = trained().finish().unwrap();
         let mut trainer = trained();
         let refused = trainer.add("tram", Document::Fields(&[("note", "new words"), ("wet", "perhaps")]));
-        assert!(matches!(refused, Err(Error::Cell { column, .. }) if column == "wet"));
+        assert!(matches!(refused.err().unwrap().kind(), ErrorKind::Cell { column, .. } if column == "wet"));
         assert_eq!(trainer.missing(), [1, 1, 0]);
         assert!(trainer.finish().unwrap() == expected);
     }
@@ -229,15 +229,15 @@ mod tests {
         let trainer = mixed_text.as_mut().unwrap();
         trainer.add("a", Document::Text("x")).unwrap();
         trainer.add("b", Document::Text("y")).unwrap();
-        assert!(matches!(mixed_text.unwrap().finish(), Err(Error::Columns { .. })));
+        assert!(matches!(mixed_text.unwrap().finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
         let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
-        assert!(matches!(weighted.finish(), Err(Error::Columns { .. })));
-        assert!(matches!(trained().cross_validate(2), Err(Error::Columns { .. })));
+        assert!(matches!(weighted.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
+        assert!(matches!(trained().cross_validate(2).err().unwrap().kind(), ErrorKind::Columns { .. }));
         let remembering = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options() }).unwrap();
         let mut remembering = remembering;
         remembering.add("a", Document::Fields(&[])).unwrap();
         remembering.add("b", Document::Fields(&[])).unwrap();
-        assert!(matches!(remembering.finish(), Err(Error::Columns { .. })));
+        assert!(matches!(remembering.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
         for change in [
             |options: &mut TrainOptions| options.recipe.kind = Kind::Text,
             |options: &mut TrainOptions| options.recipe.columns.clear(),
@@ -246,10 +246,13 @@ mod tests {
         ] {
             let mut options = options();
             change(&mut options);
-            assert!(matches!(Trainer::new(options), Err(Error::Columns { .. })));
+            assert!(matches!(Trainer::new(options).err().unwrap().kind(), ErrorKind::Columns { .. }));
         }
         let text = filter().score_text("x", &mut Scratch::default());
-        assert!(matches!(text, Err(Error::Kind { expected: Kind::Table, got: Kind::Text })));
+        assert!(matches!(
+            text.err().unwrap().kind(),
+            ErrorKind::Kind { expected: Kind::Table, got: Kind::Text }
+        ));
     }
 
     #[test]
@@ -284,7 +287,7 @@ mod tests {
             let mut filter = filter();
             filter.verify().unwrap();
             change(filter.store.header.table.as_mut().unwrap());
-            assert!(matches!(filter.verify(), Err(Error::Inconsistent { .. })), "{i}");
+            assert!(matches!(filter.verify().err().unwrap().kind(), ErrorKind::Inconsistent { .. }), "{i}");
         }
     }
 }

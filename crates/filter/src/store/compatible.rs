@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use crate::config::scoring::Scoring;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::store::store::Store;
 
 /// Checks that models add up.
 pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     let unlike = |setting: &str, expected: &str, got: &str| {
-        Err(Error::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() })
+        Err(ErrorKind::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() }
+            .into())
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
     let settings = |store: &Store| {

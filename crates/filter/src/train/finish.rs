@@ -9,7 +9,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::file::header::Header;
 use crate::file::table::Table;
 use crate::file::terms::Size;
@@ -29,7 +29,7 @@ impl Trainer {
     /// that only [`Scoring::Weighted`] heeds, or the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
-            return Err(Error::TooFewLabels { expected: 2, got: self.classes.len() });
+            return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
         }
         let (trainer, union) = self.settle_terms()?;
         self = trainer;
@@ -98,14 +98,14 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     };
     scoring.check(&options.recipe, options.keep)?;
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
-        return Err(Error::Unlabelled);
+        return Err(ErrorKind::Unlabelled.into());
     }
     let only_for_two = options.decision != DecisionOptions::default() || options.recipe.windows.is_some();
     match (&scoring, n_classes) {
         (Scoring::Weighted(_), 2) => Ok(scoring),
         _ if !only_for_two => Ok(scoring),
-        (_, 2) => Err(Error::NotWeighted),
-        (_, got) => Err(Error::NotTwoLabels { got }),
+        (_, 2) => Err(ErrorKind::NotWeighted.into()),
+        (_, got) => Err(ErrorKind::NotTwoLabels { got }.into()),
     }
 }
 
@@ -146,8 +146,11 @@ mod tests {
         for ask in asked {
             let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
             assert!(finish(&None, &["a", "b"], ask).is_ok());
-            assert!(matches!(finish(&bayes, &["a", "b"], ask), Err(Error::NotWeighted)));
-            assert!(matches!(finish(&None, &["a", "b", "c"], ask), Err(Error::NotTwoLabels { got: 3 })));
+            assert!(matches!(finish(&bayes, &["a", "b"], ask).err().unwrap().kind(), ErrorKind::NotWeighted));
+            assert!(matches!(
+                finish(&None, &["a", "b", "c"], ask).err().unwrap().kind(),
+                ErrorKind::NotTwoLabels { got: 3 }
+            ));
         }
         assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
     }

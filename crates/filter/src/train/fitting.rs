@@ -13,7 +13,7 @@ use tamis_tokenizer::CountVector;
 use crate::config::decision::{Decision, DecisionOptions, Expected};
 use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::as_kept;
 
 /// All that fitting gives.
@@ -197,7 +197,8 @@ pub(crate) fn calibrate(
     let scores = scores(judged, chosen.in_use());
     let decide = |asked| decide(&scores, asked, default_of(asked, before, classes), totals, classes);
     let decision = match asked.map(decide) {
-        Some(Err(Error::TooFewNegatives(_))) | None => before,
+        Some(Err(error)) if matches!(error.kind(), ErrorKind::TooFewNegatives(_)) => before,
+        None => before,
         Some(decision) => decision?,
     };
     Ok((decision, expect(&scores, &decision, classes)))

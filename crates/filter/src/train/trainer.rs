@@ -6,7 +6,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
 use crate::disk::spool::spill;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
 use crate::extract::extractor::{Counted, Extractor};
@@ -291,11 +291,12 @@ impl Trainer {
 
     fn merge_itself(&mut self, mut other: Trainer) -> Result<()> {
         if self.options != other.options {
-            return Err(Error::DifferentSettings);
+            return Err(ErrorKind::DifferentSettings.into());
         }
         let first = self.parts.len();
         let parts = first + other.parts.len();
-        let limit = Error::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };
+        let limit =
+            ErrorKind::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };
         u16::try_from(parts).map_err(|_| limit)?;
         Classes::new(self.classes.iter().chain(other.classes.iter()).map(|(_, label)| label))?;
         self.check_copies(&other)?;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
 use tamis_tokenizer::TermId;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::names;
 use crate::store::add::{add_bias, add_weights, fits, too_large};
 use crate::unite::stores::{Held, Stores, for_each_group};
@@ -23,7 +23,7 @@ pub(crate) struct Surplus {
 
 impl Surplus {
     /// # Errors
-    /// [`Error::Shared`] if there are such documents of which not all models remember the terms.
+    /// [`ErrorKind::Shared`] if there are such documents of which not all models remember the terms.
     pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
         let mut statistics = Statistics::new(terms.totals.len());
         let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
@@ -53,7 +53,7 @@ impl Surplus {
             Ok(())
         })?;
         if n_unknown > 0 {
-            return Err(Error::Shared { documents: n_unknown });
+            return Err(ErrorKind::Shared { documents: n_unknown }.into());
         }
         Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, bias, n_documents })
     }

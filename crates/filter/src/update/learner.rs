@@ -13,7 +13,7 @@ use crate::config::scoring::Scoring;
 use crate::config::training::{Pairs, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
 use crate::extract::extractor::Counted;
@@ -98,7 +98,7 @@ impl Learner {
     ///
     /// # Errors
     /// As [`Filter::open`]; another process holds the model for too long; it does not learn so: one of a table with
-    /// columns other than text, or of expectation maximization; [`Error::TooLarge`] if the options allow for a log that
+    /// columns other than text, or of expectation maximization; [`ErrorKind::TooLarge`] if the options allow for a log that
     /// nobody would read.
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
         options.check()?;
@@ -135,7 +135,7 @@ impl Learner {
             Scoring::Mixed(_) => Some("of columns other than text"),
         };
         if let Some(got) = got {
-            return Err(Error::IncrementalUnsupported { got });
+            return Err(ErrorKind::IncrementalUnsupported { got }.into());
         }
         let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(Learner {
@@ -192,7 +192,7 @@ impl Learner {
         let from: Vec<_> = from.collect();
         let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
         let copies = if is_nothing { copies + 1 } else { copies.max(1) };
-        let limit = Error::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+        let limit = ErrorKind::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
         seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
         seen.document.class = class;
         known.iter().for_each(|known| names::unite(&mut seen.document.name, &known.name));
@@ -207,7 +207,7 @@ impl Learner {
     /// it is called, where that is remembered.
     ///
     /// # Errors
-    /// [`Error::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
+    /// [`ErrorKind::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
     /// then.
     pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
         let seen = self.see(document)?;
@@ -217,7 +217,7 @@ impl Learner {
     /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
     ///
     /// # Errors
-    /// As [`forget`](Self::forget); [`Error::TermsNotStored`] if the model remembers digests only.
+    /// As [`forget`](Self::forget); [`ErrorKind::TermsNotStored`] if the model remembers digests only.
     pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<Option<String>> {
         self.forget_known(label, digest, None)
     }
@@ -235,16 +235,16 @@ impl Learner {
                 known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
             known.retain(|known| known.class == class);
             if known.is_empty() {
-                return Err(Error::NotLearned { digest, known: elsewhere });
+                return Err(ErrorKind::NotLearned { digest, known: elsewhere }.into());
             }
         }
         if known.is_empty() {
-            return Err(Error::NotLearned { digest, known: None });
+            return Err(ErrorKind::NotLearned { digest, known: None }.into());
         }
         let one_less = seen.is_some() && self.is_nothing(digest);
         if one_less && known.len() > 1 {
             let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
-            return Err(Error::NotLearned { digest, known: Some(elsewhere) });
+            return Err(ErrorKind::NotLearned { digest, known: Some(elsewhere) }.into());
         }
         let left = known
             .first()
@@ -278,11 +278,12 @@ impl Learner {
     pub fn add_label(&mut self, label: &str) -> Result<()> {
         if let Some(shared) = self.filter.fallback() {
             let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
-            return Err(Error::Incompatible {
+            return Err(ErrorKind::Incompatible {
                 setting: "labels".to_owned(),
                 expected: labels.join(", "),
                 got: label.to_owned(),
-            });
+            }
+            .into());
         }
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
@@ -303,7 +304,7 @@ impl Learner {
     /// Chooses and fits everything anew, by all documents that the model remembers, and writes the file.
     ///
     /// # Errors
-    /// [`Error::TermsNotStored`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
+    /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
     pub fn retrain(&mut self) -> Result<()> {
         self.replace(rewrite::refit(&self.filter.store)?)
     }
@@ -400,7 +401,7 @@ impl Learner {
     fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
         for mut document in known {
             if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
-                let seen = seen.ok_or(Error::TermsNotStored)?;
+                let seen = seen.ok_or(ErrorKind::TermsNotStored)?;
                 document.vector.clone_from(&seen.document.vector);
             }
             let mut features = 0;

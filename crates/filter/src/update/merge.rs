@@ -54,9 +54,9 @@ pub struct MergeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Incompatible`](crate::Error::Incompatible) if there is no model, recipes or scoring differ, or the scoring is expectation maximization or of a
-/// table's columns, which do not add up; [`Error::TermsNotStored`](crate::Error::TermsNotStored) if the result is to be fitted anew and the terms of some
-/// documents are not remembered; [`Error::Shared`](crate::Error::Shared) if several models know the same documents, not all of these remember
+/// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if there is no model, recipes or scoring differ, or the scoring is expectation maximization or of a
+/// table's columns, which do not add up; [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the result is to be fitted anew and the terms of some
+/// documents are not remembered; [`ErrorKind::Shared`](crate::ErrorKind::Shared) if several models know the same documents, not all of these remember
 /// their terms, and [`MergeOptions::repeat`] is off; if a number outgrows the format or a model is damaged.
 pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();

@@ -9,7 +9,7 @@ use crate::config::keep::Keep;
 use crate::config::roles::positive_class;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::disk::model::Model;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
 use crate::file::header::Header;
 use crate::file::names;
@@ -113,14 +113,14 @@ pub(crate) fn add_up(
 /// The model with everything chosen and fitted anew to the documents it remembers.
 ///
 /// # Errors
-/// [`Error::TermsNotStored`] if it remembers digests only, or scores windows, which no model remembers.
+/// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which no model remembers.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     let header = &store.header;
     if !is_fitted(store) {
         return compact(store);
     }
     if !can_refit(store) {
-        return Err(Error::TermsNotStored);
+        return Err(ErrorKind::TermsNotStored.into());
     }
     let stores = [store];
     let terms = MergedTerms::new(&stores, &header.classes)?;

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use super::Learner;
 use crate::disk::open;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::log::{self, Rest};
 
 /// Where segments are made, the log has this share of what it may have: it costs its readers more than they do.
@@ -17,7 +17,7 @@ impl Learner {
     ///
     /// # Errors
     /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
-    /// [`Error::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
+    /// [`ErrorKind::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
     pub fn commit(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -45,7 +45,7 @@ impl Learner {
                 self.append(&mut file)?;
                 match self.append_segment(&mut file) {
                     // it is in the log, and there will be another time
-                    Err(Error::Io { .. }) => Ok(()),
+                    Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(()),
                     outcome => outcome,
                 }
             }

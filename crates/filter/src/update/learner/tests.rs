@@ -109,7 +109,7 @@ proptest! {
             learner.commit().unwrap();
             learner.filter().verify().unwrap();
             let again = learner.forget(None, Document::Text(text));
-            let is_refused = matches!(again, Err(Error::NotLearned { .. }));
+            let is_refused = matches!(again.as_ref().map_err(Error::kind), Err(ErrorKind::NotLearned { .. }));
             prop_assert!(is_refused);
         }
         learner.compact().unwrap();
@@ -201,13 +201,18 @@ fn documents_without_terms_are_counted_and_never_known() {
     learner.filter().verify().unwrap();
     // which of them, only the label can tell
     let refused = learner.forget(None, nothing);
-    assert!(matches!(refused, Err(Error::NotLearned { known: Some(labels), .. }) if labels == "eggs, ham"));
+    assert!(
+        matches!(refused.err().unwrap().kind(), ErrorKind::NotLearned { known: Some(labels), .. } if labels == "eggs, ham")
+    );
     learner.forget(Some("eggs"), nothing).unwrap();
     learner.forget(Some("ham"), nothing).unwrap();
     assert_eq!(documents(&learner), [3, 1]);
     learner.forget(None, nothing).unwrap();
     learner.forget(None, nothing).unwrap();
-    assert!(matches!(learner.forget(None, nothing), Err(Error::NotLearned { known: None, .. })));
+    assert!(matches!(
+        learner.forget(None, nothing).err().unwrap().kind(),
+        ErrorKind::NotLearned { known: None, .. }
+    ));
     learner.compact().unwrap();
     let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
     assert_eq!(unchanging(end), unchanging(start));
@@ -221,19 +226,21 @@ fn forgetting_wants_the_document_and_its_label() {
         let mut learner = open(&folder, Some(&trained(2, keep, &texts)), LOG_ALONE);
         let egg = Document::Text("boiled egg");
         let digest = learner.filter().digest(egg).unwrap();
-        let outcome = learner.forget(Some("ham"), egg);
-        assert!(matches!(outcome, Err(Error::NotLearned { known: Some(label), .. }) if label == "eggs"));
-        let outcome = learner.forget(Some("hum"), egg);
+        let refused = learner.forget(Some("ham"), egg).unwrap_err();
         assert!(
-            matches!(outcome, Err(Error::UnknownLabel { nearest: Some(nearest), .. }) if nearest == "ham")
+            matches!(refused.kind(), ErrorKind::NotLearned { known: Some(label), .. } if label == "eggs")
+        );
+        let refused = learner.forget(Some("hum"), egg).unwrap_err();
+        assert!(
+            matches!(refused.kind(), ErrorKind::UnknownLabel { nearest: Some(nearest), .. } if nearest == "ham")
         );
         assert!(matches!(
-            learner.forget(None, Document::Text("x")),
-            Err(Error::NotLearned { known: None, .. })
+            learner.forget(None, Document::Text("x")).unwrap_err().kind(),
+            ErrorKind::NotLearned { known: None, .. }
         ));
-        match (learner.forget_digest(None, digest), known) {
+        match (learner.forget_digest(None, digest).map_err(Error::into_kind), known) {
             (Ok(_), true) => (),
-            (Err(Error::TermsNotStored), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
+            (Err(ErrorKind::TermsNotStored), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
             other => panic!("{other:?}"),
         }
         learner.commit().unwrap();
@@ -270,7 +277,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let mut learner = open(&folder, Some(&trained(2, keep, &before)), (300, false));
         let label = if first { "bacon" } else { "tea" };
-        let missing = matches!(learner.learn(label, Document::Text("x")), Err(Error::UnknownLabel { .. }));
+        let missing = matches!(learner.learn(label, Document::Text("x")).as_ref().map_err(Error::kind), Err(ErrorKind::UnknownLabel { .. }));
         prop_assert!(missing);
         learner.add_label(label).unwrap();
         learner.filter().verify().unwrap();
@@ -296,7 +303,7 @@ fn two_writers_take_turns() {
     let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
     let options = LearnOptions { lock_timeout: Duration::from_millis(20), ..LearnOptions::default() };
     let path = folder.path().join("model.tamis");
-    assert!(matches!(Learner::open(&path, options), Err(Error::Locked { .. })));
+    assert!(matches!(Learner::open(&path, options).err().unwrap().kind(), ErrorKind::Locked { .. }));
     drop(learner);
     assert!(Learner::open(&path, options).is_ok());
 }
@@ -507,7 +514,10 @@ fn a_commit_that_fails_can_be_tried_again() {
                 std::fs::rename(&model, &away).unwrap();
                 std::fs::create_dir(&model).unwrap();
                 let known = state(&mut learner);
-                assert!(matches!(learner.commit(), Err(Error::NotAFile { got: "a folder", .. })));
+                assert!(matches!(
+                    learner.commit().err().unwrap().kind(),
+                    ErrorKind::NotAFile { got: "a folder", .. }
+                ));
                 assert_eq!(state(&mut learner), known);
                 std::fs::remove_dir(&model).unwrap();
                 std::fs::rename(&away, &model).unwrap();

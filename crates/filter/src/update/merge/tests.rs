@@ -4,7 +4,7 @@ use tamis_model::{Cell, ClassPrior, Counts, Parameters, WeightedOptions};
 use super::*;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
 use crate::file::documents::DocumentKey;
@@ -154,8 +154,8 @@ fn what_does_not_add_up_is_refused_by_name() {
     let documents = [(0, "a b".to_owned()), (1, "c d".to_owned())];
     let refused = |a: &TrainOptions, b: &TrainOptions| {
         let models = [a, b].map(|options| train(options, &documents));
-        match merged(&models, false, false) {
-            Err(Error::Incompatible { setting, .. }) => setting,
+        match merged(&models, false, false).map_err(Error::into_kind) {
+            Err(ErrorKind::Incompatible { setting, .. }) => setting,
             other => panic!("{other:?}"),
         }
     };
@@ -171,7 +171,10 @@ fn what_does_not_add_up_is_refused_by_name() {
     let em = crate::config::scoring::ExpectationMaximization::for_documents(2);
     let em = options(Some(Scoring::ExpectationMaximization(em)), Keep::Digests);
     assert_eq!(refused(&em, &em), "scoring");
-    assert!(matches!(merge(&[], MergeOptions::default()), Err(Error::Incompatible { .. })));
+    assert!(matches!(
+        merge(&[], MergeOptions::default()).err().unwrap().kind(),
+        ErrorKind::Incompatible { .. }
+    ));
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     let [digests, vectors] =
         [Keep::Digests, Keep::Vectors].map(|keep| train(&options(None, keep), &documents));
     let options = MergeOptions { retrain: true, repeat: true, ..MergeOptions::default() };
-    assert!(matches!(merge(&[&digests, &vectors], options), Err(Error::TermsNotStored)));
+    assert!(matches!(merge(&[&digests, &vectors], options).err().unwrap().kind(), ErrorKind::TermsNotStored));
     let stripped =
         merge(&[&vectors], MergeOptions { strip: true, ..options }).unwrap().into_filter().unwrap();
     assert_eq!(stripped.information().keep, Keep::Digests);
@@ -280,8 +283,8 @@ fn digests_that_are_shared_are_refused_with_their_number() {
     let other = of(Keep::Vectors, &[(0, "a b"), (1, "x y"), (1, "")]);
     let alone = of(Keep::Digests, &[(0, "p q"), (1, "r s"), (1, "")]);
     let none = MergeOptions::default();
-    assert!(matches!(merge(&[&one, &one], none), Err(Error::Shared { documents: 2 })));
-    assert!(matches!(merge(&[&one, &other], none), Err(Error::Shared { documents: 1 })));
+    assert!(matches!(merge(&[&one, &one], none).err().unwrap().kind(), ErrorKind::Shared { documents: 2 }));
+    assert!(matches!(merge(&[&one, &other], none).err().unwrap().kind(), ErrorKind::Shared { documents: 1 }));
     assert!(merge(&[&one, &one], MergeOptions { repeat: true, ..none }).is_ok());
     merge(&[&one, &alone], none).unwrap().into_filter().unwrap().verify().unwrap();
 }
