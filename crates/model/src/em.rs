@@ -1,4 +1,4 @@
-//! Expectation maximization: learning from documents without labels.
+//! Expectation maximization (EM): naive Bayes from labelled and unlabelled documents.
 
 pub(crate) mod em;
 pub(crate) mod error;

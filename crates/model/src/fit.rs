@@ -1,4 +1,4 @@
-//! Fitting the correction: logistic regression by dual coordinate ascent, all columns and folds together.
+//! Fitting the correction: one-vs-rest logistic regression by dual coordinate ascent, with cross-validation.
 
 pub(crate) mod ascent;
 pub(crate) mod competitors;

@@ -1,4 +1,4 @@
-//! Real values: Gaussian naive Bayes and discriminant analysis.
+//! Models of real values: Gaussian naive Bayes and linear discriminant analysis.
 
 pub(crate) mod cholesky;
 pub(crate) mod discriminant;

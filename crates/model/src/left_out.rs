@@ -1,4 +1,4 @@
-//! What predicts documents that were left out: leave-one-out, folds (cross-validation), and what is chosen by them.
+//! Validation on left-out documents: leave-one-out, cross-validation folds, stacking, and the choice of smoothing.
 
 pub(crate) mod documents;
 pub(crate) mod folds;

@@ -1,32 +1,31 @@
 //! Naive Bayes over count vectors: integer statistics and the models derived from them.
 //!
-//! **The integer statistics are the model.** What is learned is one value, [`Statistics`]: per class the
-//! number of documents, per term and class how many of them contain it and how often. Nothing but
-//! additions and subtractions of integers ever touches it, so learning, forgetting and merging are exact,
-//! and neither the order of the documents nor the number of threads leaves a trace.
+//! **The integer statistics are the model.** Learning fills one value, [`Statistics`]: documents per class, and per
+//! term and class its document and term frequency. It is changed only by adding and subtracting integers, so learning,
+//! forgetting and merging are exact and independent of the order of documents and the number of threads.
 //!
-//! Everything real-valued comes after counting. [`Parameters`] name the likelihood, the smoothing, the
-//! class prior and the features; [`Parameters::summarize`] passes once over the counts and keeps a few
-//! integers a class ([`Summary`]); [`NaiveBayes`] turns those into a few floating-point numbers a class and
-//! reads the counts of a term only when a document contains it. Whatever implements [`Counts`] can be read
-//! that way: `Statistics` in memory, or a file mapped into it.
+//! Everything real-valued comes after counting. [`Parameters`] name the likelihood, the smoothing, the class prior and
+//! the features; [`Parameters::summarize`] passes once over the counts and keeps a few integers per class
+//! ([`Summary`]); [`NaiveBayes`] turns those into a few floating-point numbers per class and reads the counts of a term
+//! only when a document contains it. It reads anything that implements [`Counts`]: `Statistics` in memory, or a
+//! memory-mapped file.
 //!
-//! The likelihood may be multinomial, Bernoulli or a complement's ([`Likelihood`]), the estimates smoothed or bare
-//! ([`Smoothing`]), the features chosen by what they say about the class ([`Select`]). A model draws documents
-//! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision that costs least.
+//! The likelihood is multinomial, Bernoulli or complement ([`Likelihood`]), with Laplace or other smoothing
+//! ([`Smoothing`]) and feature selection by chi-square or mutual information ([`Select`]). A model can sample documents
+//! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision of least expected loss.
 //!
-//! Mail and text have a second, better way ([`WeightedLogOdds`]), one for any number of classes: the same counts, with rare terms
-//! weighing more and long documents no more than short ones when they are scored. A [`Correction`] learns on top of it what
-//! counting cannot see. [`Fit`] finds all numbers there are to choose by what predicts left-out documents best: smoothing and idf
-//! by exact leave-one-out, the weights of counts and correction by held-out scores, which are calibrated by that;
-//! [`threshold_for_fpr`] finds thresholds that hold.
+//! For mail and text there is a better model, [`WeightedLogOdds`]: one-vs-rest log-odds of the same counts with idf
+//! weights and length normalisation. A [`Correction`] on top is a logistic regression. [`Fit`] chooses everything by
+//! left-out documents: smoothing and idf by exact leave-one-out, the stacking weights of counts and correction by
+//! cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that keeps a
+//! false-positive rate.
 //!
-//! What is truly real-valued is learned apart from the counts: [`GaussianNaiveBayes`] from [`Moments`],
-//! [`LinearDiscriminant`] from [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts again, and
-//! [`MixedNaiveBayes`] multiplies the likelihoods of the columns of a table, each of its own kind.
+//! Real values are learned apart from the counts: [`GaussianNaiveBayes`] from [`Moments`], [`LinearDiscriminant`] from
+//! [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts categories, and [`MixedNaiveBayes`] combines table columns
+//! of different kinds.
 //!
-//! Invariant: memory and work grow with the non-zero counts, never with terms x classes. A class without
-//! a term shares the weight of all its absent terms, so absence is one multiplication a class.
+//! Invariant: memory and work grow with the non-zero counts, never with terms x classes. All terms that a class lacks
+//! have the same weight, so absence costs one multiplication per class.
 //!
 //! ```
 //! use tamis_model::{NaiveBayes, Parameters, Statistics};

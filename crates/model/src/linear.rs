@@ -1,4 +1,4 @@
-//! The score of mail and text: weighted log-odds, corrected; one column a class against the rest (one-vs-rest).
+//! The score of mail and text: weighted log-odds plus a correction, one column per class (one-vs-rest).
 
 pub(crate) mod choices;
 pub(crate) mod coefficients;

@@ -1,4 +1,4 @@
-//! Numbers: logarithms, chance, sums that lose nothing.
+//! Numerics: log-sum-exp and softmax, random numbers, double-double sums.
 
 pub(crate) mod logs;
 pub(crate) mod random;

@@ -1,4 +1,5 @@
-//! What theory offers besides: categories, mixed columns, costs of decisions, priors of one distribution, samples.
+//! Textbook methods beside the main models: categorical and mixed naive Bayes, cost matrices, Beta and Dirichlet
+//! estimates, sampling.
 
 pub(crate) mod categorical;
 pub(crate) mod decision;

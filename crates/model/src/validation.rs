@@ -1,4 +1,4 @@
-//! How good scores are: metrics, confidence, thresholds that hold.
+//! Evaluation: metrics, confidence intervals, thresholds for a false-positive rate.
 
 pub(crate) mod binomial;
 pub mod metrics;

@@ -1,3 +1,5 @@
+//! The EM algorithm for naive Bayes.
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -14,26 +16,24 @@ use crate::em::expected_error::ExpectedError;
 use crate::numbers::logs::{log_sum_exp, softmax};
 use crate::numbers::random::SplitMix64;
 
-/// Into how many parts the unlabelled documents are dealt for counting: fixed, so that sums do not depend on
-/// the number of threads.
+/// Number of shards for counting unlabelled documents; fixed, so that sums do not depend on the number of threads.
 const SHARDS: usize = 8;
 
-/// Expectation maximization: naive Bayes from documents of which few have labels, or none.
+/// Expectation maximization (EM): naive Bayes from documents with few labels or none.
 ///
-/// A model is fitted to the labelled documents; it says for each unlabelled one how probable the classes are
-/// (E step); a new model is fitted to all, each unlabelled document counting in every class as far as it is
-/// probable there (M step); and so on. Without labels it begins with random probabilities instead.
+/// A first model is fitted to the labelled documents. The E step computes the posterior class probabilities of each
+/// unlabelled document; the M step fits a new model to all documents, each unlabelled one counting in every class with
+/// its posterior; and so on. Without labels EM starts from random posteriors.
 ///
-/// Each step raises the objective, or leaves it: with the parameters theta, in nats and up to a constant,
+/// No step lowers the objective: with the parameters theta, in nats and up to a constant,
 ///
 /// ```text
 /// sum over labelled ln p(class, document | theta) + lambda sum over unlabelled ln p(document | theta) + ln p(theta)
 /// ```
 ///
-/// where `p(theta)` is the prior that smoothing stands for: Dirichlet (Bernoulli: Beta) with `alpha + 1` for the
-/// terms of each class, and for the shares of the classes Dirichlet with 2 where the class prior is
-/// [`Smoothed`](ClassPrior::Smoothed), flat where it is learned. (Probabilities below 1e-10 are taken for 0: at
-/// worst that costs a document 1e-10 nats a class.)
+/// where `p(theta)` is the prior that smoothing implies: Dirichlet (Bernoulli: Beta) with `alpha + 1` for the terms of
+/// each class; for the class shares Dirichlet with 2 if the class prior is [`Smoothed`](ClassPrior::Smoothed), flat if
+/// it is learned. (Posteriors below 1e-10 are set to 0, which costs a document at most 1e-10 nats per class.)
 ///
 /// | field | default | range |
 /// | --- | --- | --- |
@@ -45,8 +45,8 @@ const SHARDS: usize = 8;
 /// | `tolerance` | 1e-4 | a number, 0 or more |
 /// | `seed` | 0 | |
 ///
-/// Multinomial EM needs documents of equal length, as [`Transform`](crate::Transform) makes them by default: over
-/// raw counts posteriors are all but 0 and 1 from the start and stay wrong. Bernoulli sees presence only.
+/// Multinomial EM needs documents of equal length, as [`Transform`](crate::Transform) makes them by default: over raw
+/// counts, posteriors are nearly 0 or 1 from the start and stay wrong. Bernoulli reads presence only.
 ///
 /// Source: Nigam, McCallum, Thrun and Mitchell, "Text Classification from Labeled and Unlabeled Documents using
 /// EM" (2000); the objective is their equation 8 with lambda.
@@ -68,19 +68,19 @@ const SHARDS: usize = 8;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EmOptions {
-    /// The model of a document given its class, not a complement's. By default multinomial.
+    /// The likelihood, not a complement. By default multinomial.
     pub likelihood: Likelihood,
     /// Additive smoothing. By default 0.1.
     pub alpha: Smoothing,
-    /// The probability of a class before anything is read. By default smoothed.
+    /// The class prior. By default smoothed.
     pub prior: ClassPrior,
-    /// How many labelled documents an unlabelled one counts for. By default 1.
+    /// The weight of an unlabelled document; a labelled one weighs 1. By default 1.
     pub lambda: f64,
-    /// The most M steps. By default 10.
+    /// The maximum number of M steps. By default 10.
     pub max_iterations: usize,
-    /// It ends when an iteration raises the objective by no more than this share of it. By default 1e-4.
+    /// EM stops when an iteration raises the objective by no more than this share of it. By default 1e-4.
     pub tolerance: f64,
-    /// For the random start without labels. By default 0.
+    /// Seed of the random start without labels. By default 0.
     pub seed: u64,
 }
 
@@ -98,19 +98,19 @@ impl Default for EmOptions {
     }
 }
 
-/// What [`EmOptions::fit`] found.
+/// The result of [`EmOptions::fit`].
 #[derive(Clone, Debug)]
 pub struct Em {
     /// The expected counts of the last M step.
     pub statistics: ExpectedStatistics,
     /// The model of these counts.
     pub model: ExpectedNaiveBayes,
-    /// For each unlabelled document its classes with their probabilities by the model, in class order; those
-    /// below 1e-10 are left out.
+    /// The posterior of each unlabelled document: classes with their probabilities, in class order. Those below 1e-10
+    /// are left out.
     pub posteriors: Vec<Vec<(ClassId, f64)>>,
-    /// The objective (nats) of the first model, and of that after each iteration: it never falls.
+    /// The objective (nats) of the first model and after each iteration; it never falls.
     pub objective: Vec<f64>,
-    /// Why there were no more iterations.
+    /// Why the iterations ended.
     pub stopped: Stopped,
 }
 
@@ -121,12 +121,12 @@ impl Em {
     }
 }
 
-/// Why expectation maximization ended.
+/// Why the iterations of EM ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The objective hardly rose any more.
     Converged,
-    /// There were as many iterations as allowed.
+    /// The maximum number of iterations was reached.
     MaxIterations,
 }
 
@@ -134,10 +134,10 @@ impl EmOptions {
     /// Fits a model of `n_classes` classes to labelled and unlabelled documents, in the current rayon pool. The
     /// result is the same, to the bit, for any number of threads.
     ///
-    /// Documents of weight `lambda` 0 do not count, but their terms are features.
+    /// With `lambda` 0 unlabelled documents do not count, but their terms are features.
     ///
     /// # Errors
-    /// Options out of their ranges; no classes; a label that is none of them; a prior that does not fit them.
+    /// Options out of their ranges; no classes; an unknown label; a prior that does not fit the classes.
     pub fn fit(
         &self,
         n_classes: usize,
@@ -164,7 +164,7 @@ impl EmOptions {
             let (now, posteriors) = run.expect(&statistics, &model);
             let before = objective.last().copied();
             objective.push(now);
-            // written so that what is no number ends it
+            // written so that NaN stops EM
             let rises = |before: f64| now - before > self.tolerance * now.abs();
             let stopped = match before {
                 Some(before) if !rises(before) => Stopped::Converged,
@@ -191,7 +191,7 @@ impl EmOptions {
     }
 }
 
-/// What stays the same in all iterations.
+/// What is constant over all iterations.
 struct Run<'a> {
     options: &'a EmOptions,
     labelled: &'a [(ClassId, WeightedRow<'a>)],
@@ -203,7 +203,7 @@ struct Run<'a> {
 type Posterior = Vec<(ClassId, f64)>;
 
 impl Run<'_> {
-    /// The first statistics. All terms are known from here on, for the space of parameters must stay the same.
+    /// The initial statistics. All terms are known from here on, since the parameter space must not change.
     fn start(&self) -> Result<ExpectedStatistics, EmError> {
         if self.labelled.is_empty() {
             return self.maximize(&self.random_posteriors());
@@ -215,11 +215,11 @@ impl Run<'_> {
         Ok(statistics)
     }
 
-    /// For each unlabelled document probabilities that are uniform over all there are.
+    /// Random posteriors of the unlabelled documents, uniform over the simplex.
     fn random_posteriors(&self) -> Vec<Posterior> {
         let mut random = SplitMix64::new(self.options.seed);
         let mut posterior = || {
-            // the logarithms of exponential variates, of which the shares are uniform
+            // logarithms of exponential variates: normalized, they are uniform over the simplex
             let mut draw = || (-((random.next_u64() >> 11) as f64 + 0.5).ln() + 53.0 * 2f64.ln()).ln();
             let mut logs: Vec<f64> = (0..self.base.n_classes()).map(|_| draw()).collect();
             softmax(&mut logs);
@@ -233,7 +233,7 @@ impl Run<'_> {
         Ok(ExpectedNaiveBayes::fit(statistics, *likelihood, *alpha, prior)?)
     }
 
-    /// The E step: the objective of the model, and what it says about the unlabelled documents.
+    /// The E step: the objective of the model and the posteriors of the unlabelled documents.
     fn expect(&self, statistics: &ExpectedStatistics, model: &ExpectedNaiveBayes) -> (f64, Vec<Posterior>) {
         let joint = |row| {
             let mut out = Vec::new();
@@ -257,7 +257,7 @@ impl Run<'_> {
         (objective, posteriors)
     }
 
-    /// The M step: the counts of the labelled documents plus the expected ones of the others.
+    /// The M step: the counts of the labelled documents plus the expected counts of the others.
     fn maximize(&self, posteriors: &[Posterior]) -> Result<ExpectedStatistics, EmError> {
         let size = self.unlabelled.len().div_ceil(SHARDS).max(1);
         let shards = self.unlabelled.par_chunks(size).zip(posteriors.par_chunks(size));

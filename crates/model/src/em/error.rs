@@ -1,29 +1,31 @@
+//! Why expectation maximization failed.
+
 use std::fmt;
 
 use crate::bayes::error::ParametersError;
 use crate::em::expected_error::ExpectedError;
 
-/// Why expectation maximization could not begin, or go on.
+/// Why expectation maximization failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EmError {
-    /// A weight of unlabelled documents that is no number from 0 to the largest.
+    /// A weight of unlabelled documents out of its range.
     Lambda {
         /// The largest weight.
         expected: f64,
         /// The weight.
         got: f64,
     },
-    /// A tolerance that is no number of 0 or more.
+    /// A tolerance that is NaN or negative.
     Tolerance {
-        /// The least there can be.
+        /// The smallest tolerance allowed.
         expected: f64,
         /// The tolerance.
         got: f64,
     },
-    /// No classes, a class prior that does not suit them, or a likelihood that gives no probabilities.
+    /// No classes, a class prior that does not fit them, or a likelihood without probabilities.
     Parameters(ParametersError),
-    /// A document that cannot be counted, as with an unknown label.
+    /// A document that cannot be counted, for example with an unknown label.
     Statistics(ExpectedError),
 }
 

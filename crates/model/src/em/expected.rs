@@ -1,4 +1,4 @@
-//! Counts of documents that belong to classes in part.
+//! Expected counts: statistics of weighted documents that belong to several classes in part.
 
 use std::convert::Infallible;
 
@@ -13,19 +13,18 @@ use crate::counts::rows::{MAX_WEIGHT, WeightedRow};
 use crate::counts::statistics::error::StatisticsError;
 use crate::em::expected_error::ExpectedError;
 
-/// Posterior probabilities below this are taken for 0.
+/// Posterior probabilities below this are set to 0.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// Counts of weighted documents, which may belong to several classes in part: per class its documents, per
-/// term and class its weight. What [`Statistics`](crate::Statistics) are to whole documents.
+/// Expected counts: the counterpart of [`Statistics`](crate::Statistics) for weighted documents that may belong to
+/// several classes in part. Holds the documents of each class and the weight of each term per class.
 ///
-/// Sums are of `f64`, so order and shards make a difference of 1e-12 at most, and there is no forgetting:
-/// what is subtracted from a rounded sum does not leave what was there.
+/// Sums are `f64`, so order and sharding change results by at most 1e-12, and there is no forgetting: subtracting from
+/// a rounded sum does not restore the earlier one.
 ///
-/// A document of weight 0 counts nothing, but its terms are known from then on: they are features.
+/// A document of weight 0 adds nothing, but its terms become known: they are features.
 ///
-/// Memory is eight bytes a term id up to the highest one seen and sixteen to thirty-two for each class that
-/// has a term.
+/// Memory is eight bytes per term id up to the highest one seen, plus sixteen to thirty-two per class that has a term.
 ///
 /// ```
 /// use tamis_model::{Counting, ExpectedStatistics, WeightedVector};
@@ -46,7 +45,7 @@ pub struct ExpectedStatistics {
     cells: Cells<Share>,
 }
 
-/// What a class has of a term.
+/// The weight of a term in a class.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     class: ClassId,
@@ -64,8 +63,8 @@ impl ClassCell for Share {
 }
 
 impl ExpectedStatistics {
-    /// Nothing learned, for as many classes (at most [`Classes::MAX`]). With [`Counting::Presence`] each term
-    /// of a document weighs 1, whatever its row says: Bernoulli needs that.
+    /// Empty statistics of `n_classes` classes (at most [`Classes::MAX`]). With [`Counting::Presence`], which Bernoulli
+    /// needs, each term of a document weighs 1 whatever its row says.
     pub fn new(n_classes: usize, counting: Counting) -> Self {
         let zeros = vec![0.0; n_classes.min(Classes::MAX)];
         ExpectedStatistics { counting, class_weights: zeros.clone(), totals: zeros, cells: Cells::default() }
@@ -74,8 +73,8 @@ impl ExpectedStatistics {
     /// Learns a document that counts as `weight` documents (0 to 1e100) of one class.
     ///
     /// # Errors
-    /// An unknown class, a weight out of its range: nothing changes then. More than `u32::MAX` cells: what was
-    /// added of the document remains.
+    /// An unknown class or a weight out of its range: nothing changes then. More than `u32::MAX` cells: the document
+    /// stays partly added.
     pub fn observe(
         &mut self,
         class: ClassId,
@@ -89,12 +88,11 @@ impl ExpectedStatistics {
         self.observe_classes(&[(class, 1.0)], row, weight)
     }
 
-    /// Learns a document that belongs to each class with a probability, in class order. Probabilities below
-    /// 1e-10 are taken for 0 and the others scaled to add up to 1, so that work and memory follow the classes
-    /// that come into question.
+    /// Learns a document that belongs to each class with a probability, in class order. Probabilities below 1e-10 are
+    /// set to 0 and the others scaled to sum to 1, so that work and memory depend only on the likely classes.
     ///
     /// # Errors
-    /// Not one probability a class; negative ones, or a sum that differs from 1 by more than 1e-6; as
+    /// Not one probability per class; negative ones, or a sum that differs from 1 by more than 1e-6; as
     /// [`observe`](Self::observe).
     pub fn observe_posterior(
         &mut self,
@@ -116,7 +114,7 @@ impl ExpectedStatistics {
         }
     }
 
-    /// Learns a document of several known classes, each with its part of the weight.
+    /// Learns a document that belongs to several known classes, each with its part of the weight.
     pub(crate) fn observe_classes(
         &mut self,
         parts: &[(ClassId, f64)],
@@ -140,11 +138,11 @@ impl ExpectedStatistics {
         Ok(())
     }
 
-    /// Adds what other statistics over the same terms and classes have learned.
+    /// Adds other statistics over the same terms and classes.
     ///
     /// # Errors
-    /// Another number of classes, or another [`Counting`]: nothing changes then. More than `u32::MAX` cells:
-    /// what was added remains.
+    /// A different number of classes or [`Counting`]: nothing changes then. More than `u32::MAX` cells: the other
+    /// statistics stay partly added.
     pub fn merge(&mut self, other: &ExpectedStatistics) -> Result<(), ExpectedError> {
         let (expected, got) = (self.class_weights.len(), other.class_weights.len());
         if expected != got {
@@ -169,22 +167,22 @@ impl ExpectedStatistics {
         self.class_weights.len()
     }
 
-    /// The documents of each class, in class order: the sum of their weights.
+    /// The summed weight of the documents of each class, in class order.
     pub fn class_weights(&self) -> &[f64] {
         &self.class_weights
     }
 
-    /// The weights of each class summed over all terms, in class order.
+    /// The term weights of each class, summed over all terms, in class order.
     pub fn totals(&self) -> &[f64] {
         &self.totals
     }
 
-    /// What is counted of a term in a document.
+    /// Whether occurrences or presence are counted.
     pub fn counting(&self) -> Counting {
         self.counting
     }
 
-    /// The classes that have a term with its weight there, in increasing class order; none for an unknown term.
+    /// The classes that have a term and its weight in each, in increasing class order; none for an unknown term.
     pub fn weights(&self, term: TermId) -> impl Iterator<Item = (ClassId, f64)> + '_ {
         self.cells.get(term).iter().map(|share| (share.class, share.weight))
     }
@@ -193,7 +191,7 @@ impl ExpectedStatistics {
 impl ClassWeights for ExpectedStatistics {
     type Error = Infallible;
 
-    /// A term that is visited at all is known, a feature, though its weights may be 0.
+    /// A term with any visit is known, and so a feature, even if its weights are 0.
     fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<(), Infallible> {
         self.weights(term).for_each(|(class, weight)| visit(class, weight));
         Ok(())
@@ -205,7 +203,7 @@ pub(crate) fn term_ids(weights: &ExpectedStatistics) -> impl Iterator<Item = Ter
     (0..=TermId::MAX).take(weights.cells.n_terms())
 }
 
-/// The classes that come into question, with probabilities that add up to 1.
+/// The classes of non-negligible probability, rescaled to sum to 1.
 pub(crate) fn probable(posterior: &[f64]) -> Vec<(ClassId, f64)> {
     let kept = || (0..).zip(posterior.iter().copied()).filter(|&(_, p)| p >= NEGLIGIBLE);
     let sum: f64 = kept().map(|(_, p)| p).sum();

@@ -1,3 +1,5 @@
+//! Naive Bayes over expected (real-valued) counts.
+
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
@@ -13,24 +15,23 @@ use crate::counts::transform::{Transform, log_documents};
 use crate::em::expected::{ExpectedStatistics, term_ids};
 use crate::numbers::logs::{argmax, softmax};
 
-/// Naive Bayes over real-valued counts: a few numbers a class; what a term weighs is computed from its weights
-/// when a document contains it. What [`NaiveBayes`](crate::NaiveBayes) is to whole numbers, and equal to it
-/// where all weights are counts.
+/// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it
+/// where all weights are whole counts. It holds a few numbers per class; what a term weighs is computed from its counts
+/// when a document contains it.
 ///
 /// * Multinomial: `p(t|c) = (w_tc + alpha) / (w_c + alpha V)`, with the weight `w_tc` of the term in the class,
 ///   the [total](ExpectedStatistics::totals) `w_c` of the class and `V` known terms. A document's log-likelihood is the
 ///   sum of its weights times `ln p(t|c)`.
-/// * Bernoulli: `p(t|c) = (w_tc + alpha) / (d_c + 2 alpha)`, with the [documents](ExpectedStatistics::class_weights) `d_c`
-///   of the class. Only whether a term is there counts, so the weights must be of
+/// * Bernoulli: `p(t|c) = (w_tc + alpha) / (d_c + 2 alpha)`, with the [documents](ExpectedStatistics::class_weights)
+///   `d_c` of the class. Only presence counts, so the statistics must be of
 ///   [`Counting::Presence`](crate::Counting::Presence).
-/// * Complement: an occurrence weighs `-ln((w_t - w_tc + alpha) / (w - w_c + alpha V))`, with the sums `w_t` and `w` over
-///   all classes; normalised, divided by the sum of that over all features. A document's score is the sum of its
-///   weights times these, without a prior, and no log-likelihood. What the other classes have of a term is a
-///   difference: nothing below 1e-16 of `w_t` is left of it.
+/// * Complement: an occurrence weighs `-ln((w_t - w_tc + alpha) / (w - w_c + alpha V))`, with the sums `w_t` and `w`
+///   over all classes; the normalised form divides by the sum of these weights over all features. A document's score is
+///   the sum of its weights times these, without a prior; it is not a log-likelihood. `w_t - w_tc` is a difference, so
+///   less than 1e-16 of `w_t` is lost to rounding.
 ///
-/// Terms that are not known are skipped. All logarithms are natural (nats); vectors over classes are in class
-/// order. The weights passed to a method must be those the model was fitted to; with others the result means
-/// nothing.
+/// Unknown terms are skipped. All logarithms are natural (nats); vectors over classes are in class order. The weights
+/// passed to a method must be those the model was fitted to; with others the result is meaningless.
 ///
 /// ```
 /// use tamis_model::{
@@ -60,7 +61,7 @@ impl ExpectedNaiveBayes {
     /// Derives the model. Passes over the weights of all terms.
     ///
     /// # Errors
-    /// No classes; no smoothing; a prior that does not fit the classes, as a learned one where a class has no
+    /// No classes; no smoothing; a prior that does not fit the classes, such as a learned one with a class without
     /// documents.
     pub fn fit(
         statistics: &ExpectedStatistics,
@@ -101,10 +102,9 @@ impl ExpectedNaiveBayes {
         Ok(model)
     }
 
-    /// Divides the complement weights of each class by their sum over all features. One feature alone weighs
-    /// nothing.
+    /// Divides the complement weights of each class by their sum over all features. A single feature weighs nothing.
     fn normalize(&mut self, statistics: &ExpectedStatistics) {
-        // the logarithms as if no class had the features, which is the same for all, then what each class changes
+        // the sum for a class that has none of the features, then what each class changes
         let (mut absent, mut sums) = (0.0, vec![0.0; self.classes.len()]);
         for term in term_ids(statistics).filter(|&term| statistics.weights(term).next().is_some()) {
             let total = statistics.weights(term).map(|(_, n)| n).sum();
@@ -120,7 +120,7 @@ impl ExpectedNaiveBayes {
         }
     }
 
-    /// Whether all its numbers are, and belong together; to ask of a model that was read from elsewhere.
+    /// Whether all numbers are finite and consistent; a check for a model that was deserialized.
     pub fn is_consistent(&self) -> bool {
         let n = self.classes.len();
         let lists = [&self.class_log_prior, &self.intercept];
@@ -138,7 +138,7 @@ impl ExpectedNaiveBayes {
         self.classes.len()
     }
 
-    /// The number of features: terms that are known.
+    /// The number of features, the known terms.
     pub fn n_features(&self) -> u64 {
         self.n_features
     }
@@ -148,8 +148,8 @@ impl ExpectedNaiveBayes {
         &self.class_log_prior
     }
 
-    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the
-    /// log-probability that no feature is there; 0 for the complement likelihoods.
+    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the log-probability
+    /// that no feature is present; 0 for the complement likelihoods.
     pub fn intercept(&self) -> &[f64] {
         &self.intercept
     }
@@ -180,11 +180,11 @@ impl ExpectedNaiveBayes {
         }))
     }
 
-    /// Writes the joint log-likelihood of the document and each class to `out`; returns how many of its terms
-    /// are known. Work grows with the classes that have them plus all classes.
+    /// Writes the joint log-likelihood of the document and each class to `out`; returns the number of its known terms.
+    /// Work grows with the cells of the terms plus the number of classes.
     ///
     /// # Errors
-    /// Reading the weights fails; `out` then holds nothing of use.
+    /// Reading the weights fails; `out` is then unspecified.
     pub fn joint_log_likelihood<W: ClassWeights>(
         &self,
         weights: &W,
@@ -219,19 +219,19 @@ impl ExpectedNaiveBayes {
         Ok(n_known)
     }
 
-    /// How many [`DocumentSums`] it needs: one a class.
+    /// The number of [`DocumentSums`] it needs: one per class.
     pub fn n_sums(&self) -> usize {
         self.classes.len()
     }
 
-    /// What so many occurrences of a term amount to.
+    /// The factor of a term that occurs `count` times in the document.
     #[inline]
     pub fn amount(&self, transform: &Transform, count: u32) -> f64 {
         if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.amount(count) }
     }
 
-    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it weighs nothing. `df` of `documents`
-    /// contain it.
+    /// Writes the weights of a term to `out`, to be reused over documents; empty if it weighs nothing. `df` of
+    /// `documents` contain it.
     ///
     /// # Errors
     /// Reading the weights fails.
@@ -263,7 +263,7 @@ impl ExpectedNaiveBayes {
         Ok(())
     }
 
-    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms, transformed, add up to these sums.
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, from the sums over its transformed terms.
     pub fn joint_log_likelihood_of(
         &self,
         transform: &Transform,
@@ -279,7 +279,7 @@ impl ExpectedNaiveBayes {
         known
     }
 
-    /// The weight of a term in all classes, where the likelihood asks for it: of a complement's.
+    /// The weight of a term in all classes; 0 for likelihoods that do not need it.
     fn total<W: ClassWeights>(&self, weights: &W, term: TermId) -> Result<f64, W::Error> {
         let mut total = 0.0;
         if self.likelihood.is_complement() {
@@ -288,12 +288,12 @@ impl ExpectedNaiveBayes {
         Ok(total)
     }
 
-    /// The logarithm of the smoothed weight that other classes than one of weight `n` have of a term.
+    /// The logarithm of the smoothed weight of a term outside a class in which it has weight `n`.
     fn log_outside(&self, total: f64, n: f64) -> f64 {
         ((total - n).max(0.0) + self.alpha).ln()
     }
 
-    /// What one occurrence adds more in a class that has the term, with weight `n`, than in one that lacks it.
+    /// The weight of one occurrence in a class where the term has weight `n`, less that in a class that lacks it.
     fn presence(&self, class: &Class, total: f64, n: f64) -> f64 {
         match self.likelihood.is_complement() {
             true => class.scale * (self.log_outside(total, 0.0) - self.log_outside(total, n)),
@@ -301,8 +301,7 @@ impl ExpectedNaiveBayes {
         }
     }
 
-    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that add
-    /// up to 1.
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities.
     ///
     /// # Errors
     /// Reading the weights fails.
@@ -317,7 +316,7 @@ impl ExpectedNaiveBayes {
         Ok(known)
     }
 
-    /// The most probable class; of equally probable ones the lowest.
+    /// The most probable class; ties go to the lowest id.
     ///
     /// # Errors
     /// Reading the weights fails.
@@ -327,8 +326,8 @@ impl ExpectedNaiveBayes {
         Ok(argmax(&joint))
     }
 
-    /// The logarithm of the density, up to a constant, of the prior of all `p(t|c)` under which they are the
-    /// most probable ones: Dirichlet with `alpha + 1` (multinomial), Beta with `alpha + 1` twice (Bernoulli).
+    /// The log-density, up to a constant, of the prior under which the `p(t|c)` are the posterior mode: Dirichlet with
+    /// `alpha + 1` (multinomial), Beta with `alpha + 1` twice (Bernoulli).
     pub(crate) fn log_prior_density(&self, statistics: &ExpectedStatistics) -> f64 {
         let density = |class: &Class, n| match self.likelihood {
             Likelihood::Bernoulli => class.log_prob(self.alpha, n) + class.log_not(self.alpha, n),
@@ -337,7 +336,7 @@ impl ExpectedNaiveBayes {
         self.alpha * self.sum_over_features(statistics, density).iter().sum::<f64>()
     }
 
-    /// Per class the sum of `f` over all features.
+    /// The sum of `f` over all features, per class.
     fn sum_over_features(&self, statistics: &ExpectedStatistics, f: impl Fn(&Class, f64) -> f64) -> Vec<f64> {
         let absent: Vec<f64> = self.classes.iter().map(|class| f(class, 0.0)).collect();
         let mut sums: Vec<f64> = absent.iter().map(|absent| absent * self.n_features as f64).collect();
@@ -349,17 +348,17 @@ impl ExpectedNaiveBayes {
     }
 }
 
-/// What is the same for all terms of a class.
+/// What all terms of a class share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Class {
-    /// What is counted: the weight of all terms (multinomial), of those of all other classes (complement), or
-    /// documents (Bernoulli).
+    /// The weight of all terms of the class (multinomial) or of the other classes (complement), or its documents
+    /// (Bernoulli).
     total: f64,
     /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
     log_total: f64,
-    /// What a complement weight is multiplied with; 0 for the other likelihoods.
+    /// The factor of complement weights; 0 for the other likelihoods.
     scale: f64,
-    /// The weight of a term that the class does not have, for the complement without the part of the term.
+    /// The weight of a term that the class lacks; for the complement, without the part that depends on the term.
     absent: f64,
 }
 
@@ -367,7 +366,7 @@ impl Class {
     fn new(likelihood: Likelihood, alpha: f64, documents: f64, total: f64, n_features: u64) -> Class {
         let (total, outcomes) = match likelihood {
             Likelihood::Bernoulli => (documents, 2.0),
-            // a model without features weighs nothing: any outcomes will do
+            // a model without features weighs nothing, so any number will do
             _ => (total, n_features.max(1) as f64),
         };
         // huge numbers: the same with alpha taken out of the sum
@@ -381,24 +380,24 @@ impl Class {
         class
     }
 
-    /// Sets what the complement's weights are multiplied with.
+    /// Sets the factor of complement weights.
     fn rescale(&mut self, scale: f64) {
         self.scale = scale;
         self.absent = scale * self.log_total;
     }
 
-    /// log p(t|c) of a term of weight `n` in the class; never above 0, whatever a file says.
+    /// log p(t|c) of a term of weight `n` in the class; never above 0, even for corrupt counts.
     fn log_prob(&self, alpha: f64, n: f64) -> f64 {
         ((n.min(self.total) + alpha).ln() - self.log_total).min(0.0)
     }
 
-    /// log (1 - p(t|c)) for Bernoulli, without subtracting from 1.
+    /// log (1 - p(t|c)) for Bernoulli, without cancellation.
     fn log_not(&self, alpha: f64, n: f64) -> f64 {
         self.log_prob(alpha, self.total - n.min(self.total))
     }
 
-    /// What one occurrence adds to the joint log-likelihood, compared with none; not for the complement, which
-    /// needs to know what others have of the term.
+    /// What one occurrence adds to the joint log-likelihood. Not for the complement, which depends on the other
+    /// classes.
     fn weight(&self, likelihood: Likelihood, alpha: f64, n: f64) -> f64 {
         match likelihood {
             Likelihood::Bernoulli => self.log_prob(alpha, n) - self.log_not(alpha, n),

@@ -1,3 +1,5 @@
+//! Why expected statistics refused a change.
+
 use std::fmt;
 
 use crate::bayes::likelihood::Counting;
@@ -7,30 +9,30 @@ use crate::counts::statistics::error::StatisticsError;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ExpectedError {
-    /// As of integer statistics: an unknown class, another number of classes, more cells than there can be.
+    /// As for integer statistics: an unknown class, a different number of classes, too many cells.
     Statistics(StatisticsError),
-    /// The weight of a document that is no number from 0 to the largest.
+    /// The weight of a document out of its range.
     Weight {
         /// The largest weight.
         expected: f64,
         /// The weight.
         got: f64,
     },
-    /// Not one probability a class.
+    /// Not one probability per class.
     PosteriorLength {
         /// The number of classes.
         expected: usize,
         /// The number of probabilities.
         got: usize,
     },
-    /// Probabilities of the classes that are negative or no numbers, or do not add up to 1.
+    /// Class probabilities that are negative, NaN, or do not sum to 1.
     PosteriorSum {
         /// 1.
         expected: f64,
-        /// The sum, or the value that is no probability.
+        /// The sum, or the value that is not a probability.
         got: f64,
     },
-    /// Statistics that count something else.
+    /// Statistics with a different [`Counting`].
     Counting {
         /// What these count.
         expected: Counting,

@@ -1,4 +1,4 @@
-//! The correction's coefficients: coordinate ascent in the dual of logistic regression.
+//! Dual coordinate ascent for the L2-regularised logistic regression of the correction.
 
 use tamis_tokenizer::TermId;
 
@@ -6,48 +6,48 @@ use crate::counts::term_frequency::TF_UNIT;
 use crate::left_out::documents::{BLOCK, Block, BlockReader, DocumentTerms};
 use crate::numbers::random::SplitMix64;
 
-/// How the ascent goes about it.
+/// Options of dual coordinate ascent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ascent {
+pub(crate) struct DualAscent {
     /// C
     pub(crate) c: f64,
     pub(crate) passes: usize,
-    /// It ends when no document's error moved by so much in a pass.
+    /// It stops when no document's error changes by this much in a pass.
     pub(crate) tolerance: f64,
     pub(crate) seed: u64,
-    /// Whether a column that a document is not of learns from it only if it seems likely enough.
+    /// Whether a document trains columns of other classes only where these are likely (hard negatives).
     pub(crate) only_rivals: bool,
 }
 
-/// Where a document of another class has no competitor: its probability is below 0.05; as log-odds, nats.
-const COMPETES: f64 = 2.944_438_979_166_440_3;
+/// Columns with a probability below 0.05 are no rivals; as a margin in log-odds, nats.
+const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
 
-/// Of the tolerance, the change of an error that is not worth touching the terms for.
-const WORTH: f64 = 0.05;
+/// The smallest change of an error worth updating the weights for, as a share of the tolerance.
+const MIN_STEP: f64 = 0.05;
 
-/// Documents as vectors of length 1 at most: what stays the same from pass to pass.
+/// Documents as vectors of length at most 1: what is constant over the passes.
 pub(crate) struct Vectors<'a> {
     pub(crate) source: &'a BlockReader<'a>,
-    /// idf idf of every term of the documents, nats squared.
+    /// idf^2 of every term, nats squared.
     pub(crate) squares: Vec<f32>,
-    /// 1 / |v| of every document, at most 1; 0 of one that is not learned from.
+    /// 1 / |v| of every document, at most 1; 0 for documents without terms.
     pub(crate) scales: Vec<f32>,
 }
 
-/// The documents of a block that teach some of the columns at hand.
+/// The documents of a block that train any of the current columns.
 #[derive(Clone, Default)]
 pub(crate) struct TrainingRows<const N: usize> {
-    /// Their places in the block, increasing.
-    pub(crate) places: Vec<u32>,
-    /// By place, tau times the counts' log-odds of each column; not a number for one that learns nothing from it.
+    /// Their positions in the block, increasing.
+    pub(crate) positions: Vec<u32>,
+    /// By position: tau times the counts' log-odds of each column; NaN for columns that do not learn from the document.
     pub(crate) offsets: Vec<[f32; N]>,
-    /// By place, whether the document is of each column.
-    pub(crate) is_own: Vec<[bool; N]>,
-    /// By place, what the document counts.
+    /// By position: whether the document is of the column's class.
+    pub(crate) is_positive: Vec<[bool; N]>,
+    /// By position: the weight of the document.
     pub(crate) weights: Vec<f64>,
 }
 
-/// The weights of some columns: of every term `idf idf u`, and the biases.
+/// The weights of some columns: `idf^2 u` of every term, and the biases.
 pub(crate) struct DualWeights<const N: usize> {
     pub(crate) terms: Vec<[f32; N]>,
     pub(crate) bias: [f64; N],
@@ -58,9 +58,9 @@ impl<const N: usize> DualWeights<N> {
         DualWeights { terms: vec![[0.0; N]; n_terms], bias: [0.0; N] }
     }
 
-    /// What the weights say of each column of a document with 1 / |v|, less the bias.
+    /// The dot product of a document (`scale` is 1 / |v|) and the weights of each column, without the bias.
     #[inline]
-    pub(crate) fn read(&self, terms: DocumentTerms<'_>, scale: f32) -> [f64; N] {
+    pub(crate) fn dot(&self, terms: DocumentTerms<'_>, scale: f32) -> [f64; N] {
         let mut sums = [0f32; N];
         for (id, factor) in terms.iter() {
             for (sum, weight) in sums.iter_mut().zip(&self.terms[id as usize]) {
@@ -71,7 +71,7 @@ impl<const N: usize> DualWeights<N> {
         sums.map(|sum| f64::from(sum) * scale)
     }
 
-    /// Adds coefficients of a document.
+    /// Adds `steps` times a document to the weights.
     #[inline]
     fn add(&mut self, squares: &[f32], terms: DocumentTerms<'_>, scale: f32, steps: [f32; N]) {
         let scale = scale * TF_UNIT as f32;
@@ -89,8 +89,8 @@ impl<const N: usize> DualWeights<N> {
 }
 
 impl Vectors<'_> {
-    /// |x|^2 + 1, what a unit of its coefficient adds to a document's own log-odds.
-    fn own(&self, terms: DocumentTerms<'_>, scale: f32) -> f64 {
+    /// |x|^2 + 1: what a unit of a document's coefficient adds to its own log-odds.
+    fn squared_norm(&self, terms: DocumentTerms<'_>, scale: f32) -> f64 {
         let square = |(id, factor): (TermId, f32)| factor * factor * self.squares[id as usize];
         let scale = f64::from(scale) * TF_UNIT;
         let sum: f32 = terms.iter().map(square).sum();
@@ -98,73 +98,73 @@ impl Vectors<'_> {
     }
 }
 
-impl Ascent {
-    /// Each document's coefficient in turn becomes C times its own error, given all others, until hardly any moves; starts from the
-    /// coefficients, of all documents, that there are. `weights` are zeros, and in the end those of the coefficients of the pupils.
+impl DualAscent {
+    /// Sets each document's coefficient in turn to C times its error given all others, until hardly any moves. Starts
+    /// from the given coefficients; `weights` are zeros at first and the result in the end.
     ///
-    /// At the optimum of L2-regularised logistic loss, C being the variance of the weights, every coefficient is C times the error
-    /// of its document. Since the optimum is one, order leaves no trace but below the tolerance.
+    /// At the optimum of L2-regularised logistic loss, with C the prior variance of the weights, every coefficient is C
+    /// times the error of its document. The optimum is unique, so the order matters only within the tolerance.
     ///
     /// Source: Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy models" (2011).
-    pub(crate) fn climb<const N: usize>(
+    pub(crate) fn fit<const N: usize>(
         &self,
         vectors: &Vectors<'_>,
-        pupils: impl Fn(usize, &Block) -> TrainingRows<N> + Sync,
+        rows: impl Fn(usize, &Block) -> TrainingRows<N> + Sync,
         coefficients: &mut [[f32; N]],
         weights: &mut DualWeights<N>,
     ) {
         let Vectors { source, squares, scales } = vectors;
-        let mut owns = vec![0f32; coefficients.len()];
+        let mut squared_norms = vec![0f32; coefficients.len()];
         let (mut blocks, mut kept) = (Vec::new(), Vec::new());
         source.for_all(|first, block| {
-            let pupils = pupils(first, block);
-            for at in pupils.places.iter().map(|at| *at as usize) {
+            let rows = rows(first, block);
+            for at in rows.positions.iter().map(|at| *at as usize) {
                 let (terms, scale) = (block.terms(at), scales[first + at]);
-                owns[first + at] = vectors.own(terms, scale) as f32;
+                squared_norms[first + at] = vectors.squared_norm(terms, scale) as f32;
                 if coefficients[first + at] != [0.0; N] {
                     weights.add(squares, terms, scale, coefficients[first + at]);
                 }
             }
-            blocks.extend((!pupils.places.is_empty()).then_some(first / BLOCK));
-            kept.extend(source.is_kept().then_some(pupils));
+            blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
+            kept.extend(source.is_kept().then_some(rows));
         });
         let mut random = SplitMix64::new(self.seed);
-        let mut is_still = vec![false; coefficients.len()];
+        let mut is_converged = vec![false; coefficients.len()];
         for _ in 0..self.passes {
             let mut worst = 0.0;
-            // block after block in random order, shuffled within
+            // blocks in random order, documents shuffled within each
             let mut order = blocks.clone();
             random.shuffle(&mut order);
             source.for_each(&order, |first, block| {
                 let own;
-                let pupils = match kept.get(first / BLOCK) {
+                let rows = match kept.get(first / BLOCK) {
                     Some(kept) => kept,
                     None => {
-                        own = pupils(first, block);
+                        own = rows(first, block);
                         &own
                     }
                 };
-                let mut places = pupils.places.clone();
-                random.shuffle(&mut places);
-                for at in places.into_iter().map(|at| at as usize) {
+                let mut positions = rows.positions.clone();
+                random.shuffle(&mut positions);
+                for at in positions.into_iter().map(|at| at as usize) {
                     let document = first + at;
-                    // of many columns most are settled early: a document that did not move is passed over once
-                    if std::mem::take(&mut is_still[document]) {
+                    // with many columns most documents converge early: one that did not move is skipped once
+                    if std::mem::take(&mut is_converged[document]) {
                         continue;
                     }
                     let (terms, scale) = (block.terms(at), scales[document]);
-                    let pupil = Pupil {
-                        offsets: &pupils.offsets[at],
-                        is_own: &pupils.is_own[at],
-                        own: f64::from(owns[document]),
-                        c: self.c * pupils.weights[at],
+                    let row = TrainingRow {
+                        offsets: &rows.offsets[at],
+                        is_positive: &rows.is_positive[at],
+                        squared_norm: f64::from(squared_norms[document]),
+                        c: self.c * rows.weights[at],
                     };
-                    let sums = weights.read(terms, scale);
-                    let (steps, moved) = self.visit(pupil, sums, &weights.bias, &mut coefficients[document]);
+                    let sums = weights.dot(terms, scale);
+                    let (steps, moved) = self.update(row, sums, &weights.bias, &mut coefficients[document]);
                     if let Some(steps) = steps {
                         weights.add(squares, terms, scale, steps);
                     }
-                    is_still[document] = self.only_rivals && moved < WORTH * self.tolerance;
+                    is_converged[document] = self.only_rivals && moved < MIN_STEP * self.tolerance;
                     worst = f64::max(worst, moved);
                 }
             });
@@ -174,47 +174,55 @@ impl Ascent {
         }
     }
 
-    /// Replaces the coefficients of a document of which the weights say these sums; returns its steps, unless they are not worth it, and
-    /// by how much its error moved at most.
-    fn visit<const N: usize>(
+    /// Updates the coefficients of a document from its dot products. Returns the steps, if large enough to apply, and
+    /// the largest change of an error.
+    fn update<const N: usize>(
         &self,
-        Pupil { offsets, is_own, own, c }: Pupil<'_, N>,
+        TrainingRow { offsets, is_positive, squared_norm, c }: TrainingRow<'_, N>,
         sums: [f64; N],
         bias: &[f64; N],
         coefficients: &mut [f32; N],
     ) -> (Option<[f32; N]>, f64) {
-        let (mut steps, mut worst, mut is_worth) = ([0f32; N], 0.0, false);
+        let (mut steps, mut worst, mut is_applied) = ([0f32; N], 0.0, false);
         for lane in 0..N {
             let (offset, before) = (f64::from(offsets[lane]), f64::from(coefficients[lane]));
             if offset.is_nan() {
                 continue;
             }
             let z = offset + bias[lane] + sums[lane];
-            let after = self.coefficient(z - own * before, is_own[lane], own, c, before);
+            let after =
+                self.coefficient(z - squared_norm * before, is_positive[lane], squared_norm, c, before);
             let moved = (after - before).abs() / c;
             worst = f64::max(worst, moved);
-            if moved >= WORTH * self.tolerance {
+            if moved >= MIN_STEP * self.tolerance {
                 steps[lane] = (after - before) as f32;
                 coefficients[lane] += steps[lane];
-                is_worth = true;
+                is_applied = true;
             }
         }
-        (is_worth.then_some(steps), worst)
+        (is_applied.then_some(steps), worst)
     }
 
-    /// The coefficient of a document with these log-odds without it: C times its error with it. `own` is what a unit of it adds to
-    /// them, `before` a guess.
-    pub(crate) fn coefficient(&self, without: f64, is_own: bool, own: f64, c: f64, before: f64) -> f64 {
-        let sign = if is_own { 1.0 } else { -1.0 };
+    /// The new coefficient of a document: C times its error. `without` is its log-odds without it, `squared_norm` what
+    /// a unit of it adds to them, `before` an initial guess.
+    pub(crate) fn coefficient(
+        &self,
+        without: f64,
+        is_positive: bool,
+        squared_norm: f64,
+        c: f64,
+        before: f64,
+    ) -> f64 {
+        let sign = if is_positive { 1.0 } else { -1.0 };
         let margin = sign * without;
-        if self.only_rivals && !is_own && margin > COMPETES {
+        if self.only_rivals && !is_positive && margin > MAX_RIVAL_MARGIN {
             return 0.0;
         }
-        sign * c * error(margin, own * c, before.abs() / c, 0.5e-3 * self.tolerance)
+        sign * c * error(margin, squared_norm * c, before.abs() / c, 0.5e-3 * self.tolerance)
     }
 }
 
-/// The e between 0 and 1 for which `e = sigmoid(-(margin + gain e))`: by Newton's method, kept inside a bracket.
+/// Solves `e = sigmoid(-(margin + gain e))` for e in (0, 1), by Newton's method within a bracket.
 fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     let mut e = guess.clamp(1e-3, 0.999);
@@ -236,13 +244,13 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     e
 }
 
-/// A document that teaches: what is known of it before the weights are read.
-struct Pupil<'a, const N: usize> {
+/// A document to learn from, before the weights are read.
+struct TrainingRow<'a, const N: usize> {
     offsets: &'a [f32; N],
-    is_own: &'a [bool; N],
-    /// What a unit of its coefficient adds to its own log-odds.
-    own: f64,
-    /// C times its copies.
+    is_positive: &'a [bool; N],
+    /// |x|^2 + 1
+    squared_norm: f64,
+    /// C times its weight.
     c: f64,
 }
 

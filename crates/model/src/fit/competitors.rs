@@ -1,4 +1,4 @@
-//! Which columns learn from a document, and what the counts alone say of it there.
+//! Which one-vs-rest columns learn from a document, and the leave-one-out offsets they start from.
 
 use rayon::prelude::*;
 
@@ -12,21 +12,21 @@ use crate::linear::choices::Choices;
 use crate::linear::columns::Columns;
 use crate::numbers::logs::softmax_and_sum;
 
-/// The columns that learn from each document: all that have documents, or, of many classes, its own and as many rivals as score
-/// highest.
+/// The columns that learn from each document: all whose classes have documents or, with many classes, its own and the
+/// rivals that score highest.
 pub(crate) struct Competitors {
     n_columns: usize,
     /// Whether the class of the column has documents.
     is_learned: Vec<bool>,
-    /// Of each document its columns, increasing, where these are not all.
+    /// The columns of each document, increasing; `None` if all learn from all.
     lists: Option<Vec<[ClassId; RIVALS + 1]>>,
 }
 
-/// So many columns besides its own learn from a document.
+/// Number of columns besides its own that learn from a document.
 pub(crate) const RIVALS: usize = 32;
 
-/// The largest offset that many classes take from the counts, in nats.
-const MOST: f64 = 15.0;
+/// The largest offset of a one-vs-rest column, in nats.
+const MAX_OFFSET: f64 = 15.0;
 
 impl Competitors {
     pub(crate) fn new(
@@ -42,7 +42,7 @@ impl Competitors {
             false => columns.classes().map(has_documents).collect(),
         };
         let lists = (columns.len() > RIVALS + 1).then(|| {
-            let bayes = LeftOut::new(columns, choices, counts);
+            let bayes = LeftOutBayes::new(columns, choices, counts);
             let list = |class: ClassId, terms: DocumentTerms<'_>| {
                 let mut scores = Vec::new();
                 bayes.of(class, terms, &mut scores);
@@ -67,12 +67,12 @@ impl Competitors {
         list.into_iter().flatten().chain(all)
     }
 
-    /// Numbers kept of each document.
+    /// Numbers stored per document.
     pub(crate) fn width(&self) -> usize {
         if self.lists.is_some() { RIVALS + 1 } else { self.n_columns }
     }
 
-    /// Where the number of a document and a column is kept, if the column learns from it.
+    /// Index of the number of a document and a column, if the column learns from it.
     pub(crate) fn place(&self, document: usize, column: ClassId) -> Option<usize> {
         let at = match &self.lists {
             Some(lists) => lists[document].binary_search(&column).ok()?,
@@ -82,7 +82,7 @@ impl Competitors {
     }
 }
 
-/// Keeps the own class, whatever its score, and the [`RIVALS`] that score highest, in the order of classes.
+/// Keeps the document's own class and the [`RIVALS`] others that score highest, in class order.
 pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
     if ranked.len() > RIVALS + 1 {
         let is_own = |class| class == own;
@@ -94,20 +94,20 @@ pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
     }
 }
 
-/// B of documents that are left out.
-pub(crate) struct LeftOut<'a> {
+/// Leave-one-out log-odds B of the counts.
+pub(crate) struct LeftOutBayes<'a> {
     scores: LeaveOneOut<'a>,
     choices: &'a Choices,
     prior: Vec<f64>,
 }
 
-impl<'a> LeftOut<'a> {
+impl<'a> LeftOutBayes<'a> {
     pub(crate) fn new(columns: Columns, choices: &'a Choices, counts: &'a Statistics) -> Self {
         let scores = LeaveOneOut::new(Points::one(choices.alpha, choices.idf_power), counts, columns);
-        LeftOut { scores, choices, prior: priors(counts.totals(), columns) }
+        LeftOutBayes { scores, choices, prior: priors(counts.totals(), columns) }
     }
 
-    /// The offsets of a document's columns.
+    /// The offsets of a document, by column.
     pub(crate) fn offsets(&self, class: ClassId, terms: DocumentTerms<'_>, columns: Columns) -> Vec<f64> {
         let mut b = Vec::new();
         self.of(class, terms, &mut b);
@@ -115,7 +115,7 @@ impl<'a> LeftOut<'a> {
         b
     }
 
-    /// How many of the terms other documents have too.
+    /// The number of the document's terms that other documents have.
     pub(crate) fn known_terms(&self, terms: DocumentTerms<'_>) -> usize {
         self.scores.known_terms(terms)
     }
@@ -127,9 +127,9 @@ impl<'a> LeftOut<'a> {
     }
 }
 
-/// From B, one a column, to the log-odds of each column against all others: the offsets of the correction.
+/// Turns B, one per column, into the log-odds of each column against the rest: the offsets of the correction.
 ///
-/// A class that has no document but this one has an offset of 0: without it nothing is known of the class.
+/// A class whose only document is this one gets 0: without it nothing is known of the class.
 pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, own: Option<ClassId>) {
     let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);
     if columns.is_one() {
@@ -143,7 +143,7 @@ pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, o
     }
     softmax_and_sum(b);
     for p in b.iter_mut() {
-        *p = (p.ln() - (1.0 - *p).max(1e-7).ln()).clamp(-MOST, MOST);
+        *p = (p.ln() - (1.0 - *p).max(1e-7).ln()).clamp(-MAX_OFFSET, MAX_OFFSET);
     }
     if let Some(own) = own.filter(|own| is_only(*own)) {
         b[usize::from(own)] = 0.0;

@@ -1,4 +1,4 @@
-//! The course of a fit: all columns, all folds, then the weights of both parts.
+//! The fit of the correction: all columns on all documents and on each cross-validation fold, then stacking.
 
 use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector};
@@ -6,7 +6,7 @@ use tamis_tokenizer::{CountRow, CountVector};
 use crate::bayes::error::FitError;
 use crate::counts::counts::ClassId;
 use crate::counts::statistics::error::StatisticsError;
-use crate::fit::ascent::{Ascent, DualWeights, TrainingRows};
+use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
 use crate::fit::competitors::Competitors;
 use crate::fit::fit::{Fit, Fitted, Fold, FoldView, scale};
 use crate::left_out::documents::{Block, BlockReader};
@@ -15,13 +15,13 @@ use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::{SmoothingChoice, enough_to_choose};
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::Choices;
-use crate::linear::coefficients::{Coefficients, Correction, Lanes};
+use crate::linear::coefficients::{Coefficients, Correction, GroupCoefficients};
 
 impl Fit<'_> {
-    /// Chooses and fits all there is: smoothing and idf by leave-one-out, the correction, the weights of both by held-out scores.
-    /// The same documents in the same order give the same result, whatever the number of threads.
+    /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
+    /// documents in the same order give the same result for any number of threads.
     ///
-    /// `smoothing` is what [`SmoothingChoice::new`] finds; it is passed on because who compares several ways of making terms has it.
+    /// `smoothing` is the result of [`SmoothingChoice::new`], which callers that compare tokenizations have already.
     ///
     /// ```
     /// use tamis_model::{Columns, Counts, Fit, Labelled, SmoothingChoice, Statistics, WeightedOptions};
@@ -45,7 +45,7 @@ impl Fit<'_> {
     /// ```
     ///
     /// # Errors
-    /// Options out of their ranges; a sum of coefficients that does not fit.
+    /// Options out of their ranges; overflow of a sum of coefficients.
     pub fn fit(&self, smoothing: SmoothingChoice) -> Result<Fitted, FitError<StatisticsError>> {
         self.options.check().map_err(FitError::Parameters)?;
         let default = Choices::for_classes(self.columns.n_classes()).fixed_by(self.options);
@@ -65,39 +65,39 @@ impl Fit<'_> {
         let source = BlockReader::new(self.documents);
         let competitors = Competitors::new(self.columns, self.counts, &source, &choices);
         let folds = self.folds();
-        let course = CrossFit { fit: self, source: &source, competitors: &competitors, folds: &folds };
-        if self.columns.is_one() { course.two(none) } else { course.many(none) }
+        let cross_fit = CrossFit { fit: self, source: &source, competitors: &competitors, folds: &folds };
+        if self.columns.is_one() { cross_fit.fit_two_classes(none) } else { cross_fit.fit_one_vs_rest(none) }
     }
 }
 
-/// The most passes over the documents, and over those of a fold, which begin where the others ended.
+/// Maximum passes over the documents, and again per fold; a fold starts from the full fit.
 pub(super) const PASSES: usize = 10;
-/// What no error moves by any more in the last pass.
+/// The fit stops when no error changes by this much in a pass.
 pub(super) const TOLERANCE: f64 = 0.02;
-/// Of two classes, the shares of the counts that are tried.
+/// The shares of the counts to choose from, for two classes.
 const TAUS: [f64; 2] = [0.5, 1.0];
-/// Columns that are worked on together.
-pub(super) const LANES: usize = 8;
+/// Number of columns fitted together.
+pub(super) const COLUMNS_TOGETHER: usize = 8;
 
-/// A column of numbers that is fitted: of one class, with one share of the counts.
+/// A column to fit: a class against the rest, with a share tau of the counts.
 #[derive(Clone, Copy)]
-struct Lane {
+struct FitColumn {
     column: ClassId,
     tau: f64,
 }
 
-/// What a fit of all documents says of one that it held out.
-struct Read {
-    /// What the counts say.
+/// The held-out scores of a document.
+struct HeldOutScores {
+    /// The scores of the counts.
     held: HeldOut,
-    /// d of every lane: of the whole, then of each window of which a term is known.
+    /// d of every fitted column: of the document, then of each window with a known term.
     said: Vec<Vec<f64>>,
 }
 
-impl Read {
-    /// With d of some of the lanes.
-    fn with(&self, lanes: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
-        let mut said = self.said.iter().map(|said| lanes(said));
+impl HeldOutScores {
+    /// The scores with d of a selection of the fitted columns.
+    fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
+        let mut said = self.said.iter().map(|said| group(said));
         let mut held = HeldOut { correction: said.next().unwrap_or_default(), ..self.held.clone() };
         for (both, said) in held.windows.iter_mut().zip(said) {
             both[1] = said.first().copied().unwrap_or(0.0);
@@ -106,10 +106,10 @@ impl Read {
     }
 }
 
-/// What follows from counts without the documents of a fold, and what these say of them.
-type Without<'a> = (FoldView<'a>, Vec<HeldOut>);
+/// The view without the documents of a fold, and their scores by the counts.
+type FoldScores<'a> = (FoldView<'a>, Vec<HeldOut>);
 
-/// The fits of all columns and folds.
+/// Fits all columns, on all documents and by cross-validation.
 struct CrossFit<'a> {
     pub(super) fit: &'a Fit<'a>,
     pub(super) source: &'a BlockReader<'a>,
@@ -118,17 +118,17 @@ struct CrossFit<'a> {
 }
 
 impl<'a> CrossFit<'a> {
-    /// Of two classes both shares of the counts are tried.
-    fn two(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let lanes = TAUS.map(|tau| Lane { column: 0, tau });
-        let groups: [&[Lane]; 1] = [&lanes];
+    /// Two classes, one column: chooses tau by the held-out loss.
+    fn fit_two_classes(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
+        let group = TAUS.map(|tau| FitColumn { column: 0, tau });
+        let groups: [&[FitColumn]; 1] = [&group];
         let (mut coefficients, views) = self.fit_all(&fitted.choices, &groups);
         let read = self.fit_folds(&fitted.choices, &groups, &coefficients, views);
         let mut best: Option<(f64, usize, Choices, Vec<HeldOut>)> = None;
         let chooses = enough_to_choose(self.fit.documents, 2);
         for (lane, tau) in TAUS.into_iter().enumerate().take(if chooses { TAUS.len() } else { 1 }) {
             let held_out: Vec<_> = read.iter().map(|read| read.with(|said| vec![said[lane]])).collect();
-            let (choices, loss) = self.stack(Choices { tau, ..fitted.choices }, &held_out, chooses);
+            let (choices, loss) = self.with_stacking(Choices { tau, ..fitted.choices }, &held_out, chooses);
             if chooses && self.fit.options.correction {
                 fitted.taus.push((tau, loss));
             }
@@ -137,27 +137,28 @@ impl<'a> CrossFit<'a> {
             }
         }
         let Some((_, lane, choices, held_out)) = best else { return Ok(fitted) };
-        (fitted.choices, fitted.held_out) = (self.line(choices, &held_out, chooses), held_out);
-        let lanes = coefficients.lanes.iter_mut().flat_map(|lanes| lanes.columns.iter_mut().enumerate());
-        lanes.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
-        fitted.correction = self.add_up(&coefficients)?;
+        (fitted.choices, fitted.held_out) = (self.with_window_line(choices, &held_out, chooses), held_out);
+        let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
+        group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
+        fitted.correction = self.sum_correction(&coefficients)?;
         Ok(self.with_coefficients(fitted, coefficients))
     }
 
-    /// Of more classes, each is a column, and so many are worked on together.
-    fn many(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
+    /// One-vs-rest: a column per class, [`COLUMNS_TOGETHER`] fitted together.
+    fn fit_one_vs_rest(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
         let tau = fitted.choices.tau;
-        let lanes: Vec<Lane> = self.fit.columns.classes().map(|column| Lane { column, tau }).collect();
-        let groups: Vec<&[Lane]> = lanes.chunks(LANES).collect();
+        let columns: Vec<FitColumn> =
+            self.fit.columns.classes().map(|column| FitColumn { column, tau }).collect();
+        let groups: Vec<&[FitColumn]> = columns.chunks(COLUMNS_TOGETHER).collect();
         let (coefficients, views) = self.fit_all(&fitted.choices, &groups);
         let (read, correction) = rayon::join(
             || self.fit_folds(&fitted.choices, &groups, &coefficients, views),
-            || self.add_up(&coefficients),
+            || self.sum_correction(&coefficients),
         );
         fitted.correction = correction?;
         let held_out: Vec<_> = read.iter().map(|read| read.with(<[f64]>::to_vec)).collect();
-        let chooses = enough_to_choose(self.fit.documents, lanes.len());
-        let (choices, loss) = self.stack(fitted.choices, &held_out, chooses);
+        let chooses = enough_to_choose(self.fit.documents, columns.len());
+        let (choices, loss) = self.with_stacking(fitted.choices, &held_out, chooses);
         if chooses && self.fit.options.correction {
             fitted.taus.push((tau, loss));
         }
@@ -165,64 +166,68 @@ impl<'a> CrossFit<'a> {
         Ok(self.with_coefficients(fitted, coefficients))
     }
 
-    /// Fits the columns of groups, each together, to all documents; with the views of folds where these are few documents.
-    fn fit_all(&self, choices: &Choices, groups: &[&[Lane]]) -> (Coefficients, Option<Vec<Without<'a>>>) {
+    /// Fits groups of columns to all documents; also makes the views of the folds if documents are few.
+    fn fit_all(
+        &self,
+        choices: &Choices,
+        groups: &[&[FitColumn]],
+    ) -> (Coefficients, Option<Vec<FoldScores<'a>>>) {
         let CrossFit { fit, source, competitors, folds } = *self;
         let full = || {
             let view = fit.view(choices, source, competitors, &[], fit.counts);
-            let of_group = |lanes: &&[Lane]| self.of_all(&view, lanes);
-            let lanes = groups.par_iter().with_max_len(1).map(of_group).collect();
-            Coefficients { scales: view.vectors.scales, lanes }
+            let of_group = |group: &&[FitColumn]| self.fit_group(&view, group);
+            let groups = groups.par_iter().with_max_len(1).map(of_group).collect();
+            Coefficients { scales: view.vectors.scales, groups }
         };
-        // of many documents, not before the other view has gone
+        // with many documents, only after the full view is dropped, to save memory
         let views = || {
-            let view = |fold: &'a Fold| self.view_without(choices, fold);
+            let view = |fold: &'a Fold| self.view_fold(choices, fold);
             source.is_kept().then(|| folds.par_iter().map(view).collect())
         };
         rayon::join(full, views)
     }
 
-    /// What is said of the documents held out, in their order, by fits to the documents of each fold that start from these coefficients.
+    /// Scores of the held-out documents, in their order, by fits without each fold that start from these coefficients.
     fn fit_folds(
         &self,
         choices: &Choices,
-        groups: &[&[Lane]],
+        groups: &[&[FitColumn]],
         coefficients: &Coefficients,
-        views: Option<Vec<Without<'a>>>,
-    ) -> Vec<Read> {
+        views: Option<Vec<FoldScores<'a>>>,
+    ) -> Vec<HeldOutScores> {
         let of_fold = |(at, fold): (usize, &'a Fold)| {
             let own;
             let (view, readings) = match views.as_ref().and_then(|views| views.get(at)) {
                 Some(view) => view,
                 None => {
-                    own = self.view_without(choices, fold);
+                    own = self.view_fold(choices, fold);
                     &own
                 }
             };
-            self.read_fold(view, readings, (fold, groups), coefficients)
+            self.score_fold(view, readings, (fold, groups), coefficients)
         };
-        let mut read: Vec<Read> = self.folds.par_iter().enumerate().map(of_fold).flatten().collect();
+        let mut read: Vec<HeldOutScores> = self.folds.par_iter().enumerate().map(of_fold).flatten().collect();
         read.sort_unstable_by_key(|read| read.held.document);
         read
     }
 
-    /// What follows from counts without the documents of a fold, and what these say of them.
-    fn view_without(&self, choices: &Choices, fold: &'a Fold) -> Without<'a> {
+    /// The view without the documents of a fold, and their scores by the counts.
+    fn view_fold(&self, choices: &Choices, fold: &'a Fold) -> FoldScores<'a> {
         let CrossFit { fit, source, competitors, .. } = *self;
         let rows = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
         let counts = hold_back_rows(fit.counts, fit.documents, rows);
-        let readings = fit.read_held_out(choices, fold, &counts);
+        let readings = fit.score_held_out(choices, fold, &counts);
         (fit.view(choices, source, competitors, &fold.documents, &counts), readings)
     }
 
-    /// What the fit without the documents of a fold says of these.
-    fn read_fold(
+    /// Scores of the documents of a fold by the fit without them.
+    fn score_fold(
         &self,
         view: &FoldView<'_>,
         readings: &[HeldOut],
-        (fold, groups): (&Fold, &[&[Lane]]),
+        (fold, groups): (&Fold, &[&[FitColumn]]),
         coefficients: &Coefficients,
-    ) -> Vec<Read> {
+    ) -> Vec<HeldOutScores> {
         let is_known =
             |row: &CountVector| row.row().ids().iter().any(|id| view.vectors.squares[*id as usize] > 0.0);
         let rows = |(document, row): (&usize, &CountVector)| {
@@ -232,92 +237,99 @@ impl<'a> CrossFit<'a> {
         let rows: Vec<Vec<CountVector>> = fold.documents.iter().zip(&fold.rows).map(rows).collect();
         let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
         let terms = Block::of(all.into_iter());
-        let groups = groups.par_iter().zip(&coefficients.lanes).with_max_len(1);
+        let groups = groups.par_iter().zip(&coefficients.groups).with_max_len(1);
         let said: Vec<Vec<Vec<f64>>> =
-            groups.map(|(lanes, start)| self.of_fold(view, lanes, &start.values, &terms)).collect();
+            groups.map(|(group, start)| self.fit_and_score(view, group, &start.values, &terms)).collect();
         let mut first = 0;
         let read = |(held, rows): (&HeldOut, &Vec<_>)| {
             let own = first..first + rows.len();
             first = own.end;
             let of_row = |row: usize| said.iter().flat_map(|said| &said[row]).copied().collect();
-            Read { held: held.clone(), said: own.map(of_row).collect() }
+            HeldOutScores { held: held.clone(), said: own.map(of_row).collect() }
         };
         readings.iter().zip(&rows).map(read).collect()
     }
 
-    /// The coefficients of all documents.
-    fn of_all(&self, view: &FoldView<'_>, lanes: &[Lane]) -> Lanes {
-        let values = match lanes.len() {
-            0..=2 => self.climb::<2>(view, lanes, None).0,
-            3..=4 => self.climb::<4>(view, lanes, None).0,
-            _ => self.climb::<LANES>(view, lanes, None).0,
+    /// Fits a group of columns to all documents.
+    fn fit_group(&self, view: &FoldView<'_>, group: &[FitColumn]) -> GroupCoefficients {
+        let values = match group.len() {
+            0..=2 => self.fit_columns::<2>(view, group, None).0,
+            3..=4 => self.fit_columns::<4>(view, group, None).0,
+            _ => self.fit_columns::<COLUMNS_TOGETHER>(view, group, None).0,
         };
-        let columns = lanes.iter().map(|lane| Some(lane.column));
+        let columns = group.iter().map(|lane| Some(lane.column));
         let width = values.len() / self.fit.documents.len().max(1);
-        Lanes { columns: columns.chain(std::iter::repeat(None)).take(width).collect(), values }
+        GroupCoefficients { columns: columns.chain(std::iter::repeat(None)).take(width).collect(), values }
     }
 
-    /// What is said of each row by the fit to the documents that a view does not hold out, which starts from these coefficients.
-    fn of_fold(&self, view: &FoldView<'_>, lanes: &[Lane], start: &[f32], rows: &Block) -> Vec<Vec<f64>> {
-        match lanes.len() {
-            0..=2 => self.said::<2>(view, lanes, start, rows),
-            3..=4 => self.said::<4>(view, lanes, start, rows),
-            _ => self.said::<LANES>(view, lanes, start, rows),
-        }
-    }
-
-    fn said<const N: usize>(
+    /// Fits a group of columns without the held-out documents, starting from these coefficients, and scores each row.
+    fn fit_and_score(
         &self,
         view: &FoldView<'_>,
-        lanes: &[Lane],
+        group: &[FitColumn],
         start: &[f32],
         rows: &Block,
     ) -> Vec<Vec<f64>> {
-        let weights = self.climb::<N>(view, lanes, Some(start)).1;
+        match group.len() {
+            0..=2 => self.fit_and_score_rows::<2>(view, group, start, rows),
+            3..=4 => self.fit_and_score_rows::<4>(view, group, start, rows),
+            _ => self.fit_and_score_rows::<COLUMNS_TOGETHER>(view, group, start, rows),
+        }
+    }
+
+    fn fit_and_score_rows<const N: usize>(
+        &self,
+        view: &FoldView<'_>,
+        group: &[FitColumn],
+        start: &[f32],
+        rows: &Block,
+    ) -> Vec<Vec<f64>> {
+        let weights = self.fit_columns::<N>(view, group, Some(start)).1;
         let read = |row: usize| {
             let terms = rows.terms(row);
-            let sums = weights.read(terms, scale(&view.vectors.squares, terms));
-            (0..lanes.len()).map(|lane| sums[lane] + weights.bias[lane]).collect()
+            let sums = weights.dot(terms, scale(&view.vectors.squares, terms));
+            (0..group.len()).map(|lane| sums[lane] + weights.bias[lane]).collect()
         };
         (0..rows.len()).into_par_iter().map(read).collect()
     }
 
-    /// Fits some columns to the documents that a view does not hold out; the coefficients, as many a document, and the weights.
-    fn climb<const N: usize>(
+    /// Fits up to `N` columns without the held-out documents of the view. Returns the coefficients, `N` per document,
+    /// and the weights.
+    fn fit_columns<const N: usize>(
         &self,
         view: &FoldView<'_>,
-        lanes: &[Lane],
+        group: &[FitColumn],
         start: Option<&[f32]>,
     ) -> (Vec<f32>, DualWeights<N>) {
-        let ascent = Ascent {
+        let ascent = DualAscent {
             c: self.fit.options.regularisation,
             passes: if self.fit.options.correction { PASSES } else { 0 },
             tolerance: TOLERANCE,
             seed: self.fit.options.seed,
             only_rivals: !self.fit.columns.is_one(),
         };
-        let lanes: [Option<Lane>; N] = std::array::from_fn(|lane| lanes.get(lane).copied());
+        let group: [Option<FitColumn>; N] = std::array::from_fn(|lane| group.get(lane).copied());
         let mut values = match start {
             Some(start) => start.to_vec(),
             None => vec![0.0; N * self.fit.documents.len()],
         };
         let mut weights = DualWeights::new(view.vectors.squares.len());
-        let pupils = |first: usize, block: &Block| self.pupils(view, lanes, first, block);
-        ascent.climb(&view.vectors, pupils, values.as_chunks_mut::<N>().0, &mut weights);
+        let rows = |first: usize, block: &Block| self.training_rows(view, group, first, block);
+        ascent.fit(&view.vectors, rows, values.as_chunks_mut::<N>().0, &mut weights);
         (values, weights)
     }
 
-    /// The documents of a block that teach any of these columns, in their order.
-    fn pupils<const N: usize>(
+    /// The documents of a block that train any of these columns, in order.
+    fn training_rows<const N: usize>(
         &self,
         view: &FoldView<'_>,
-        lanes: [Option<Lane>; N],
+        group: [Option<FitColumn>; N],
         first: usize,
         block: &Block,
     ) -> TrainingRows<N> {
         let n = block.len();
-        let (mut offsets, mut is_own) = (vec![[f32::NAN; N]; n], vec![[false; N]; n]);
-        let (mut places, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
+        let (mut offsets, mut is_positive) = (vec![[f32::NAN; N]; n], vec![[false; N]; n]);
+        let (mut positions, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
         for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
             let document = first + at;
             if view.held.binary_search(&document).is_ok() {
@@ -326,20 +338,20 @@ impl<'a> CrossFit<'a> {
             let label = self.fit.documents.label(document);
             let own = self.fit.columns.of(label.class);
             weights[at] = label.weight();
-            for (lane, to) in lanes.iter().enumerate() {
-                let Some(Lane { column, tau }) = to else { continue };
+            for (lane, to) in group.iter().enumerate() {
+                let Some(FitColumn { column, tau }) = to else { continue };
                 if let Some(place) = self.competitors.place(document, *column) {
                     offsets[at][lane] = view.odds[place] * *tau as f32;
-                    is_own[at][lane] = own == Some(usize::from(*column));
+                    is_positive[at][lane] = own == Some(usize::from(*column));
                 }
             }
-            places.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));
+            positions.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));
         }
-        TrainingRows { places, offsets, is_own, weights }
+        TrainingRows { positions, offsets, is_positive, weights }
     }
 
-    /// The choices with the weights of counts and correction that do best on documents held out, and their mean log loss.
-    fn stack(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> (Choices, f64) {
+    /// The choices with stacking weights fitted to held-out scores, and their mean log loss.
+    fn with_stacking(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> (Choices, f64) {
         let columns = self.fit.columns;
         let n_parts = if columns.is_one() { 3 } else { 2 };
         let mut parts = StackingInput::new(columns.len(), n_parts);
@@ -357,8 +369,9 @@ impl<'a> CrossFit<'a> {
         (choices, if loss.is_nan() { f64::MAX } else { loss })
     }
 
-    /// The choices with the line from the highest log-odds of a document's windows to its log-odds.
-    fn line(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> Choices {
+    /// The choices with the calibration line for windows: from the highest log-odds of a document's windows to its
+    /// log-odds.
+    fn with_window_line(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> Choices {
         if !self.fit.documents.has_windows() || !chooses {
             return choices;
         }
@@ -371,13 +384,13 @@ impl<'a> CrossFit<'a> {
         choices.with_line(&parts)
     }
 
-    /// With the coefficients, where there is a correction.
+    /// Adds the coefficients, if there is a correction.
     fn with_coefficients(&self, fitted: Fitted, coefficients: Coefficients) -> Fitted {
         if self.fit.options.correction { Fitted { coefficients, ..fitted } } else { fitted }
     }
 
-    /// The exact sums of the coefficients, where there is a correction.
-    fn add_up(&self, coefficients: &Coefficients) -> Result<Correction, FitError<StatisticsError>> {
+    /// The correction: exact sums of the coefficients.
+    fn sum_correction(&self, coefficients: &Coefficients) -> Result<Correction, FitError<StatisticsError>> {
         let (mut correction, mut result, mut own) = (Correction::default(), Ok(()), Vec::new());
         if !self.fit.options.correction {
             return Ok(correction);

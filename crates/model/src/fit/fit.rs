@@ -1,3 +1,5 @@
+//! What is fitted, to which documents, and the result.
+
 use rayon::prelude::*;
 use tamis_tokenizer::{CountVector, TermId};
 
@@ -6,108 +8,108 @@ use crate::counts::statistics::Statistics;
 use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
 use crate::fit::ascent::Vectors;
-use crate::fit::competitors::{Competitors, LeftOut};
+use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::left_out::documents::{BlockReader, DocumentTerms, Documents};
 use crate::left_out::folds::Groups;
 use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::{Asked, SmoothingChoice, least_of_class, sample_size};
+use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_class, sample_size};
 use crate::linear::choices::{Choices, WeightedOptions};
 use crate::linear::coefficients::{Coefficients, Correction};
 use crate::linear::columns::Columns;
-use crate::linear::weighted::{Readings, WeightedLogOdds, at_least_one};
+use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
 
-/// What fitting finds: the choices, the correction, and what models that had not seen a document say of it.
+/// The result of a fit: choices, correction and held-out scores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
-    /// The numbers to score by.
+    /// The fitted numbers.
     pub choices: Choices,
-    /// The smoothings and powers of idf that were tried.
+    /// The choice of smoothing and idf power.
     pub smoothing: SmoothingChoice,
-    /// The shares of the counts that the correction was tried on top of, each with the mean held-out log loss, in nats a
-    /// document; none where there was nothing to choose by.
+    /// The shares tau of the counts that were tried, each with its mean held-out log loss (nats per document); empty if
+    /// documents were too few to choose.
     pub taus: Vec<(f64, f64)>,
     /// The correction.
     pub correction: Correction,
-    /// The coefficients of the documents that the correction is the sum of.
+    /// The coefficients of the documents; the correction is their sum.
     pub coefficients: Coefficients,
-    /// Documents that were held out, in their order.
+    /// Scores of the held-out documents, in order.
     pub held_out: Vec<HeldOut>,
 }
 
-/// Folds that documents are held out in.
+/// Number of cross-validation folds.
 const FOLDS: usize = 5;
-/// The most documents that are held out of two classes, where thresholds need them, and of more.
-const HELD_OUT: [usize; 2] = [20_000, 2_000];
+/// Maximum number of held-out documents for two classes, where thresholds need many, and for more.
+const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 
-/// What there is to fit to.
+/// What to fit: documents, counts, columns and options.
 #[derive(Clone, Copy)]
 pub struct Fit<'a> {
     /// The counts of the documents.
     pub counts: &'a Statistics,
-    /// The documents, each once, in an order that does not depend on chance.
+    /// The distinct documents, in a reproducible order.
     pub documents: &'a dyn Documents,
     /// The columns to fit.
     pub columns: Columns,
-    /// What is fixed, and what is to be chosen.
+    /// The options.
     pub options: &'a WeightedOptions,
 }
 
-/// Documents that are held out, in their order.
+/// The documents of a fold, in order.
 pub(super) struct Fold {
     pub(super) documents: Vec<usize>,
-    /// How many each stands for.
+    /// Sampling weight of each.
     pub(super) weights: Vec<f64>,
     pub(super) rows: Vec<CountVector>,
 }
 
-/// Counts without the documents of a fold, and what follows from them.
+/// The training data without the documents of a fold.
 pub(super) struct FoldView<'a> {
     pub(super) vectors: Vectors<'a>,
     /// The documents held out, increasing.
     pub(super) held: &'a [usize],
-    /// tau = 1 times the offsets of each document and competing column.
+    /// The offsets of each document and competing column, for tau = 1.
     pub(super) odds: Vec<f32>,
 }
 
 impl Fit<'_> {
-    /// Held-out scores where there is no correction: leaving one out is exact.
+    /// Held-out scores without a correction, by exact leave-one-out.
     pub(super) fn left_out(&self, choices: &Choices) -> Vec<HeldOut> {
-        let left_out = LeftOut::new(self.columns, choices, self.counts);
+        let left_out = LeftOutBayes::new(self.columns, choices, self.counts);
         let sample =
-            Groups::new(self.documents).sample(self.most_held_out(), least_of_class(self.columns)).weights;
-        let asks_most = sample.len() > self.documents.len() / 2;
+            Groups::new(self.documents).sample(self.max_held_out(), min_per_class(self.columns)).weights;
+        let reads_most = sample.len() > self.documents.len() / 2;
         let source =
-            if asks_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
-        let asked = Asked::new(&source, &sample);
-        let score = |((document, stands_for), at): (&(usize, f64), usize)| {
-            let (label, terms) = (asked.labels[at].0, asked.terms(at));
+            if reads_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
+        let sampled = SampleTerms::new(&source, &sample);
+        let score = |((document, sampling_weight), at): (&(usize, f64), usize)| {
+            let (label, terms) = (sampled.labels[at].0, sampled.terms(at));
             let mut bayes = Vec::new();
             left_out.of(label.class, terms, &mut bayes);
             HeldOut {
                 document: *document,
-                weight: stands_for * label.weight(),
+                weight: sampling_weight * label.weight(),
                 known_terms: left_out.known_terms(terms),
                 bayes,
                 correction: vec![0.0; self.columns.len()],
                 windows: Vec::new(),
             }
         };
-        let is_judged = |held: &HeldOut| {
+        let is_scored = |held: &HeldOut| {
             self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
         };
-        sample.par_iter().zip(0..sample.len()).map(score).filter(is_judged).collect()
+        sample.par_iter().zip(0..sample.len()).map(score).filter(is_scored).collect()
     }
 
-    fn most_held_out(&self) -> usize {
-        let [two, many] = HELD_OUT;
+    fn max_held_out(&self) -> usize {
+        let [two, many] = MAX_HELD_OUT;
         sample_size(if self.columns.is_one() { two } else { many }, self.columns)
     }
 
-    /// The documents that are held out.
+    /// The held-out documents, dealt into folds.
     pub(super) fn folds(&self) -> Vec<Fold> {
         let groups = Groups::new(self.documents);
-        let sample = groups.sample(self.most_held_out(), least_of_class(self.columns));
-        // no fold is larger than a fifth of all
+        let sample = groups.sample(self.max_held_out(), min_per_class(self.columns));
+        // no fold has more than a fifth of all documents
         let n_folds = (FOLDS * sample.weights.len()).div_ceil(self.documents.len().max(1));
         let folds = match n_folds {
             0 | 1 => vec![sample.weights.iter().map(|(i, _)| *i).collect()],
@@ -125,7 +127,7 @@ impl Fit<'_> {
         folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
     }
 
-    /// What follows from counts without the documents of a fold.
+    /// The training data without the documents `held`; `counts` are without them too.
     pub(super) fn view<'a>(
         &self,
         choices: &Choices,
@@ -143,11 +145,11 @@ impl Fit<'_> {
             (idf * idf) as f32
         };
         let squares: Vec<f32> = ids.par_iter().with_min_len(1 << 12).map(square).collect();
-        let left_out = LeftOut::new(self.columns, choices, counts);
+        let left_out = LeftOutBayes::new(self.columns, choices, counts);
         let (n, width) = (self.documents.len(), competitors.width());
         let (mut scales, mut odds) = (vec![0.0; n], vec![0.0; n * width]);
         source.for_all(|first, block| {
-            let settle = |(at, (scale_of, out)): (usize, (&mut f32, &mut [f32]))| {
+            let prepare = |(at, (scale_of, out)): (usize, (&mut f32, &mut [f32]))| {
                 let (terms, document) = (block.terms(at), first + at);
                 *scale_of = if terms.is_empty() { 0.0 } else { scale(&squares, terms) };
                 if held.binary_search(&document).is_ok() {
@@ -160,13 +162,13 @@ impl Fit<'_> {
             };
             let end = first + block.len();
             let out = odds[first * width..end * width].par_chunks_mut(width);
-            scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(settle);
+            scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(prepare);
         });
         FoldView { vectors: Vectors { source, squares, scales }, held, odds }
     }
 
-    /// What the counts alone say of the documents of a fold.
-    pub(super) fn read_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
+    /// Scores of the documents of a fold by counts without them.
+    pub(super) fn score_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
         let positive = self.columns.classes().next().unwrap_or_default();
         let totals = counts.totals();
         let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, positive)
@@ -185,13 +187,13 @@ impl Fit<'_> {
             let Ok(()) = scorer.read(counts, None::<&Correction>, fold.rows[at].row(), &mut readings);
             scorer.bayes(&readings, &mut bayes);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
-            let is_judged = match self.columns.is_one() {
+            let is_scored = match self.columns.is_one() {
                 true => has_documents(0) && has_documents(1),
                 false => has_documents(label.class),
             };
             HeldOut {
                 document: *document,
-                weight: if is_judged { label.weight() * fold.weights[at] } else { 0.0 },
+                weight: if is_scored { label.weight() * fold.weights[at] } else { 0.0 },
                 known_terms: readings.known_terms,
                 correction: vec![0.0; bayes.len()],
                 bayes,
@@ -209,5 +211,5 @@ pub(super) fn scale(squares: &[f32], terms: DocumentTerms<'_>) -> f32 {
         tf * tf * f64::from(squares.get(id as usize).copied().unwrap_or(0.0))
     };
     let sum: f64 = terms.iter().map(square).sum();
-    (1.0 / at_least_one(sum * TF_UNIT * TF_UNIT)) as f32
+    (1.0 / vector_length(sum * TF_UNIT * TF_UNIT)) as f32
 }

@@ -1,25 +1,27 @@
+//! Online learning: one step of the fit for one more document.
+
 use tamis_tokenizer::CountRow;
 
 use crate::counts::counts::ClassWeights;
 use crate::counts::counts::{ClassId, Counts};
 use crate::counts::term_frequency::log_tf_units;
 use crate::counts::transform::{idf, log_documents};
-use crate::fit::ascent::Ascent;
+use crate::fit::ascent::DualAscent;
 use crate::fit::competitors::{keep_rivals, offsets};
 use crate::linear::choices::WeightedOptions;
 use crate::linear::coefficients::Coefficient;
-use crate::linear::weighted::{Readings, WeightedLogOdds, at_least_one};
+use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
 
 impl WeightedLogOdds {
-    /// The coefficients of one more document of the class `own`, in increasing order of columns, given what is known without it:
-    /// one step of [`Fit::fit`](crate::Fit::fit), for weights that are kept elsewhere, but for the error: it is that of the log-odds that
-    /// are told, so that a mistake is mended and no more. The document must not have been counted. None
-    /// of a document without terms, nor where there is no class yet to tell it from.
+    /// Online learning: the coefficients of one more document of the class `own`, in increasing order of columns. One
+    /// step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), except that the error is that of the final
+    /// log-odds, so that a mistake is corrected and no more. `counts` and `weights` must not include the document.
+    /// Empty for a document without terms, and while no other class has documents.
     ///
-    /// It leaves the bias alone: by a step of that, one document would move the scores of all others.
+    /// The bias is not changed: one document would move the scores of all others.
     ///
     /// # Errors
-    /// Reading counts or weights fails.
+    /// Reading the counts or weights fails.
     pub fn correct_one<C: Counts, W: ClassWeights<Error = C::Error>>(
         &self,
         counts: &C,
@@ -52,10 +54,10 @@ impl WeightedLogOdds {
                 }
             })?;
         }
-        let length = at_least_one(square);
+        let length = vector_length(square);
         let gain = square / (length * length);
         let c = options.regularisation * copies.min(1_000) as f64;
-        let ascent = Ascent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
+        let ascent = DualAscent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
         let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
         let mut z: Vec<f64> =
@@ -68,9 +70,9 @@ impl WeightedLogOdds {
         let own_column = columns.of(own);
         let step = |(column, _): (ClassId, f64)| {
             let at = usize::from(column);
-            let is_own = own_column == Some(at);
-            let is_learned = columns.is_one() || is_own || has_documents(column);
-            let c = ascent.coefficient(z[at], is_own, choices.stack[1] * gain, c, 0.5 * c);
+            let is_positive = own_column == Some(at);
+            let is_learned = columns.is_one() || is_positive || has_documents(column);
+            let c = ascent.coefficient(z[at], is_positive, choices.stack[1] * gain, c, 0.5 * c);
             let coefficient = Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)?;
             (coefficient.units != 0).then_some(Coefficient { bias: 0, ..coefficient })
         };

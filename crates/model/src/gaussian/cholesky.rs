@@ -1,7 +1,8 @@
+//! Cholesky factorisation of covariance matrices.
+
 use crate::bayes::error::ParametersError;
 
-/// A variance is that of the features before it, to twelve digits, if the pivot is no larger than this part
-/// of it.
+/// A pivot of at most this share of the variance means that the earlier features explain it, to twelve digits.
 const TOLERANCE: f64 = 1e-12;
 
 /// The lower triangle L of a symmetric positive definite matrix L L^T: row `i` has `i + 1` numbers.
@@ -14,7 +15,7 @@ impl Cholesky {
     /// Factorises a covariance matrix, given by its lower triangle.
     ///
     /// # Errors
-    /// A feature that does not vary, or follows from those before it.
+    /// A feature that is constant, or a linear function of earlier features.
     pub(crate) fn new(matrix: &[Vec<f64>]) -> Result<Cholesky, ParametersError> {
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
         for (feature, source) in matrix.iter().enumerate() {
@@ -57,7 +58,7 @@ impl Cholesky {
     }
 }
 
-/// The sum of the products, as far as both go.
+/// The dot product over the shorter length.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -73,7 +74,7 @@ mod tests {
         let cholesky = Cholesky::new(&matrix).unwrap();
         assert_eq!(cholesky.rows, [vec![2.0], vec![1.0, 3.0], vec![-1.0, 2.0, 1.0]]);
         assert!((cholesky.log_determinant() - 36f64.ln()).abs() < 1e-12);
-        // of z = (1, 2, 3): the matrix times it
+        // the matrix times z = (1, 2, 3)
         let mut x = [2.0, 37.0, 26.0];
         cholesky.solve(&mut x);
         assert!(x.iter().zip([1.0, 2.0, 3.0]).all(|(x, z)| (x - z).abs() < 1e-12), "{x:?}");
@@ -89,7 +90,7 @@ mod tests {
         assert_eq!(singular(&[vec![1.0], vec![0.5, 1.0], vec![1.5, 1.5, 3.0]]), Some(2));
         assert_eq!(singular(&[vec![f64::NAN]]), Some(0));
         assert_eq!(singular(&[vec![f64::INFINITY]]), Some(0));
-        // scale alone is no reason
+        // scale alone does not make a matrix singular
         assert_eq!(singular(&[vec![1e-30], vec![0.0, 1e30]]), None);
         assert_eq!(singular(&[]), None);
     }

@@ -1,3 +1,5 @@
+//! Linear discriminant analysis (LDA).
+
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +12,7 @@ use crate::gaussian::cholesky::{Cholesky, dot};
 use crate::gaussian::scatter::{ScatterStatistics, check};
 use crate::numbers::logs::{argmax, log_normalize, softmax};
 
-/// What is done to a covariance matrix before it is inverted.
+/// Regularization of a covariance matrix before it is inverted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Regularization {
     /// Nothing: the maximum likelihood estimate S.
@@ -51,22 +53,22 @@ impl Regularization {
     }
 }
 
-/// Everything that is decided after learning vectors.
+/// Parameters of [`LinearDiscriminant`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiscriminantParameters {
-    /// The probability of a class before anything is read. By default its share of the documents.
+    /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,
-    /// What is done to the covariance matrix. By default nothing.
+    /// Regularization of the covariance matrix. By default none.
     pub regularization: Regularization,
 }
 
 impl DiscriminantParameters {
-    /// Derives a model: the maximum likelihood estimates of means and covariance, in closed form. A class
-    /// without documents takes the mean of all.
+    /// Derives a model: the maximum likelihood estimates of means and covariance, in closed form. A class without
+    /// documents gets the mean of all.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a prior that does not fit the classes; a covariance matrix that is
-    /// singular, naming the first feature that does not vary or follows from those before it.
+    /// Parameters out of their ranges; a prior that does not fit the classes; a covariance matrix that is singular; the
+    /// error names the first feature that is constant or a linear function of earlier ones.
     pub fn fit(&self, statistics: &ScatterStatistics) -> Result<LinearDiscriminant, ParametersError> {
         self.regularization.check()?;
         let documents: Vec<f64> = statistics.documents().map(|n| n as f64).collect();
@@ -85,12 +87,12 @@ impl DiscriminantParameters {
     }
 }
 
-/// Gaussian discriminant analysis, linear: within a class the features are jointly normal, around a mean of
-/// its own with a covariance that all classes share.
+/// Linear discriminant analysis (LDA): within a class the features are jointly normal, with a mean of its own and a
+/// covariance shared by all classes.
 ///
-/// The joint log-likelihood of a vector x and class c is `log p(c) + log N(x; mean_c, S)` in nats, with S the
-/// pooled covariance, divided by the number of documents. What depends on c is linear in x, so two classes
-/// meet in a hyperplane. Work is the square of the number of features plus classes times features.
+/// The joint log-likelihood of a vector x and class c is `log p(c) + log N(x; mean_c, S)` in nats, with S the pooled
+/// covariance, divided by the number of documents. The part that depends on c is linear in x, so the boundary of two
+/// classes is a hyperplane. Work is the square of the number of features plus classes times features.
 ///
 /// Source: Fisher, "The Use of Multiple Measurements in Taxonomic Problems" (1936); in this form Bishop,
 /// "Pattern Recognition and Machine Learning" (2006), section 4.2.
@@ -111,7 +113,7 @@ impl DiscriminantParameters {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearDiscriminant {
     class_log_prior: Vec<f64>,
-    /// The mean of all documents: distances from it are small, so nothing cancels.
+    /// The mean of all documents, subtracted to avoid cancellation.
     center: Vec<f64>,
     /// Per class S^-1 (mean_c - center).
     weights: Vec<Vec<f64>>,
@@ -136,7 +138,7 @@ impl LinearDiscriminant {
     /// Writes the joint log-likelihood (nats) of a vector and each class to `out`.
     ///
     /// # Errors
-    /// Another number of values than features; a value that is not finite or above 1e150 in magnitude.
+    /// A wrong number of values; a value that is not finite or above 1e150 in magnitude.
     pub fn joint_log_likelihood(&self, x: &[f64], out: &mut Vec<f64>) -> Result<(), ObservationError> {
         check(x, self.n_features())?;
         let mut distance: Vec<f64> = x.iter().zip(&self.center).map(|(x, center)| x - center).collect();
@@ -181,7 +183,7 @@ impl LinearDiscriminant {
         Ok(argmax(&joint))
     }
 
-    /// Where two classes are equally probable; `None` if one is unknown.
+    /// The hyperplane on which two classes are equally probable; `None` if one is unknown.
     pub fn decision_boundary(&self, negative: ClassId, positive: ClassId) -> Option<Hyperplane> {
         let class = |id: ClassId| self.weights.get(usize::from(id)).zip(self.offsets.get(usize::from(id)));
         let ((minus, down), (plus, up)) = (class(negative)?, class(positive)?);
@@ -201,11 +203,11 @@ pub struct Hyperplane {
 }
 
 impl Hyperplane {
-    /// The log-odds (nats) of a vector: positive for the positive class, 0 on the boundary. Never NaN: where
-    /// evidence beyond the range of `f64` meets from both sides it is 0, undecided.
+    /// The log-odds (nats) of a vector: positive for the positive class, 0 on the boundary. Never NaN: infinities of
+    /// both signs give 0, undecided.
     ///
     /// # Errors
-    /// Another number of values than weights; a value that is not finite or above 1e150 in magnitude.
+    /// A wrong number of values; a value that is not finite or above 1e150 in magnitude.
     pub fn decision_function(&self, x: &[f64]) -> Result<f64, ObservationError> {
         check(x, self.weights.len())?;
         let log_odds = dot(&self.weights, x) + self.bias;

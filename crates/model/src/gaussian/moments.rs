@@ -1,16 +1,17 @@
+//! Weight, mean and variance of real values, with exact forgetting.
+
 use serde::{Deserialize, Serialize};
 
 use crate::counts::observation::ObservationError;
 use crate::numbers::twofold::Twofold;
 
-/// Weight, mean and spread of some real values: all that a normal distribution learns.
+/// Weight, mean and variance of real values: the sufficient statistics of a normal distribution.
 ///
-/// Twice the digits of `f64` are kept, so [`mean`](Self::mean) and [`variance`](Self::variance) do not show
-/// the order of the values, how they were sharded, or what was learned and forgotten in between: they agree
-/// to 1e-12 and better even for values near 1e9 that differ by thousandths. Unlike the integers of
-/// [`Statistics`](crate::Statistics) they need not agree to the bit, and `==` compares bits. Forgetting is as
-/// exact as the largest spread there ever was allows: of that, about 1e-30 remains. A variance of less than
-/// 1e-24 of what was just forgotten is taken for 0.
+/// Sums keep twice the digits of `f64`, so [`mean`](Self::mean) and [`variance`](Self::variance) do not depend on the
+/// order of the values, on sharding, or on what was learned and forgotten in between: they agree to 1e-12 even for
+/// values near 1e9 that differ by thousandths. Unlike [`Statistics`](crate::Statistics) they may differ in the last
+/// bits, and `==` compares bits. Forgetting leaves about 1e-30 of the largest sum of squares there ever was; a variance
+/// below 1e-24 of what was just forgotten becomes 0.
 ///
 /// Values are finite and at most 1e150 in magnitude, so that squares of differences are finite.
 ///
@@ -38,28 +39,28 @@ pub struct Moments {
     m2: Twofold,
 }
 
-/// The greatest magnitude of a value.
+/// The largest magnitude of a value.
 const GREATEST: f64 = 1e150;
 
 const RANGE: &str = "a finite number of magnitude at most 1e150";
 
 impl Moments {
-    /// The weight: how many values, if each has the weight 1.
+    /// The summed weight: the number of values, if each has weight 1.
     pub fn n(&self) -> f64 {
         self.n.round()
     }
 
-    /// The mean; 0 of nothing.
+    /// The mean; 0 without values.
     pub fn mean(&self) -> f64 {
         self.mean.round()
     }
 
-    /// The variance by maximum likelihood, the mean of `(x - mean)^2`; 0 of nothing, and of equal values.
+    /// The maximum likelihood variance, the mean of `(x - mean)^2`; 0 without values.
     pub fn variance(&self) -> f64 {
         if self.is_empty() { 0.0 } else { (self.m2 / self.n).round() }
     }
 
-    /// Learns a value, with the weight 1.
+    /// Learns a value of weight 1.
     ///
     /// # Errors
     /// A value that is not finite or above 1e150 in magnitude. Nothing changes then.
@@ -76,11 +77,11 @@ impl Moments {
         Ok(())
     }
 
-    /// Forgets a value that was learned; of the last one nothing remains.
+    /// Forgets a value that was learned. Forgetting the last one leaves nothing.
     ///
     /// # Errors
-    /// A value that is not finite; one that cannot have been learned, because the weight or the spread would
-    /// turn negative. Nothing changes then. (Whether just this value was learned, moments cannot tell.)
+    /// A value that is not finite, or that cannot have been learned because the weight or variance would become
+    /// negative. Nothing changes then. (Moments cannot tell whether this very value was learned.)
     pub fn forget(&mut self, value: f64) -> Result<(), ObservationError> {
         self.forget_weighted(value, 1.0)
     }
@@ -95,7 +96,7 @@ impl Moments {
         Ok(())
     }
 
-    /// Adds what others have learned.
+    /// Adds other moments.
     ///
     /// # Errors
     /// Weights so large that a sum overflows. Nothing changes then.
@@ -104,7 +105,7 @@ impl Moments {
         Ok(())
     }
 
-    /// Whether nothing is known.
+    /// Whether there are no values.
     pub(crate) fn is_empty(&self) -> bool {
         self.n() <= 0.0
     }
@@ -115,7 +116,7 @@ impl Moments {
         Ok(Moments { n: weight_of(weight)?, mean: value.into(), m2: Twofold::default() })
     }
 
-    /// Both together; `other` may have a negative weight.
+    /// The merged moments; `other` may have a negative weight.
     fn and(&self, other: &Moments) -> Result<Moments, ObservationError> {
         let not_learned = || ObservationError::NotLearned { feature: 0, expected: -other.n(), got: self.n() };
         let n = self.n + other.n;
@@ -133,7 +134,7 @@ impl Moments {
             if m2.round() < 1e-9 * between.round() {
                 return Err(not_learned());
             }
-            // no more than rounding leaves of what has gone: the values that stay are equal
+            // no more than rounding errors: the remaining values are equal
             if m2.round() < -1e-24 * between.round() {
                 m2 = Twofold::default();
             }
@@ -145,7 +146,7 @@ impl Moments {
     }
 }
 
-/// The value, if it can be learned.
+/// The value, if it is in range.
 pub(crate) fn checked(value: f64) -> Result<f64, ObservationError> {
     match value.abs() <= GREATEST {
         true => Ok(value),
@@ -153,7 +154,7 @@ pub(crate) fn checked(value: f64) -> Result<f64, ObservationError> {
     }
 }
 
-/// The weight, if it is one.
+/// The weight, if it is in range.
 pub(crate) fn weight_of(weight: f64) -> Result<Twofold, ObservationError> {
     match weight.is_finite() && weight >= 0.0 {
         true => Ok(weight.into()),

@@ -1,3 +1,5 @@
+//! Gaussian naive Bayes.
+
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
@@ -9,18 +11,18 @@ use crate::gaussian::moments::Moments;
 use crate::gaussian::statistics::GaussianStatistics;
 use crate::numbers::logs::{argmax, log_normalize, softmax};
 
-/// Everything that is decided after learning real values: the prior, and how narrow a distribution may be.
+/// Parameters of [`GaussianNaiveBayes`]: the prior and the smoothing of variances.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
-/// | `prior` | `Learned` | probability of a class before reading | |
+/// | `prior` | `Learned` | prior probability of a class | |
 /// | `var_smoothing` | 1e-9 | added to all variances, a portion of the largest | finite, >= 0 |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GaussianParameters {
-    /// The probability of a class before anything is read. By default its share of the documents.
+    /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,
-    /// What is added to every variance, as a portion of the largest variance of a feature over the documents
-    /// of all classes together: scikit-learn's `var_smoothing`. By default 1e-9.
+    /// Added to every variance, as a portion of the largest variance of a feature over all classes: scikit-learn's
+    /// `var_smoothing`. By default 1e-9.
     pub var_smoothing: f64,
 }
 
@@ -34,14 +36,14 @@ impl GaussianParameters {
     /// Derives a model: the maximum likelihood estimates of mean and variance, the latter smoothed.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a prior that does not fit the classes; values of a feature that do not
-    /// differ in a class where smoothing adds nothing.
+    /// Parameters out of their ranges; a prior that does not fit the classes; a feature that is constant in a class,
+    /// without smoothing.
     pub fn fit(&self, statistics: &GaussianStatistics) -> Result<GaussianNaiveBayes, ParametersError> {
         let class_log_prior = self.prior.log_prior_of(&statistics.documents())?;
         Ok(GaussianNaiveBayes { class_log_prior, features: self.features(statistics)? })
     }
 
-    /// The distributions of the features alone, for a [`ColumnLikelihood`](crate::ColumnLikelihood) each of a mixed model.
+    /// The distributions of the features alone, one per [`ColumnLikelihood`](crate::ColumnLikelihood) of a mixed model.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), the prior apart.
@@ -68,10 +70,10 @@ fn pooled((feature, classes): (usize, &[Moments])) -> Result<Moments, Parameters
     merged.map(|()| all).map_err(singular)
 }
 
-/// A normal distribution a class of one real feature.
+/// The normal distributions of one real feature, one per class.
 ///
-/// A class without values of the feature takes the moments of all classes together. A feature whose values
-/// are all the same has no distribution and weighs nothing, unless smoothing gives it one.
+/// A class without values of the feature gets the moments of all classes together. A constant feature weighs nothing,
+/// unless smoothing gives it a variance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaussianFeature {
     /// None if the feature weighs nothing.
@@ -117,13 +119,13 @@ impl GaussianFeature {
         Some((normal.mean, normal.variance))
     }
 
-    /// The number of classes; any if the feature weighs nothing.
+    /// The number of classes; `None` if the feature weighs nothing.
     pub(crate) fn n_classes(&self) -> Option<usize> {
         self.classes.as_ref().map(Vec::len)
     }
 
-    /// Adds the logarithm of the density (nats) at the value for each class; nothing and `false` if there is
-    /// no finite value, or the feature weighs nothing.
+    /// Adds the log-density (nats) of the value in each class. Returns `false` and adds nothing if there is no finite
+    /// value or the feature weighs nothing.
     pub fn add_log_density(&self, value: Option<f64>, out: &mut [f64]) -> bool {
         let value = value.filter(|x| x.is_finite());
         let Some((value, classes)) = value.zip(self.classes.as_ref()) else { return false };
@@ -170,8 +172,8 @@ impl GaussianNaiveBayes {
         &self.features
     }
 
-    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns
-    /// how many values took part. Values beyond the features are passed over, those not given are missing.
+    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns the number
+    /// of values used. Extra values are ignored; absent ones are missing.
     pub fn joint_log_likelihood(&self, values: &[Option<f64>], out: &mut Vec<f64>) -> usize {
         out.clear();
         out.extend_from_slice(&self.class_log_prior);

@@ -1,3 +1,5 @@
+//! Means per class and the pooled scatter matrix of real vectors.
+
 use serde::{Deserialize, Serialize};
 
 use crate::counts::classes::Classes;
@@ -7,12 +9,10 @@ use crate::counts::statistics::error::StatisticsError;
 use crate::gaussian::moments::checked;
 use crate::numbers::twofold::Twofold;
 
-/// What is learned of real vectors: the documents and the mean of each class, and how the features vary
-/// together within classes, pooled over all of them (the scatter matrix).
+/// Sufficient statistics of real vectors: documents and mean of each class, and the pooled within-class scatter matrix.
 ///
-/// As for [`Moments`](crate::Moments), twice the digits of `f64` are kept, so that neither order nor shards
-/// nor what was forgotten in between show in the results. Memory is 16 bytes a class and feature, and a pair
-/// of features.
+/// As for [`Moments`](crate::Moments), sums keep twice the digits of `f64`, so that order, sharding and forgetting do
+/// not show in the results. Memory is 16 bytes per class and feature, and per pair of features.
 ///
 /// ```
 /// use tamis_model::ScatterStatistics;
@@ -32,7 +32,7 @@ pub struct ScatterStatistics {
     scatter: Vec<Vec<Twofold>>,
 }
 
-/// A class's documents and their mean, 0 of nothing.
+/// Documents of a class and their mean; 0 without documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Class {
     n: u64,
@@ -47,7 +47,7 @@ struct Unchecked {
 }
 
 impl ScatterStatistics {
-    /// Nothing learned, for as many classes (at most [`Classes::MAX`]) and features.
+    /// Empty statistics of `n_classes` classes (at most [`Classes::MAX`]) and `n_features` features.
     pub fn new(n_classes: usize, n_features: usize) -> Self {
         let class = Class { n: 0, mean: vec![Twofold::default(); n_features] };
         let scatter = (1..=n_features).map(|n| vec![Twofold::default(); n]).collect();
@@ -70,8 +70,8 @@ impl ScatterStatistics {
         Some(class.mean.iter().map(|x| x.round()).collect())
     }
 
-    /// The covariance within classes by maximum likelihood: the scatter matrix divided by the number of
-    /// documents. Its lower triangle, row `i` with `i + 1` numbers; zeros of nothing.
+    /// The covariance within classes by maximum likelihood: the scatter matrix divided by the number of documents. The
+    /// lower triangle, row `i` with `i + 1` numbers; zeros without documents.
     pub fn covariance(&self) -> Vec<Vec<f64>> {
         let n = Twofold::from(self.n().max(1.0));
         self.scatter.iter().map(|row| row.iter().map(|&sum| (sum / n).round()).collect()).collect()
@@ -80,8 +80,8 @@ impl ScatterStatistics {
     /// Learns a vector.
     ///
     /// # Errors
-    /// An unknown class; another number of values than features; a value that is not finite or above 1e150 in
-    /// magnitude. Nothing changes then.
+    /// An unknown class; a wrong number of values; a value that is not finite or above 1e150 in magnitude. Nothing
+    /// changes then.
     pub fn observe(&mut self, class: ClassId, x: &[f64]) -> Result<(), ObservationError> {
         let delta = self.difference(class, x)?;
         let here = &mut self.classes[usize::from(class)];
@@ -97,15 +97,15 @@ impl ScatterStatistics {
     /// Forgets a vector that was learned.
     ///
     /// # Errors
-    /// As [`observe`](Self::observe); a vector that cannot have been learned, because a variance would turn
-    /// negative. Nothing changes then.
+    /// As [`observe`](Self::observe); a vector that cannot have been learned because a variance would become negative.
+    /// Nothing changes then.
     pub fn forget(&mut self, class: ClassId, x: &[f64]) -> Result<(), ObservationError> {
         let delta = self.difference(class, x)?;
         let here = &mut self.classes[usize::from(class)];
         match here.n {
             got @ 0 => Err(StatisticsError::NoDocuments { class, expected: 1, got }.into()),
             1 => {
-                // what varied within the class has gone with the vectors before
+                // the class's scatter is already gone with its earlier vectors
                 *here = Class { n: 0, mean: vec![Twofold::default(); x.len()] };
                 if self.n() == 0.0 {
                     self.scatter.iter_mut().for_each(|row| row.fill(Twofold::default()));
@@ -130,10 +130,10 @@ impl ScatterStatistics {
         }
     }
 
-    /// Adds what others over the same classes and features have learned.
+    /// Adds other statistics over the same classes and features.
     ///
     /// # Errors
-    /// Another number of classes or features; overflow. Nothing changes then.
+    /// A different number of classes or features; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &ScatterStatistics) -> Result<(), ObservationError> {
         let classes = (self.classes.len(), other.classes.len());
         ObservationError::check_shape(classes, (self.n_features(), other.n_features()))?;
@@ -169,7 +169,7 @@ impl ScatterStatistics {
         center.into_iter().map(Twofold::round).collect()
     }
 
-    /// How far the mean of each class is from `center`; not at all for a class without documents.
+    /// The mean of each class minus `center`; 0 for a class without documents.
     pub(crate) fn deviations(&self, center: &[f64]) -> Vec<Vec<f64>> {
         let deviation = |class: &Class| {
             let pairs = class.mean.iter().zip(center);
@@ -193,7 +193,7 @@ impl ScatterStatistics {
     }
 }
 
-/// Adds `factor` times the products of all pairs.
+/// Adds `factor` times the outer product of `delta`.
 fn add_products(scatter: &mut [Vec<Twofold>], delta: &[Twofold], factor: Twofold) {
     for (row, &a) in scatter.iter_mut().zip(delta) {
         let scaled = a * factor;
@@ -218,7 +218,7 @@ impl TryFrom<Unchecked> for ScatterStatistics {
     }
 }
 
-/// Checks a vector of so many features.
+/// Checks a vector of `expected` features.
 pub(crate) fn check(x: &[f64], expected: usize) -> Result<(), ObservationError> {
     if x.len() != expected {
         return Err(ObservationError::Features { expected, got: x.len() });

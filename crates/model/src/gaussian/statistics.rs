@@ -1,3 +1,5 @@
+//! Sufficient statistics of Gaussian naive Bayes.
+
 use serde::{Deserialize, Serialize};
 
 use crate::counts::classes::Classes;
@@ -7,11 +9,11 @@ use crate::counts::statistics::error::StatisticsError;
 use crate::gaussian::moments::{Moments, checked, weight_of};
 use crate::numbers::twofold::Twofold;
 
-/// What is learned of real features: the weight of each class, and the [`Moments`] of each feature in it.
+/// Sufficient statistics of real features: the weight of each class, and the [`Moments`] of each feature in it.
 ///
-/// A missing value (`None`) is not learned, so a feature may have fewer observations than the class has
-/// documents. Order, shards and what was forgotten in between leave no trace beyond rounding (see
-/// [`Moments`]). Memory is 48 bytes a class and feature.
+/// A missing value (`None`) is not learned, so a feature may have fewer observations than the class has documents.
+/// Order, sharding and forgetting change results only by rounding (see [`Moments`]). Memory is 48 bytes per class and
+/// feature.
 ///
 /// ```
 /// use tamis_model::GaussianStatistics;
@@ -43,7 +45,7 @@ struct Unchecked {
 }
 
 impl GaussianStatistics {
-    /// Nothing learned, for as many classes (at most [`Classes::MAX`]) and features.
+    /// Empty statistics of `n_classes` classes (at most [`Classes::MAX`]) and `n_features` features.
     pub fn new(n_classes: usize, n_features: usize) -> Self {
         let n_classes = n_classes.min(Classes::MAX);
         GaussianStatistics {
@@ -52,7 +54,7 @@ impl GaussianStatistics {
         }
     }
 
-    /// The weight of each class: its documents, if each has the weight 1.
+    /// The weight of each class: its number of documents, if each has weight 1.
     pub fn documents(&self) -> Vec<f64> {
         self.documents.iter().map(|n| n.round()).collect()
     }
@@ -62,16 +64,15 @@ impl GaussianStatistics {
         self.features.len()
     }
 
-    /// What is known of a feature in a class; `None` if there is no such feature or class.
+    /// The moments of a feature in a class; `None` if there is no such feature or class.
     pub fn moments(&self, feature: usize, class: ClassId) -> Option<&Moments> {
         self.features.get(feature)?.get(usize::from(class))
     }
 
-    /// Learns a document: a value or none for each feature.
+    /// Learns a document: a value or `None` for each feature.
     ///
     /// # Errors
-    /// An unknown class; another number of values than features; a value that [`Moments`] refuse. Nothing
-    /// changes then.
+    /// An unknown class; a wrong number of values; a value that [`Moments`] refuse. Nothing changes then.
     pub fn observe(&mut self, class: ClassId, values: &[Option<f64>]) -> Result<(), ObservationError> {
         self.observe_weighted(class, values, 1.0)
     }
@@ -112,10 +113,10 @@ impl GaussianStatistics {
         self.change(class, values, documents, |moments, x| moments.forget_weighted(x, weight))
     }
 
-    /// Adds what others over the same classes and features have learned.
+    /// Adds other statistics over the same classes and features.
     ///
     /// # Errors
-    /// Another number of classes or features; overflow. Nothing changes then.
+    /// A different number of classes or features; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &GaussianStatistics) -> Result<(), ObservationError> {
         let classes = (self.documents.len(), other.documents.len());
         ObservationError::check_shape(classes, (self.n_features(), other.n_features()))?;
@@ -129,7 +130,7 @@ impl GaussianStatistics {
         Ok(())
     }
 
-    /// Makes room for a new class without documents; classes from `at` on move up by one. As
+    /// Inserts a class without documents; classes from `at` on move up by one. As
     /// [`Statistics::insert_class`](crate::Statistics::insert_class).
     pub fn insert_class(&mut self, at: ClassId) {
         let at = usize::from(at).min(self.documents.len());
@@ -139,12 +140,12 @@ impl GaussianStatistics {
         }
     }
 
-    /// The features and, in class order, their moments.
+    /// The features and their moments, in class order.
     pub(crate) fn features(&self) -> impl Iterator<Item = (usize, &[Moments])> {
         self.features.iter().map(Vec::as_slice).enumerate()
     }
 
-    /// The weight of the class that the values are of.
+    /// The weight of the class after checking class and values.
     fn check(&self, class: ClassId, values: &[Option<f64>]) -> Result<Twofold, ObservationError> {
         let (expected, got) = (self.n_features(), values.len());
         if expected != got {
@@ -157,7 +158,7 @@ impl GaussianStatistics {
         Ok(self.documents.get(usize::from(class)).copied().ok_or(unknown)?)
     }
 
-    /// Applies `step` to the features that have a value, if that leaves no class with fewer documents than
+    /// Applies `step` to the features that have a value, unless that would leave a class with fewer documents than
     /// values.
     fn change(
         &mut self,
@@ -175,7 +176,7 @@ impl GaussianStatistics {
         }
         let learned = self.documents[class].round();
         let most = changed.iter().map(Moments::n).fold(0.0, f64::max);
-        // equal but for the rounding of weights
+        // equal up to rounding of the weights
         if documents.round() < 0.0 || documents.round() < most - 1e-9 * learned {
             let (expected, got) = (learned - documents.round(), learned);
             return Err(ObservationError::NotLearned { feature: 0, expected, got });

@@ -1,4 +1,4 @@
-//! The documents that something is fitted to: in memory, or read block by block.
+//! The training documents of a fit: in memory, or read block by block.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -9,56 +9,56 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::counts::counts::ClassId;
 use crate::counts::term_frequency::tf_units;
 
-/// What is known of a document besides its terms.
+/// Class, multiplicity and group of a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Label {
     /// Its class.
     pub class: ClassId,
-    /// How many times it was learned.
+    /// Number of times it was learned.
     pub multiplicity: u32,
-    /// The same for documents too alike to test one with a model that has learned the other, such as mails
-    /// with the same body.
+    /// Near-duplicates, such as mails with the same body, share a group. A group is never split between training and
+    /// test.
     pub group: u64,
 }
 
-/// Copies of one document beyond this many say nothing more.
+/// Copies of a document beyond this many do not count.
 const MAX_COPIES: u32 = 1_000;
 
 impl Label {
-    /// What it counts in a fit.
+    /// Its weight in a fit.
     pub(crate) fn weight(&self) -> f64 {
         f64::from(self.multiplicity.min(MAX_COPIES))
     }
 }
 
-/// Documents to fit to, each once, in an order that does not depend on chance.
+/// Distinct documents to fit to, in a reproducible order.
 ///
-/// Their terms are asked for a block of [`BLOCK`] documents at a time, so that not all of them need to be in memory.
+/// Terms are read a block of [`BLOCK`] documents at a time, so that not all need to be in memory.
 pub trait Documents: Sync {
-    /// How many there are.
+    /// The number of documents.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no documents.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What is known of a document besides its terms.
+    /// Class, multiplicity and group of a document.
     fn label(&self, document: usize) -> Label;
 
-    /// One more than the highest term of any, or more.
+    /// An upper bound of the term ids.
     fn n_terms(&self) -> usize;
 
-    /// How many terms they have, each document's added up.
+    /// The number of (document, term) pairs.
     fn n_pairs(&self) -> usize;
 
-    /// Puts the terms of the documents of a block in the place of what there is.
+    /// Replaces the contents of `to` by the terms of the documents of a block.
     fn block(&self, block: usize, to: &mut Block);
 
-    /// The counts of some documents, given by their increasing numbers.
+    /// The counts of some documents, given by increasing numbers.
     fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
 
-    /// Whether any has windows, which only matters where there are two classes.
+    /// Whether any document has windows; used for two classes only.
     fn has_windows(&self) -> bool {
         false
     }
@@ -69,10 +69,11 @@ pub trait Documents: Sync {
     }
 }
 
-/// Documents whose terms are read together, and which are visited in random order; the last block may have fewer.
+/// Number of documents per block; the last block may have fewer. Fitting visits the documents of a block in random
+/// order.
 pub const BLOCK: usize = 1 << 16;
 
-/// The terms of some documents, each with ln(1 + tf) in units: all that fitting looks at.
+/// The terms of a block of documents, each with ln(1 + tf) in units: all that fitting reads.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     rows: Vec<Range<usize>>,
@@ -81,7 +82,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Becomes so many documents without terms, with room for those that they will have together. Keeps the memory it has.
+    /// Resets to `documents` documents without terms and reserves room for `terms` in all, reusing memory.
     pub fn begin(&mut self, documents: usize, terms: usize) {
         self.rows.clear();
         self.rows.resize(documents, 0..0);
@@ -91,7 +92,7 @@ impl Block {
         self.factors.reserve_exact(terms);
     }
 
-    /// Gives a document its terms, in increasing order; `counts` are those other than 1, each with its place among the terms.
+    /// Sets the terms of a document, in increasing order; `counts` lists the counts other than 1 with their positions.
     #[inline]
     pub fn put(
         &mut self,
@@ -158,15 +159,15 @@ impl<'a> DocumentTerms<'a> {
     }
 }
 
-/// Documents whose terms are kept from one pass to the next where there are few of them.
+/// Reads blocks of documents, and keeps them in memory between passes if there are few terms.
 pub(crate) struct BlockReader<'a> {
     pub(crate) documents: &'a dyn Documents,
     kept: Vec<Block>,
-    /// Blocks whose memory can be taken again.
+    /// Blocks whose memory can be reused.
     spare: Mutex<Vec<Block>>,
 }
 
-/// The most terms of documents that are kept, eight bytes each.
+/// Keep the documents up to this number of terms, eight bytes each.
 const KEPT: usize = 1 << 23;
 
 impl<'a> BlockReader<'a> {
@@ -178,7 +179,7 @@ impl<'a> BlockReader<'a> {
         source
     }
 
-    /// One that keeps none.
+    /// A reader that keeps nothing in memory.
     pub(crate) fn unread(documents: &'a dyn Documents) -> Self {
         BlockReader { documents, kept: Vec::new(), spare: Mutex::default() }
     }
@@ -193,7 +194,7 @@ impl<'a> BlockReader<'a> {
         self.documents.len().div_ceil(BLOCK)
     }
 
-    /// Whether all are in memory.
+    /// Whether all documents are in memory.
     pub(crate) fn is_kept(&self) -> bool {
         self.kept.len() == self.n_blocks()
     }
@@ -203,7 +204,8 @@ impl<'a> BlockReader<'a> {
         Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
     }
 
-    /// Goes through blocks in this order, of each with the number of its first document. The next one is read meanwhile.
+    /// Visits blocks in this order, each with the number of its first document. The next block is read in the
+    /// background.
     pub(crate) fn for_each(&self, order: &[usize], mut visit: impl FnMut(usize, &Block) + Send) {
         if self.is_kept() {
             return order.iter().for_each(|block| visit(block * BLOCK, &self.kept[*block]));
@@ -219,40 +221,40 @@ impl<'a> BlockReader<'a> {
         }
     }
 
-    /// Goes through all blocks in their order.
+    /// Visits all blocks in order.
     pub(crate) fn for_all(&self, visit: impl FnMut(usize, &Block) + Send) {
         self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), visit);
     }
 }
 
-/// One learned document, as fitting and calibration see it.
+/// A labelled document to fit to.
 #[derive(Clone, Copy, Debug)]
 pub struct Labelled<'a> {
     /// Its counts.
     pub row: CountRow<'a>,
     /// Its class.
     pub class: ClassId,
-    /// How many times it was learned.
+    /// Number of times it was learned.
     pub multiplicity: u32,
-    /// The same for documents too alike to test one with a model that has learned the other, such as mails
-    /// with the same body.
+    /// Near-duplicates, such as mails with the same body, share a group. A group is never split between training and
+    /// test.
     pub group: u64,
 }
 
 impl Labelled<'_> {
-    /// What is known of it besides its terms.
+    /// Its class, multiplicity and group.
     pub(crate) fn label(&self) -> Label {
         let Labelled { class, multiplicity, group, .. } = *self;
         Label { class, multiplicity, group }
     }
 }
 
-/// Documents in memory, with the windows of each, or none at all.
+/// Documents in memory, with the windows of each, or without windows.
 #[derive(Clone, Copy, Debug)]
 pub struct InMemory<'a> {
     /// The documents.
     pub documents: &'a [Labelled<'a>],
-    /// The windows of each.
+    /// The windows of each document; may be empty.
     pub windows: &'a [Vec<CountRow<'a>>],
 }
 
@@ -267,7 +269,7 @@ impl Documents for InMemory<'_> {
 
     fn n_terms(&self) -> usize {
         let rows = self.documents.iter().map(|document| &document.row).chain(self.windows.iter().flatten());
-        // ids increase: the last of a row is its highest
+        // ids increase, so the last is the highest
         rows.filter_map(|row| row.ids().last()).max().map_or(0, |id| *id as usize + 1)
     }
 

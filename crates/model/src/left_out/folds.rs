@@ -1,4 +1,4 @@
-//! Which documents are held back, and which are asked.
+//! Cross-validation folds and stratified samples that keep near-duplicates together.
 
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
@@ -8,14 +8,14 @@ use crate::counts::statistics::Statistics;
 use crate::left_out::documents::{Documents, Label};
 use crate::numbers::random::scramble;
 
-/// Documents of equal groups, class by class, in an order that the hashes of the groups decide.
+/// Documents by group, class by class, in the order of the groups' hashes.
 pub(crate) struct Groups {
     groups: Vec<Group>,
-    /// The documents of all groups, of each one after the other, increasing.
+    /// The documents of all groups, group after group, increasing within each.
     members: Vec<u32>,
 }
 
-/// Where the documents of a group are.
+/// The position of a group's documents.
 #[derive(Clone, Copy)]
 struct Group {
     class: ClassId,
@@ -25,17 +25,17 @@ struct Group {
 
 impl Groups {
     pub(crate) fn new(documents: &dyn Documents) -> Groups {
-        // there are fewer documents than a u32 can number
+        // documents are numbered by u32
         let mut order: Vec<(u64, u32)> =
             (0..).zip(0..documents.len()).map(|(i, at)| (documents.label(at).group, i)).collect();
         order.par_sort_unstable();
         let mut start = 0;
         let of_group = |equal: &[(u64, u32)]| {
-            // a group that has documents of several classes counts for the lowest
+            // a group with several classes counts for the lowest
             let classes = equal.iter().map(|(_, i)| documents.label(*i as usize).class);
             let group = Group { class: classes.min().unwrap_or_default(), start, len: equal.len() as u32 };
             start += group.len;
-            // scrambling keeps groups apart, so this is one order
+            // scrambling is injective, so this is a total order
             (scramble(equal[0].0), group)
         };
         let mut groups: Vec<_> = order.chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
@@ -49,7 +49,8 @@ impl Groups {
         self.members[start..start + len].iter().map(|i| *i as usize)
     }
 
-    /// Deals the groups out to so many folds (at least 2, at most one a group); the documents of each fold, increasing.
+    /// Deals the groups into `folds` folds (at least 2, at most one per group). Returns the documents of each fold,
+    /// increasing.
     pub(crate) fn deal(&self, folds: usize) -> Vec<Vec<usize>> {
         let n_folds = folds.max(2).min(self.groups.len());
         let mut dealt = vec![Vec::new(); n_folds];
@@ -60,8 +61,8 @@ impl Groups {
         dealt
     }
 
-    /// About so many documents, with each of its class what it stands for: all its class's share of the sample is its
-    /// share of the documents, but each class has at least `least` documents, if it has as many.
+    /// A stratified sample of about `most` documents with their sampling weights. Each class has its share of the
+    /// sample, but at least `least` documents if it has that many.
     pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
         let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
         for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
@@ -81,15 +82,15 @@ impl Groups {
     }
 }
 
-/// Some of the documents.
+/// A stratified sample.
 pub(crate) struct Sample {
     pub(crate) groups: Groups,
-    /// The documents, increasing, and how many each stands for.
+    /// The documents, increasing, with their sampling weights.
     pub(crate) weights: Vec<(usize, f64)>,
 }
 
-/// Deals documents out to so many folds (at least 2; 10 is a good number) for testing: documents of a group stay together, and
-/// classes are spread. The documents of each fold, increasing; no fold is empty.
+/// Deals documents into folds for cross-validation (at least 2; 10 is usual). Folds are stratified by class, and a
+/// group stays together. Returns the documents of each fold, increasing; no fold is empty.
 ///
 /// ```
 /// use tamis_model::{Labelled, deal};
@@ -105,7 +106,7 @@ pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
     Groups::new(documents).deal(folds)
 }
 
-/// The counts without the documents of a fold. A document that they never learned takes nothing from them.
+/// The counts without the documents of a fold. Documents that were never counted are skipped.
 pub fn hold_back(counts: &Statistics, documents: &dyn Documents, fold: &[usize]) -> Statistics {
     hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied(), &documents.rows(fold)))
 }
@@ -118,7 +119,7 @@ pub(crate) fn hold_back_rows<'a>(
     let mut without = counts.clone();
     for (document, row) in fold {
         let Label { class, multiplicity, .. } = documents.label(document);
-        // refused, and nothing changed, if it never was learned
+        // refused without a change if it was never learned
         let _ = without.forget_times(class, row.row(), multiplicity);
     }
     without

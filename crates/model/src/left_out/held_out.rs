@@ -1,32 +1,34 @@
+//! Held-out scores, and refitting stacking weights to them.
+
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::Choices;
 
-/// What models say of a document that have seen neither it nor any of its group.
+/// The scores of a document by a model that has seen neither it nor any of its group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeldOut {
-    /// Which document, by its position.
+    /// The position of the document.
     pub document: usize,
-    /// How many documents it stands for: more than its copies where it is of a sample.
+    /// Its weight: the number of copies, times the sampling weight.
     pub weight: f64,
-    /// How many of its distinct terms the model knew; 0 is no evidence at all.
+    /// The number of its distinct terms that the model knew; 0 means no evidence.
     pub known_terms: usize,
-    /// The counts' log-odds B, one a column.
+    /// The counts' log-odds B, one per column.
     pub bayes: Vec<f64>,
-    /// What the correction says, d, one a column.
+    /// The correction's log-odds d, one per column.
     pub correction: Vec<f64>,
-    /// B and d of each of its windows, where these were asked for: of those the highest score counts.
+    /// B and d of each of its windows, if there are windows; the highest score counts.
     pub windows: Vec<[f64; 2]>,
 }
 
 impl HeldOut {
-    /// B and d of the part of it that scores highest, of two classes.
+    /// B and d of the highest-scoring part of the document, for two classes.
     pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
         let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
         let parts = whole.into_iter().chain(self.windows.iter().copied());
         parts.max_by(|a, b| choices.stacked(*a).total_cmp(&choices.stacked(*b)))
     }
 
-    /// Its log-odds by these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds).
+    /// Its log-odds with these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds).
     pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
         match self.windows.is_empty() {
             true => self.bayes.iter().zip(&self.correction).map(|(b, d)| choices.stacked([*b, *d])).collect(),
@@ -36,7 +38,7 @@ impl HeldOut {
 }
 
 impl Choices {
-    /// The log-odds between two classes of a document, given B and d of the part of it that scores highest.
+    /// The log-odds of a document of two classes, from B and d of its highest-scoring part.
     pub fn log_odds(&self, both: [f64; 2]) -> f64 {
         self.line[0] * self.stacked(both) + self.line[1]
     }
@@ -47,9 +49,9 @@ impl Choices {
         q0 * b + q1 * d + q2
     }
 
-    /// The same with the weights of counts and correction that do best on documents of two classes, given B and d of each by a model
-    /// that had not seen it, whether it is of the positive class, and what it counts; or, of windows, with such a line. As
-    /// they were where there are fewer than 50 documents of a class.
+    /// Refits the stacking weights to held-out documents of two classes: B and d of each, whether it is positive, and
+    /// its weight. With `of_windows` refits the calibration line of the windows instead. Unchanged with fewer than 50
+    /// documents of a class.
     #[must_use]
     pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
         let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();

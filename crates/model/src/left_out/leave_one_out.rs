@@ -1,92 +1,92 @@
-//! Scores by counts that leave one document out.
+//! Exact leave-one-out scores of the counts.
 
-pub(crate) mod cells;
+pub(crate) mod one_vs_rest;
 pub(crate) mod points;
-pub(crate) mod ratios;
+pub(crate) mod two_classes;
 
 use crate::bayes::smoothing::Smoothing;
 use crate::counts::counts::{ClassId, ClassTotals, Counts};
 use crate::counts::statistics::Statistics;
 use crate::left_out::documents::DocumentTerms;
-use crate::left_out::leave_one_out::cells::Cells;
+use crate::left_out::leave_one_out::one_vs_rest::OneVsRestTerms;
 use crate::left_out::leave_one_out::points::{MOST_ALPHAS, MOST_POWERS, Points};
-use crate::left_out::leave_one_out::ratios::Ratios;
+use crate::left_out::leave_one_out::two_classes::TwoClassTerms;
 use crate::linear::columns::Columns;
 use crate::linear::weighted::norm;
 use crate::numbers::logs::log_smoothed;
 
-/// The scores of the counts that learned documents would get had each (one copy of it) never been learned: exactly those
-/// of a model trained without it. What depends on a term alone is settled once for all documents.
+/// Leave-one-out scores: exactly those of a model trained without (one copy of) the document. What depends on the term
+/// alone is computed once for all documents.
 pub(crate) struct LeaveOneOut<'a> {
     columns: Columns,
     points: Points,
     totals: &'a [ClassTotals],
     all_df: u64,
     n_features: u64,
-    terms: Settled,
+    terms: TermWeights,
 }
 
-/// What terms say.
-enum Settled {
-    /// Of two classes at one point.
-    Point(Ratios<1, 1>),
-    /// Of two classes at several.
-    Points(Ratios<MOST_POWERS, MOST_ALPHAS>),
-    /// Of more classes, with each smoothing.
-    Many(Vec<Cells>),
+/// The weights of all terms.
+enum TermWeights {
+    /// Two classes, one grid point.
+    TwoClass(TwoClassTerms<1, 1>),
+    /// Two classes, several grid points.
+    TwoClassGrid(TwoClassTerms<MOST_POWERS, MOST_ALPHAS>),
+    /// One-vs-rest, one table per smoothing.
+    OneVsRest(Vec<OneVsRestTerms>),
 }
 
 impl<'a> LeaveOneOut<'a> {
-    /// Settles all terms, in parallel in the current rayon pool.
+    /// Computes the weights of all terms, in parallel in the current rayon pool.
     pub(crate) fn new(points: Points, counts: &'a Statistics, columns: Columns) -> Self {
         let totals = counts.totals();
         let terms = match points.len() {
-            1 if columns.is_one() => Settled::Point(Ratios::new(&points, counts, columns)),
-            _ if columns.is_one() => Settled::Points(Ratios::new(&points, counts, columns)),
+            1 if columns.is_one() => TermWeights::TwoClass(TwoClassTerms::new(&points, counts, columns)),
+            _ if columns.is_one() => TermWeights::TwoClassGrid(TwoClassTerms::new(&points, counts, columns)),
             _ => {
-                let cells = |alpha: &Smoothing| Cells::new(*alpha, counts, columns);
-                Settled::Many(points.alphas.iter().map(cells).collect())
+                let cells = |alpha: &Smoothing| OneVsRestTerms::new(*alpha, counts, columns);
+                TermWeights::OneVsRest(points.alphas.iter().map(cells).collect())
             }
         };
         let all_df = totals.iter().map(|totals| totals.df).fold(0, u64::saturating_add);
         LeaveOneOut { columns, points, totals, all_df, n_features: counts.n_features() as u64, terms }
     }
 
-    /// The totals that it leaves documents out of.
+    /// The totals of the classes, with all documents.
     pub(crate) fn totals(&self) -> &[ClassTotals] {
         self.totals
     }
 
-    /// How many of the terms of a document others have too.
+    /// The number of a document's terms that other documents have.
     pub(crate) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
         match &self.terms {
-            Settled::Point(ratios) => ratios.known_terms(row),
-            Settled::Points(ratios) => ratios.known_terms(row),
-            Settled::Many(all) => all.first().map_or(0, |cells| cells.known_terms(row)),
+            TermWeights::TwoClass(ratios) => ratios.known_terms(row),
+            TermWeights::TwoClassGrid(ratios) => ratios.known_terms(row),
+            TermWeights::OneVsRest(all) => all.first().map_or(0, |cells| cells.known_terms(row)),
         }
     }
 
-    /// Writes to `out`, for each point, the scores of a document of the class `own`, one a column.
+    /// Writes to `out`, for each grid point, the scores of a document of the class `own`, one per column.
     pub(crate) fn scores(&self, row: DocumentTerms<'_>, own: ClassId, out: &mut [Vec<f64>]) {
         match &self.terms {
-            Settled::Point(ratios) => self.scores_of_two(ratios, row, own, out),
-            Settled::Points(ratios) => self.scores_of_two(ratios, row, own, out),
-            Settled::Many(all) => {
+            TermWeights::TwoClass(ratios) => self.scores_of_two(ratios, row, own, out),
+            TermWeights::TwoClassGrid(ratios) => self.scores_of_two(ratios, row, own, out),
+            TermWeights::OneVsRest(all) => {
                 let powers = &self.points.powers;
                 for ((cells, alpha), out) in
                     all.iter().zip(&self.points.alphas).zip(out.chunks_mut(powers.len()))
                 {
-                    let log_totals = self.log_totals(*alpha, own, row.len() as u64, cells.own_terms(row));
+                    let log_totals = self.log_totals(*alpha, own, row.len() as u64, cells.unique_terms(row));
                     cells.scores(row, own, powers, out, &log_totals);
                 }
             }
         }
     }
 
-    /// The same where two classes have one column: a term is looked up once for all points.
+    /// The same for two classes in one column: a term is looked up once for all grid points.
     fn scores_of_two<const P: usize, const A: usize>(
         &self,
-        ratios: &Ratios<P, A>,
+        ratios: &TwoClassTerms<P, A>,
         row: DocumentTerms<'_>,
         own: ClassId,
         out: &mut [Vec<f64>],
@@ -94,7 +94,7 @@ impl<'a> LeaveOneOut<'a> {
         let sums = ratios.add_up(row, self.columns.of(own).is_some());
         let powers = self.points.powers.len();
         for (at, (alpha, out)) in self.points.alphas.iter().zip(out.chunks_mut(powers)).enumerate() {
-            let log_totals = self.log_totals(*alpha, own, row.len() as u64, sums.own_terms);
+            let log_totals = self.log_totals(*alpha, own, row.len() as u64, sums.unique_terms);
             let log_totals = log_totals.first().copied().unwrap_or(0.0);
             for ((out, [weight, square]), ratios) in out.iter_mut().zip(sums.weights).zip(&sums.ratios) {
                 out.clear();
@@ -103,10 +103,11 @@ impl<'a> LeaveOneOut<'a> {
         }
     }
 
-    /// ln(R + aV) - ln(N + aV), one a column, without a document of a class, of so many terms, of which only it has some.
-    fn log_totals(&self, alpha: Smoothing, own: ClassId, n_terms: u64, own_terms: u64) -> Vec<f64> {
-        // without features nothing is scored: any number of them will do
-        let n_features = self.n_features.saturating_sub(own_terms).max(1) as f64;
+    /// ln(R + aV) - ln(N + aV), one per column, without a document of the class `own` that has `n_terms` terms,
+    /// `unique_terms` of them in no other document.
+    fn log_totals(&self, alpha: Smoothing, own: ClassId, n_terms: u64, unique_terms: u64) -> Vec<f64> {
+        // without features nothing is scored, so any number will do
+        let n_features = self.n_features.saturating_sub(unique_terms).max(1) as f64;
         let all = self.all_df.saturating_sub(n_terms);
         let log = |df: u64| log_smoothed(df, alpha.alpha(), n_features);
         let of_class = |class: ClassId| {

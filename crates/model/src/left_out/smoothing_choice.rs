@@ -1,3 +1,5 @@
+//! Smoothing and idf power, chosen by a grid search with exact leave-one-out.
+
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
@@ -13,8 +15,7 @@ use crate::linear::choices::{Choices, WeightedOptions};
 use crate::linear::columns::Columns;
 use crate::linear::weighted::log_share;
 
-/// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), as leaving out each document by itself finds them
-/// best.
+/// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), chosen by leave-one-out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SmoothingChoice {
     /// The smoothing.
@@ -23,10 +24,9 @@ pub struct SmoothingChoice {
     pub idf_power: f64,
     /// k0 and k1, see [`Choices::bayes`].
     pub bayes: [f64; 2],
-    /// The mean log loss, in nats a document, of every smoothing and power that was tried; none where there were too few documents to
-    /// choose by.
+    /// Mean log loss (nats per document) of every smoothing and power tried; empty if documents were too few to choose.
     pub tried: Vec<(Smoothing, f64, f64)>,
-    /// By the best of them, the log loss of the documents asked, in nats, and how many each stands for.
+    /// Log loss (nats) and weight of each sampled document with the chosen ones.
     pub losses: Vec<(f64, f64)>,
 }
 
@@ -35,25 +35,25 @@ const ALPHAS: [f64; MOST_ALPHAS] = [0.03, 0.1, 0.3, 1.0, 3.0];
 /// The powers of idf to choose from.
 const POWERS: [f64; MOST_POWERS] = [0.0, 0.5, 1.0];
 
-/// The most documents that are asked.
-const SAMPLE: usize = 3_000;
-/// As many documents of rare classes, all together, are asked at least.
-const LEAST: usize = 1_500;
-/// The most scores that are held at a time.
-const SCORES: usize = 1 << 22;
+/// Maximum sample size.
+const MAX_SAMPLE: usize = 3_000;
+/// Documents of the sample reserved for rare classes, all classes together.
+const MIN_RARE: usize = 1_500;
+/// Maximum number of scores held in memory.
+const MAX_SCORES: usize = 1 << 22;
 
-/// As many of the documents as a fit should ask, at most `most`: fewer where there are very many classes.
+/// The sample size of a fit: at most `most`, fewer with very many classes.
 pub(crate) fn sample_size(most: usize, columns: Columns) -> usize {
-    most.min(SCORES / columns.len()).max(100)
+    most.min(MAX_SCORES / columns.len()).max(100)
 }
 
-/// How many documents of a class a sample has at least.
-pub(crate) fn least_of_class(columns: Columns) -> usize {
-    LEAST / columns.n_classes()
+/// Minimum number of documents per class in a sample.
+pub(crate) fn min_per_class(columns: Columns) -> usize {
+    MIN_RARE / columns.n_classes()
 }
 
-/// Whether there are documents enough to choose anything by: of two classes 50 different ones of each, of more 200 in all, and 10 a
-/// class on average.
+/// Whether there are enough documents to choose anything: 50 distinct ones per class for two classes, else 200 in all
+/// and 10 per class on average.
 pub fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
     let is_of = |class: usize| move |i: &usize| usize::from(documents.label(*i).class) == class;
     let of = |class: usize| (0..documents.len()).filter(is_of(class)).count();
@@ -64,11 +64,11 @@ pub fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
 }
 
 impl SmoothingChoice {
-    /// Chooses by exact leave-one-out, among five smoothings and three powers unless the options fix them: of those that are as good
-    /// as the best, to one standard error of the paired difference, the one nearest to what is taken by default. Of so many documents at
-    /// most 3,000 are asked, more of rare classes than is their share, each counting for those it stands for; k of the chosen
-    /// ones is then fitted to all documents, unless they have more than 4,194,304 scores. `counts` must be of these documents at least.
-    /// The same for any number of threads.
+    /// Grid search by exact leave-one-out over five smoothings and three powers, unless the options fix them. Of the
+    /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
+    /// Scores a stratified sample of at most 3,000 documents, rare classes oversampled and weighted; then fits k to all
+    /// documents, unless that takes more than 4,194,304 scores. `counts` must include these documents. The result is
+    /// the same for any number of threads.
     pub fn new(
         counts: &Statistics,
         documents: &dyn Documents,
@@ -88,12 +88,12 @@ impl SmoothingChoice {
         };
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
         let sample =
-            Groups::new(documents).sample(sample_size(SAMPLE, columns), least_of_class(columns)).weights;
-        let asks_all = documents.len() * columns.len() <= SCORES;
-        let source = if asks_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
-        let sample = Asked::new(&source, &sample);
+            Groups::new(documents).sample(sample_size(MAX_SAMPLE, columns), min_per_class(columns)).weights;
+        let reads_all = documents.len() * columns.len() <= MAX_SCORES;
+        let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
+        let sample = SampleTerms::new(&source, &sample);
         let grid = Grid { counts, columns, default: default.bayes };
-        // two classes look at each term once for all smoothings, more would need much memory
+        // two classes look up a term once for all smoothings; with more classes that takes too much memory
         let together = if columns.is_one() { alphas.len() } else { 1 };
         let fit = |alphas: &[Smoothing]| {
             let points = Points { alphas: alphas.to_vec(), powers: powers.clone() };
@@ -115,15 +115,15 @@ impl SmoothingChoice {
                     (*alpha, *power, *bayes, losses.clone());
             }
         }
-        if asks_all && documents.len() > sample.labels.len() {
+        if reads_all && documents.len() > sample.labels.len() {
             choice.bayes = grid.fit_all(Points::one(choice.alpha, choice.idf_power), &source);
         }
         choice
     }
 }
 
-/// Whether losses are worse than others of the same documents, by more than one standard error of the mean difference. Each
-/// loss comes with how many documents it stands for; the first ones say it.
+/// Whether losses are worse than others of the same documents by more than one standard error of the mean paired
+/// difference. Losses come with weights; those of `losses` are used.
 ///
 /// ```
 /// use tamis_model::is_worse;
@@ -141,26 +141,29 @@ pub fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
     mean > squares.sum::<f64>().sqrt() / all
 }
 
-/// k, the losses of the documents with their weights, and the mean of these.
-type Fitted = ([f64; 2], Vec<(f64, f64)>, f64);
+/// k, the weighted losses of the documents, and their mean.
+type PointFit = ([f64; 2], Vec<(f64, f64)>, f64);
 
-/// Documents that are asked: what is known of each, how many it stands for, and its terms.
-pub(crate) struct Asked<'a> {
+/// A sample of documents: labels, sampling weights and terms.
+pub(crate) struct SampleTerms<'a> {
     pub(crate) labels: Vec<(Label, f64)>,
     source: &'a BlockReader<'a>,
-    /// Their numbers there, if it keeps documents.
+    /// Their numbers in `source`, if it keeps documents in memory.
     numbers: Vec<usize>,
     /// Their terms, if it does not.
     own: Block,
 }
 
-impl<'a> Asked<'a> {
-    pub(crate) fn new(source: &'a BlockReader<'a>, sample: &[(usize, f64)]) -> Asked<'a> {
+impl<'a> SampleTerms<'a> {
+    pub(crate) fn new(source: &'a BlockReader<'a>, sample: &[(usize, f64)]) -> SampleTerms<'a> {
         let documents = source.documents;
         let numbers: Vec<_> = sample.iter().map(|(i, _)| *i).collect();
         let rows = if source.is_kept() { Vec::new() } else { documents.rows(&numbers) };
-        Asked {
-            labels: sample.iter().map(|(i, stands_for)| (documents.label(*i), *stands_for)).collect(),
+        SampleTerms {
+            labels: sample
+                .iter()
+                .map(|(i, sampling_weight)| (documents.label(*i), *sampling_weight))
+                .collect(),
             source,
             numbers,
             own: Block::of(rows.iter().map(CountVector::row)),
@@ -172,23 +175,23 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What is tried on documents.
+/// The grid search.
 pub(crate) struct Grid<'a> {
     pub(crate) counts: &'a Statistics,
     pub(crate) columns: Columns,
     pub(crate) default: [f64; 2],
 }
 
-/// Documents that one thread scores at a time.
-const TOGETHER: usize = 64;
+/// Number of documents that a thread scores at a time.
+const CHUNK: usize = 64;
 
 impl Grid<'_> {
-    /// For each point k and its losses, by the leave-one-out scores of some documents.
-    pub(crate) fn fit(&self, points: Points, asked: &Asked<'_>) -> Vec<Fitted> {
+    /// Fits k at each grid point to the leave-one-out scores of a sample.
+    pub(crate) fn fit(&self, points: Points, sample: &SampleTerms<'_>) -> Vec<PointFit> {
         let mut of_points = vec![StackingInput::new(self.columns.len(), 2); points.len()];
         let left_out = LeaveOneOut::new(points, self.counts, self.columns);
-        let document = |at: usize| (asked.labels[at], asked.terms(at));
-        self.score(&left_out, asked.labels.len(), document, &mut of_points);
+        let document = |at: usize| (sample.labels[at], sample.terms(at));
+        self.score(&left_out, sample.labels.len(), document, &mut of_points);
         let fit = |parts: &StackingInput| {
             let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
@@ -198,7 +201,7 @@ impl Grid<'_> {
         of_points.par_iter().map(fit).collect()
     }
 
-    /// k by the leave-one-out scores of all documents.
+    /// Fits k to the leave-one-out scores of all documents.
     fn fit_all(&self, point: Points, source: &BlockReader<'_>) -> [f64; 2] {
         let mut parts = [StackingInput::new(self.columns.len(), 2)];
         let left_out = LeaveOneOut::new(point, self.counts, self.columns);
@@ -209,7 +212,7 @@ impl Grid<'_> {
         self.bayes(&parts[0])
     }
 
-    /// Adds to the parts of each point the leave-one-out scores of so many documents.
+    /// Adds the leave-one-out scores of `n_documents` documents to the parts of each grid point.
     fn score<'d>(
         &self,
         left_out: &LeaveOneOut<'_>,
@@ -223,10 +226,10 @@ impl Grid<'_> {
             let mut scores = vec![Vec::new(); n_points];
             let mut parts = vec![StackingInput::new(self.columns.len(), 2); n_points];
             for at in of {
-                let ((document, stands_for), terms) = document(*at);
+                let ((document, sampling_weight), terms) = document(*at);
                 left_out.scores(terms, document.class, &mut scores);
-                let is_judged = !terms.is_empty() && self.has_others(&document);
-                let weight = if is_judged { stands_for * document.weight() } else { 0.0 };
+                let is_scored = !terms.is_empty() && self.has_others(&document);
+                let weight = if is_scored { sampling_weight * document.weight() } else { 0.0 };
                 for (parts, scores) in parts.iter_mut().zip(&scores) {
                     let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
                     parts.push(both, self.columns.of(document.class), weight);
@@ -234,7 +237,7 @@ impl Grid<'_> {
             }
             parts
         };
-        let scored: Vec<Vec<StackingInput>> = numbers.par_chunks(TOGETHER).map(score).collect();
+        let scored: Vec<Vec<StackingInput>> = numbers.par_chunks(CHUNK).map(score).collect();
         for of_points in scored {
             parts.iter_mut().zip(of_points).for_each(|(parts, others)| parts.append(others));
         }
@@ -245,7 +248,7 @@ impl Grid<'_> {
         if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default }
     }
 
-    /// Whether a document is not all that its class has: without it nothing would be known of the class.
+    /// Whether the document's class has other documents; without it nothing would be known of the class.
     fn has_others(&self, document: &Label) -> bool {
         let of_class = self.counts.totals().get(usize::from(document.class));
         of_class.is_some_and(|totals| totals.documents > 1)

@@ -1,12 +1,13 @@
-//! Weights by which what several models say of a document is added up.
+//! Stacking: weights that combine the scores of several models, fitted by logistic regression with Platt scaling's
+//! targets.
 
 use rayon::prelude::*;
 
 use crate::numbers::logs::{softmax_and_sum, softplus, softplus_and_sigmoid};
 
-/// What several models say of documents, their parts: a number a document, column and part.
+/// Input of stacking: one score per document, column and model ("part").
 ///
-/// One column is the log-odds between two classes; of more columns the softmax is the probability of each.
+/// A single column holds the log-odds between two classes; several columns go through softmax.
 #[derive(Clone, Debug)]
 pub(crate) struct StackingInput {
     n_columns: usize,
@@ -15,51 +16,51 @@ pub(crate) struct StackingInput {
     targets: Vec<Target>,
 }
 
-/// Of which column a document is, and what it counts.
+/// Column and weight of a document.
 #[derive(Clone, Copy, Debug)]
 struct Target {
-    /// None of the columns, if there is one and the document is of the other class.
+    /// `None` for the negative class of two.
     column: Option<usize>,
     weight: f64,
 }
 
-/// As many documents is what the weights taken by default count for.
+/// The default weights count like this many documents.
 const PRIOR_DOCUMENTS: f64 = 50.0;
 
-/// Of parts that were brought to deviation 1.
+/// Ridge penalty on standardized parts.
 const RIDGE: f64 = 0.1;
 
-/// Documents that are added up at a time; fixed, so that threads leave no trace in the sums.
-const TOGETHER: usize = 512;
+/// Number of documents summed together; fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 512;
 
 impl StackingInput {
     pub(crate) fn new(n_columns: usize, n_parts: usize) -> StackingInput {
         StackingInput { n_columns, n_parts, values: Vec::new(), targets: Vec::new() }
     }
 
-    /// Adds a document: of each column its parts, one after the other. A document that counts nothing is left out.
+    /// Adds a document: the parts of each column in turn. A document of weight 0 is skipped.
     pub(crate) fn push(&mut self, values: impl IntoIterator<Item = f64>, column: Option<usize>, weight: f64) {
         if weight <= 0.0 {
             return;
         }
         let start = self.values.len();
         self.values.extend(values);
-        // written so that a number too few or too many never shifts the others
+        // a missing or extra number must not shift other documents
         self.values.resize(start + self.n_columns * self.n_parts, 0.0);
         if self.n_columns > 1 {
-            self.centre(start);
+            self.subtract_means(start);
         }
         self.targets.push(Target { column, weight });
     }
 
-    /// Adds the documents of others after those here.
+    /// Appends the documents of others.
     pub(crate) fn append(&mut self, mut others: StackingInput) {
         self.values.append(&mut others.values);
         self.targets.append(&mut others.targets);
     }
 
-    /// Takes the mean over its columns off each part of a document, which changes no probability.
-    fn centre(&mut self, start: usize) {
+    /// Subtracts from each part of a document its mean over the columns, which changes no probability.
+    fn subtract_means(&mut self, start: usize) {
         let values = &mut self.values[start..];
         for part in 0..self.n_parts {
             let own = || (part..self.n_columns * self.n_parts).step_by(self.n_parts);
@@ -72,17 +73,17 @@ impl StackingInput {
         self.targets.len()
     }
 
-    /// What each document counts.
+    /// The weight of each document.
     pub(crate) fn weights(&self) -> impl Iterator<Item = f64> + '_ {
         self.targets.iter().map(|target| target.weight)
     }
 
-    /// The weights of the parts of least log loss: by Newton's method, of parts that were brought to deviation 1, with targets
-    /// smoothed as Platt's and a ridge around the weights taken by default; then brought towards these as if they were the best
-    /// ones of 50 documents more. The first `n_positive` weights are never negative: one that would be is 0, and
-    /// if all would be, what 50 documents say of them is left.
+    /// The weights with the least log loss, by Newton's method on standardized parts, with Platt's smoothed targets and
+    /// a ridge penalty around the default weights. The result is then shrunk towards the default as if that came from
+    /// 50 more documents. The first `n_positive` weights are never negative: a negative one becomes 0, and if all would
+    /// be, the shrunken default is left.
     ///
-    /// Source: Platt, "Probabilistic Outputs for Support Vector Machines" (1999), for the targets and the halving of steps.
+    /// Source: Platt, "Probabilistic Outputs for Support Vector Machines" (1999): the targets and the step halving.
     pub(crate) fn fit(&self, default: &[f64], n_positive: usize) -> Vec<f64> {
         let mut free = vec![true; self.n_parts];
         loop {
@@ -103,7 +104,7 @@ impl StackingInput {
         }
     }
 
-    /// All that the documents count.
+    /// The summed weight of the documents.
     fn weight(&self) -> f64 {
         self.weights().sum()
     }
@@ -111,20 +112,22 @@ impl StackingInput {
     fn fit_free(&self, default: &[f64], free: &[bool]) -> Vec<f64> {
         let all = self.weight();
         let scales = self.deviations(all);
-        // in units of deviations
+        // in units of standard deviations
         let centre: Vec<f64> = default.iter().zip(&scales).map(|(weight, scale)| weight * scale).collect();
-        let problem = Problem { parts: self, smoothing: Smoothed::new(self, all), scales, centre };
+        let problem = Problem { parts: self, targets: PlattTargets::new(self, all), scales, centre };
         let mut at: Vec<f64> =
             problem.centre.iter().zip(free).map(|(w, free)| if *free { *w } else { 0.0 }).collect();
-        let mut here = problem.slope(&at);
+        let mut here = problem.derivatives(&at);
         for _ in 0..100 {
             let step = problem.step(&at, &here, free);
             let shortened =
                 |length: f64| at.iter().zip(&step).map(|(w, s)| w - length * s).collect::<Vec<_>>();
             let steps = (0..30).map(|halvings| shortened(0.5_f64.powi(halvings)));
-            // a loss that is NaN is not less
-            let Some((next, there)) =
-                steps.map(|w| (problem.slope(&w), w)).find(|(s, _)| s.loss < here.loss).map(|(s, w)| (w, s))
+            // a NaN loss is not less
+            let Some((next, there)) = steps
+                .map(|w| (problem.derivatives(&w), w))
+                .find(|(s, _)| s.loss < here.loss)
+                .map(|(s, w)| (w, s))
             else {
                 break;
             };
@@ -141,7 +144,7 @@ impl StackingInput {
         at.into_iter().zip(&problem.scales).zip(default).zip(free).map(shrink).collect()
     }
 
-    /// The deviation of each part over documents and columns, 1 of one that does not vary.
+    /// The standard deviation of each part over documents and columns; 1 if it is constant.
     fn deviations(&self, all: f64) -> Vec<f64> {
         let n = all * self.n_columns as f64;
         let mut moments = vec![[0.0; 2]; self.n_parts];
@@ -161,7 +164,7 @@ impl StackingInput {
         self.values.chunks_exact(self.n_columns * self.n_parts).zip(&self.targets)
     }
 
-    /// The log loss of each document by these weights, in nats.
+    /// The log loss (nats) of each document with these weights.
     pub(crate) fn losses(&self, weights: &[f64]) -> Vec<f64> {
         let mut z = Vec::new();
         let loss = |(values, target): (&[f64], &Target)| {
@@ -177,7 +180,7 @@ impl StackingInput {
         self.documents().map(loss).collect()
     }
 
-    /// The weighted mean of losses, or of other numbers of documents.
+    /// The weighted mean of one number per document.
     pub(crate) fn mean(&self, numbers: &[f64]) -> f64 {
         let all = self.weight();
         numbers.iter().zip(&self.targets).map(|(n, target)| n * target.weight).sum::<f64>() / all
@@ -191,41 +194,40 @@ impl StackingInput {
     }
 }
 
-/// What is aimed at: probabilities a little below 1 and above 0, so that classes which the parts separate do not ask for
-/// infinite weights.
-struct Smoothed {
-    /// Of two classes, of a document of the positive class and one of the other.
+/// Platt's smoothed targets, slightly below 1 and above 0, so that separable classes do not lead to infinite weights.
+struct PlattTargets {
+    /// Two classes: the target of a positive document, and of a negative one.
     positive: f64,
     negative: f64,
-    /// Of more, what is taken off the own class, and given to all alike.
-    any: f64,
+    /// More classes: the probability spread evenly over all.
+    uniform: f64,
 }
 
-impl Smoothed {
-    fn new(parts: &StackingInput, all: f64) -> Smoothed {
+impl PlattTargets {
+    fn new(parts: &StackingInput, all: f64) -> PlattTargets {
         let of_positive = parts.targets.iter().filter(|target| target.column.is_some());
         let positives: f64 = of_positive.map(|target| target.weight).sum();
-        Smoothed {
+        PlattTargets {
             positive: (positives + 1.0) / (positives + 2.0),
             negative: 1.0 / (all - positives + 2.0),
-            any: 1.0 / (all + 2.0),
+            uniform: 1.0 / (all + 2.0),
         }
     }
 }
 
 struct Problem<'a> {
     parts: &'a StackingInput,
-    smoothing: Smoothed,
+    targets: PlattTargets,
     scales: Vec<f64>,
     centre: Vec<f64>,
 }
 
-/// What is to be the least, with its gradient and second derivatives.
+/// Loss, gradient and Hessian.
 #[derive(Clone, Copy, Default)]
-struct Slope {
+struct Derivatives {
     loss: f64,
     gradient: [f64; MOST_PARTS],
-    curvature: [[f64; MOST_PARTS]; MOST_PARTS],
+    hessian: [[f64; MOST_PARTS]; MOST_PARTS],
 }
 
 const MOST_PARTS: usize = 3;
@@ -235,116 +237,123 @@ impl Problem<'_> {
         at.iter().zip(&self.scales).map(|(w, scale)| w / scale).collect()
     }
 
-    /// The sum over the documents, in parallel, and always in the same order.
-    fn sum(&self, of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut Slope) + Sync) -> Slope {
-        let size = TOGETHER * self.parts.n_columns * self.parts.n_parts;
-        let chunks = self.parts.values.par_chunks(size).zip(self.parts.targets.par_chunks(TOGETHER));
+    /// The sum over the documents: in parallel, but always in the same order.
+    fn sum(&self, of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut Derivatives) + Sync) -> Derivatives {
+        let size = CHUNK * self.parts.n_columns * self.parts.n_parts;
+        let chunks = self.parts.values.par_chunks(size).zip(self.parts.targets.par_chunks(CHUNK));
         let sums = chunks.map(|(values, targets)| {
-            let (mut sum, mut z) = (Slope::default(), Vec::new());
+            let (mut sum, mut z) = (Derivatives::default(), Vec::new());
             let values = values.chunks_exact(self.parts.n_columns * self.parts.n_parts);
             values.zip(targets).for_each(|(values, target)| of(values, target, &mut z, &mut sum));
             sum
         });
-        let mut all = Slope::default();
+        let mut all = Derivatives::default();
         sums.collect::<Vec<_>>().into_iter().for_each(|sum| all.plus(sum));
         all
     }
 
-    /// Of the documents, and the loss with the ridge.
-    fn slope(&self, at: &[f64]) -> Slope {
+    /// Loss with the ridge penalty; gradient and Hessian of the documents only.
+    fn derivatives(&self, at: &[f64]) -> Derivatives {
         match self.parts.n_parts {
-            1 => self.slope_of::<1>(at),
-            2 => self.slope_of::<2>(at),
-            _ => self.slope_of::<MOST_PARTS>(at),
+            1 => self.derivatives_of::<1>(at),
+            2 => self.derivatives_of::<2>(at),
+            _ => self.derivatives_of::<MOST_PARTS>(at),
         }
     }
 
-    /// The same of so many parts.
-    fn slope_of<const N: usize>(&self, at: &[f64]) -> Slope {
+    /// The same with the number of parts known.
+    fn derivatives_of<const N: usize>(&self, at: &[f64]) -> Derivatives {
         let weights = self.weights(at);
-        let of_document = |values: &[f64], target: &Target, z: &mut Vec<f64>, slope: &mut Slope| {
-            self.parts.add_up(values, &weights, z);
-            if let [z] = z[..] {
-                let aim =
-                    if target.column.is_some() { self.smoothing.positive } else { self.smoothing.negative };
-                let (softplus, p) = softplus_and_sigmoid(z);
-                slope.loss += target.weight * (softplus - aim * z);
-                let values = values.first_chunk().unwrap_or(&[0.0; N]);
-                slope.add(values, target.weight * (p - aim), target.weight * p * (1.0 - p));
-                return;
-            }
-            let any = self.smoothing.any;
-            let mean = z.iter().sum::<f64>() / z.len() as f64;
-            let own = target.column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
-            slope.loss += target.weight * (softmax_and_sum(z) - (1.0 - any) * own - any * mean);
-            let mut means = [0.0; N];
-            for (column, (values, p)) in values.as_chunks::<N>().0.iter().zip(&*z).enumerate() {
-                let own = if target.column == Some(column) { 1.0 - any } else { 0.0 };
-                let aim = own + any / z.len() as f64;
-                slope.add(values, target.weight * (p - aim), target.weight * p);
-                means.iter_mut().zip(values).for_each(|(mean, value)| *mean += p * value);
-            }
-            slope.add(&means, 0.0, -target.weight);
-        };
+        let of_document =
+            |values: &[f64], target: &Target, z: &mut Vec<f64>, derivatives: &mut Derivatives| {
+                self.parts.add_up(values, &weights, z);
+                if let [z] = z[..] {
+                    let target_probability =
+                        if target.column.is_some() { self.targets.positive } else { self.targets.negative };
+                    let (softplus, p) = softplus_and_sigmoid(z);
+                    derivatives.loss += target.weight * (softplus - target_probability * z);
+                    let values = values.first_chunk().unwrap_or(&[0.0; N]);
+                    derivatives.add(
+                        values,
+                        target.weight * (p - target_probability),
+                        target.weight * p * (1.0 - p),
+                    );
+                    return;
+                }
+                let uniform = self.targets.uniform;
+                let mean = z.iter().sum::<f64>() / z.len() as f64;
+                let own = target.column.and_then(|column| z.get(column)).copied().unwrap_or(mean);
+                derivatives.loss +=
+                    target.weight * (softmax_and_sum(z) - (1.0 - uniform) * own - uniform * mean);
+                let mut means = [0.0; N];
+                for (column, (values, p)) in values.as_chunks::<N>().0.iter().zip(&*z).enumerate() {
+                    let own = if target.column == Some(column) { 1.0 - uniform } else { 0.0 };
+                    let target_probability = own + uniform / z.len() as f64;
+                    derivatives.add(values, target.weight * (p - target_probability), target.weight * p);
+                    means.iter_mut().zip(values).for_each(|(mean, value)| *mean += p * value);
+                }
+                derivatives.add(&means, 0.0, -target.weight);
+            };
         let penalty: f64 = at.iter().zip(&self.centre).map(|(w, centre)| (w - centre) * (w - centre)).sum();
-        let slope = self.sum(of_document);
-        Slope { loss: slope.loss + RIDGE / 2.0 * penalty, ..slope }
+        let derivatives = self.sum(of_document);
+        Derivatives { loss: derivatives.loss + RIDGE / 2.0 * penalty, ..derivatives }
     }
 
-    /// What Newton's method subtracts.
-    fn step(&self, at: &[f64], slope: &Slope, free: &[bool]) -> Vec<f64> {
-        let (n, mut slope) = (self.parts.n_parts, *slope);
+    /// The Newton step, to be subtracted.
+    fn step(&self, at: &[f64], derivatives: &Derivatives, free: &[bool]) -> Vec<f64> {
+        let (n, mut derivatives) = (self.parts.n_parts, *derivatives);
         for i in 0..n {
             for j in 0..n {
-                slope.curvature[i][j] /= self.scales[i] * self.scales[j];
+                derivatives.hessian[i][j] /= self.scales[i] * self.scales[j];
             }
-            slope.gradient[i] = slope.gradient[i] / self.scales[i] + RIDGE * (at[i] - self.centre[i]);
-            slope.curvature[i][i] += RIDGE + 1e-9;
+            derivatives.gradient[i] =
+                derivatives.gradient[i] / self.scales[i] + RIDGE * (at[i] - self.centre[i]);
+            derivatives.hessian[i][i] += RIDGE + 1e-9;
             if !free[i] {
-                (slope.gradient[i], slope.curvature[i]) = (0.0, [0.0; MOST_PARTS]);
-                slope.curvature.iter_mut().for_each(|row| row[i] = 0.0);
-                slope.curvature[i][i] = 1.0;
+                (derivatives.gradient[i], derivatives.hessian[i]) = (0.0, [0.0; MOST_PARTS]);
+                derivatives.hessian.iter_mut().for_each(|row| row[i] = 0.0);
+                derivatives.hessian[i][i] = 1.0;
             }
         }
-        slope.solve(n)
+        derivatives.solve(n)
     }
 }
 
-impl Slope {
+impl Derivatives {
     fn add<const N: usize>(&mut self, values: &[f64; N], error: f64, weight: f64) {
         for i in 0..N {
             self.gradient[i] += error * values[i];
             for j in 0..N {
-                self.curvature[i][j] += weight * values[i] * values[j];
+                self.hessian[i][j] += weight * values[i] * values[j];
             }
         }
     }
 
-    fn plus(&mut self, other: Slope) {
+    fn plus(&mut self, other: Derivatives) {
         self.loss += other.loss;
         for i in 0..MOST_PARTS {
             self.gradient[i] += other.gradient[i];
             for j in 0..MOST_PARTS {
-                self.curvature[i][j] += other.curvature[i][j];
+                self.hessian[i][j] += other.hessian[i][j];
             }
         }
     }
 
-    /// The gradient divided by the curvature, which is positive definite: by elimination.
+    /// Solves Hessian x = gradient by elimination; the Hessian is positive definite.
     fn solve(mut self, n: usize) -> Vec<f64> {
         for pivot in 0..n {
             for row in pivot + 1..n {
-                let factor = self.curvature[row][pivot] / self.curvature[pivot][pivot];
+                let factor = self.hessian[row][pivot] / self.hessian[pivot][pivot];
                 for column in pivot..n {
-                    self.curvature[row][column] -= factor * self.curvature[pivot][column];
+                    self.hessian[row][column] -= factor * self.hessian[pivot][column];
                 }
                 self.gradient[row] -= factor * self.gradient[pivot];
             }
         }
         let mut solution = vec![0.0; n];
         for row in (0..n).rev() {
-            let known: f64 = (row + 1..n).map(|column| self.curvature[row][column] * solution[column]).sum();
-            solution[row] = (self.gradient[row] - known) / self.curvature[row][row];
+            let known: f64 = (row + 1..n).map(|column| self.hessian[row][column] * solution[column]).sum();
+            solution[row] = (self.gradient[row] - known) / self.hessian[row][row];
         }
         solution
     }
@@ -355,7 +364,7 @@ mod tests {
     use super::*;
     use crate::numbers::logs::sigmoid;
 
-    /// Scores of two classes of which the higher 3 in 4 are positive, and the lower 1 in 4.
+    /// Two classes: 3 in 4 of the higher scores are positive, 1 in 4 of the lower.
     fn two(n: usize) -> StackingInput {
         let mut parts = StackingInput::new(1, 2);
         for i in 0..n {
@@ -369,7 +378,7 @@ mod tests {
     fn two_classes_are_calibrated() {
         let weights = two(8_000).fit(&[0.3, 0.0], 1);
         assert!((sigmoid(2.0 * weights[0] + weights[1]) - 0.75).abs() < 1e-2, "{weights:?}");
-        // of few documents the default is left
+        // with few documents the default is kept
         let few = two(2).fit(&[0.3, 0.0], 1);
         assert!((few[0] - 0.3).abs() < 0.1, "{few:?}");
         assert_eq!(StackingInput::new(1, 2).fit(&[0.3, 0.1], 1), [0.3, 0.1]);

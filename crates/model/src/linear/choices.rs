@@ -1,30 +1,30 @@
+//! Options of weighted scoring, and the numbers that fitting chooses.
+
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::error::ParametersError;
 use crate::bayes::smoothing::Smoothing;
 
-/// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted: what is fixed by hand, and what is left to be chosen by what
-/// predicts left-out documents best.
+/// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted. What is not fixed here is chosen by left-out documents.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
 /// | `alpha` | chosen | smoothing of the counts | > 0 |
-/// | `idf_power` | chosen | how much more rare terms weigh: 0 not at all, 1 by their idf | 0 to 4 |
-/// | `correction` | true | whether there is a correction on top of the counts | |
-/// | `regularisation` | 16 | C, the variance of the prior of the correction's weights | > 0, <= 10^6 |
-/// | `seed` | 0 | decides the order in which the correction sees the documents | |
+/// | `idf_power` | chosen | exponent of idf: 0 ignores it | 0 to 4 |
+/// | `correction` | true | whether to fit the correction | |
+/// | `regularisation` | 16 | C, the prior variance of the correction's weights | > 0, <= 10^6 |
+/// | `seed` | 0 | order of the documents in the fit | |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WeightedOptions {
     /// Smoothing of the document frequencies. By default chosen.
     pub alpha: Option<Smoothing>,
-    /// The power of idf by which terms are weighted. By default chosen.
+    /// The exponent of idf in term weights. By default chosen.
     pub idf_power: Option<f64>,
-    /// Whether a correction is learned on top of the counts. By default true.
+    /// Whether to fit the correction. By default true.
     pub correction: bool,
-    /// The C of the correction's L2-regularised logistic loss: a weight is as far from 0 as errors of documents, C times each,
-    /// take it. By default 16.
+    /// C of the correction's L2-regularised logistic loss: the prior variance of its weights. By default 16.
     pub regularisation: f64,
-    /// Decides the order in which the correction sees documents. By default 0.
+    /// Decides the order of the documents in the fit. By default 0.
     pub seed: u64,
 }
 
@@ -35,10 +35,10 @@ impl Default for WeightedOptions {
 }
 
 impl WeightedOptions {
-    /// Whether all options are in their ranges; to call on options that come from outside.
+    /// Checks that all options are in range.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first value out of its range.
     pub fn check(&self) -> Result<(), ParametersError> {
         let error = |expected, got| Err(ParametersError::Weighted { expected, got });
         if let Some(alpha) = self.alpha.filter(|alpha| *alpha == Smoothing::maximum_likelihood()) {
@@ -58,27 +58,28 @@ impl WeightedOptions {
 const MAX_POWER: f64 = 4.0;
 const MAX_C: f64 = 1e6;
 
-/// The numbers by which a [`WeightedLogOdds`](crate::WeightedLogOdds) scores, besides the counts and the correction: those that
-/// predict left-out documents best, or those for [so many classes](Self::for_classes) where there are too few to tell.
+/// The fitted numbers of a [`WeightedLogOdds`](crate::WeightedLogOdds) besides counts and correction: those that
+/// predict left-out documents best, or the [defaults](Self::for_classes) if documents are too few.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choices {
     /// Smoothing of the document frequencies.
     pub alpha: Smoothing,
-    /// The power of idf by which terms are weighted.
+    /// The exponent of idf in term weights.
     pub idf_power: f64,
-    /// k0 and k1: the counts' log-odds are `B = k0 s + k1 p`, with the score `s` of the counts and p = 1 for two classes, the
-    /// logarithm of the class's share for more.
+    /// k0 and k1: the counts' log-odds are `B = k0 s + k1 p`, with the score `s` of the counts; p is 1 for two classes,
+    /// else the logarithm of the class's share.
     pub bayes: [f64; 2],
-    /// The share of the counts' log-odds that the correction takes as given.
+    /// The share of the counts' log-odds that is the offset of the correction's regression.
     pub tau: f64,
-    /// q0, q1, q2: the log-odds of a document are `q0 B + q1 d + q2`, with what the correction says, `d`.
+    /// Stacking weights q0, q1, q2: the log-odds of a document are `q0 B + q1 d + q2`, with the correction's log-odds
+    /// `d`.
     pub stack: [f64; 3],
-    /// Slope and offset from the highest log-odds of a document's windows to its log-odds.
+    /// Calibration of windows: slope and offset from the highest log-odds of a document's windows to its log-odds.
     pub line: [f64; 2],
 }
 
 impl Choices {
-    /// What is taken where there are too few documents to choose by.
+    /// The defaults, used if documents are too few to choose.
     pub fn for_classes(n_classes: usize) -> Self {
         let is_two = n_classes == 2;
         Choices {
@@ -92,7 +93,7 @@ impl Choices {
         }
     }
 
-    /// The same with what the options fix.
+    /// The choices with the values that the options fix.
     #[must_use]
     pub fn fixed_by(self, options: &WeightedOptions) -> Self {
         Choices {
@@ -103,10 +104,10 @@ impl Choices {
         }
     }
 
-    /// Whether all numbers are in their ranges; to call on choices that come from outside.
+    /// Checks that all numbers are in range.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first value out of its range.
     pub fn check(&self) -> Result<(), ParametersError> {
         let Choices { alpha, idf_power, bayes, tau, stack, line } = *self;
         if alpha == Smoothing::maximum_likelihood() {
@@ -124,7 +125,7 @@ impl Choices {
     }
 }
 
-/// The weights of counts and correction where there is none.
+/// The stacking weights without a correction.
 pub(crate) const COUNTS_ALONE: [f64; 3] = [1.0, 0.0, 0.0];
 
 /// The largest number that a fit chooses.

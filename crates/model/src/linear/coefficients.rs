@@ -1,3 +1,5 @@
+//! The correction as exact sums of per-document coefficients.
+
 use std::convert::Infallible;
 
 use tamis_tokenizer::{CountRow, TermId};
@@ -10,66 +12,66 @@ use crate::counts::term_frequency::{TF_UNIT, tf_units};
 /// The number that stands for 1 in a [`Coefficient`]: 2^12.
 pub const COEFFICIENT_ONE: i64 = 1 << 12;
 
-/// What a document adds to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so that sums of it are
-/// exact: neither their order nor adding and taking away again leaves a trace.
+/// What a document adds to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so that sums
+/// are exact in any order and can be undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coefficient {
     /// The column.
     pub class: ClassId,
-    /// c, what it adds to the bias of the column: C times the error of the document, times its copies;
+    /// c, added to the bias of the column: C times the error of the document times its copies. Fixed point,
     /// [`COEFFICIENT_ONE`] is 1.
     pub bias: i64,
-    /// c / |v|, what it adds to the weight of each of its terms, times ln(1 + tf); likewise.
+    /// c / |v|, added to the weight of each term of the document times ln(1 + tf). Fixed point.
     pub units: i64,
 }
 
 impl Coefficient {
-    /// In fixed point; none if nothing is left of it. `scale` is 1 / |v|, at most 1.
+    /// Converts to fixed point; `None` if both round to 0. `scale` is 1 / |v|, at most 1.
     pub(crate) fn new(class: ClassId, c: f64, scale: f64) -> Option<Coefficient> {
-        // casts saturate, and take what is not a number to 0
+        // casts saturate and map NaN to 0
         let fixed = |x: f64| (x * COEFFICIENT_ONE as f64).round() as i64;
         let coefficient = Coefficient { class, bias: fixed(c), units: fixed(c * scale) };
         (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
     }
 }
 
-/// The coefficients of all documents, as they were fitted: four bytes a column that may learn from a document.
+/// The fitted coefficients of all documents: four bytes per document and column that may learn from it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coefficients {
     /// 1 / |v| of every document.
     pub(crate) scales: Vec<f32>,
     /// In increasing order of columns.
-    pub(crate) lanes: Vec<Lanes>,
+    pub(crate) groups: Vec<GroupCoefficients>,
 }
 
-/// The coefficients of some columns.
+/// The coefficients of a group of columns.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Lanes {
-    /// What each number of a document is of, if it is kept.
+pub(crate) struct GroupCoefficients {
+    /// The column of each value of a document; `None` if the value is not used.
     pub(crate) columns: Vec<Option<ClassId>>,
-    /// As many numbers a document.
+    /// `columns.len()` values per document.
     pub(crate) values: Vec<f32>,
 }
 
 impl Coefficients {
-    /// Those of a document, in increasing order of columns.
+    /// The coefficients of a document, in increasing order of columns.
     pub fn of(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
         let scale = f64::from(self.scales.get(document).copied().unwrap_or(0.0));
-        let of_lanes = move |lanes: &'_ Lanes| {
-            let n = lanes.columns.len();
-            let values = lanes.values.get(document * n..(document + 1) * n).unwrap_or_default();
-            std::iter::zip(&lanes.columns, values)
+        let of_group = move |group: &'_ GroupCoefficients| {
+            let n = group.columns.len();
+            let values = group.values.get(document * n..(document + 1) * n).unwrap_or_default();
+            std::iter::zip(&group.columns, values)
                 .filter_map(move |(column, c)| {
                     Some((*column)?).filter(|_| *c != 0.0).map(|column| (column, f64::from(*c)))
                 })
                 .collect::<Vec<_>>()
         };
-        let all = self.lanes.iter().flat_map(of_lanes);
+        let all = self.groups.iter().flat_map(of_group);
         all.filter_map(move |(column, c)| Coefficient::new(column, c, scale))
     }
 }
 
-/// The weight of a term for a column: the sum over documents of their coefficients' units, each times 16 log2(1 + tf), rounded.
+/// The weight of a term in a column: the sum over documents of the coefficient's units times 16 log2(1 + tf), rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassWeight {
     /// The column.
@@ -79,7 +81,7 @@ pub struct ClassWeight {
 }
 
 impl ClassWeight {
-    /// A coefficient of these units at a term that occurs so often; `None` if it is 2^63 or more.
+    /// What a coefficient adds to a term that occurs `tf` times; `None` on overflow of `i64`.
     pub fn of(coefficient: &Coefficient, tf: u32) -> Option<Self> {
         Self::of_units(coefficient, tf_units(tf))
     }
@@ -109,11 +111,11 @@ impl ClassCell for ClassWeight {
 
 const TOO_LARGE: StatisticsError = StatisticsError::Coefficients { expected: i64::MAX };
 
-/// What counting cannot see, learned on top of it: a weight a term and column, and a bias a column.
+/// The correction of the counts by logistic regression: a weight per term and column, and a bias per column.
 ///
-/// Both are exact sums over documents of a few [`Coefficient`]s each. Keep these with the document:
-/// [`add`](Self::add)ing their negatives forgets its part, adding those of other documents merges. Memory grows with the terms of the
-/// documents, not with terms x classes.
+/// Both are exact sums over the [`Coefficient`]s of the documents. Store these with each document:
+/// [`add`](Self::add)ing their negatives forgets it, adding those of other documents merges. Memory grows with the
+/// terms of the documents, not with terms x classes.
 #[derive(Clone, Debug, Default)]
 pub struct Correction {
     cells: Cells<ClassWeight>,
@@ -124,7 +126,7 @@ impl Correction {
     /// Adds the coefficients of a document.
     ///
     /// # Errors
-    /// A sum of 2^63 or more, or more weights than a `u32` can number; some terms may have got theirs.
+    /// Overflow of `i64`, or more weights than a `u32` can number; some terms may already be updated.
     pub fn add(&mut self, row: CountRow<'_>, coefficients: &[Coefficient]) -> Result<(), StatisticsError> {
         self.add_units(row.iter().map(|(term, tf)| (term, tf_units(tf))), coefficients)
     }
@@ -149,12 +151,12 @@ impl Correction {
         Ok(())
     }
 
-    /// The weights of a term that are not 0, in increasing order of columns.
+    /// The non-zero weights of a term, in increasing order of columns.
     pub fn weights(&self, term: TermId) -> impl Iterator<Item = ClassWeight> + '_ {
         self.cells.get(term).iter().copied().filter(|weight| weight.units != 0)
     }
 
-    /// The biases, by column; those beyond them are 0.
+    /// The bias of each column; missing ones are 0.
     pub fn bias(&self) -> &[i64] {
         &self.bias
     }

@@ -1,7 +1,9 @@
+//! The one-vs-rest columns of a model's classes.
+
 use crate::bayes::error::ParametersError;
 use crate::counts::counts::ClassId;
 
-/// Where the numbers of classes stand: one column a class; of two classes one in all, that of the positive class.
+/// The one-vs-rest columns of scores: one per class, or a single one (that of the positive class) for two classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns {
     n_classes: usize,
@@ -9,10 +11,10 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The columns of so many classes; `positive` is of no importance unless there are two.
+    /// The columns of `n_classes` classes; `positive` matters only for two.
     ///
     /// # Errors
-    /// No classes, or more than there can be; of two classes a positive one that is neither.
+    /// No classes or too many; for two classes, a positive class that is neither.
     pub fn new(n_classes: usize, positive: ClassId) -> Result<Self, ParametersError> {
         match n_classes {
             0 => Err(ParametersError::NoClasses),
@@ -52,7 +54,7 @@ impl Columns {
         (first..=ClassId::MAX).take(self.len())
     }
 
-    /// What is known of two classes, the positive one last; nothing of more.
+    /// The values of two classes, the positive one last; defaults for more classes.
     pub(crate) fn order<T: Copy + Default>(&self, of_classes: &[T]) -> [T; 2] {
         let at = |class: usize| of_classes.get(class).copied().unwrap_or_default();
         let positive = usize::from(self.positive.min(1));

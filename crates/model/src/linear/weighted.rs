@@ -126,7 +126,7 @@ pub(crate) fn norm(square: f64) -> f64 {
 }
 
 /// What the vector of a document is divided by: its length, at least 1, so that nothing is made longer.
-pub(crate) fn at_least_one(square: f64) -> f64 {
+pub(crate) fn vector_length(square: f64) -> f64 {
     square.sqrt().max(1.0)
 }
 
@@ -430,7 +430,7 @@ impl WeightedLogOdds {
 
     /// From sums over the terms of a document to what is said of it.
     fn divide(&self, sums: &Scalars, out: &mut Readings) {
-        let (norm, length) = (norm(sums.square), at_least_one(sums.full_square));
+        let (norm, length) = (norm(sums.square), vector_length(sums.full_square));
         for (score, log_totals) in out.counts.iter_mut().zip(&self.log_totals) {
             *score = (*score + (sums.absent + sums.weight * log_totals)) / norm;
         }
@@ -476,7 +476,7 @@ impl WeightedLogOdds {
             }
             shares.push((term, share, correction));
         }
-        let (norm, length) = (norm(sums.square), at_least_one(sums.full_square));
+        let (norm, length) = (norm(sums.square), vector_length(sums.full_square));
         let bayes = q0 * self.choices.bayes[0] / norm;
         out.extend(shares.into_iter().map(|(term, s, d)| (term, bayes * s + q1 / length * d)));
         Ok(q0 * difference(&self.prior) + q1 * difference(&self.bias) + signs * q2)

@@ -1,8 +1,10 @@
+//! Logarithms without overflow: log-sum-exp, softmax, sigmoid.
+
 use crate::counts::counts::ClassId;
 
-/// The logarithm of a sum of numbers given by their logarithms (nats), without overflow.
+/// log(sum(exp(x))) without overflow, in nats.
 ///
-/// Of nothing it is negative infinity, the logarithm of zero.
+/// Minus infinity for an empty slice.
 ///
 /// ```
 /// use tamis_model::log_sum_exp;
@@ -17,8 +19,8 @@ pub fn log_sum_exp(logs: &[f64]) -> f64 {
     max + logs.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
-/// Turns log-likelihoods (nats, up to a constant) into log-probabilities: each at most 0, their
-/// exponentials adding up to 1. If none is finite they become equal.
+/// Turns log-likelihoods (nats, up to a constant) into log-probabilities: each at most 0, their exponentials summing to
+/// 1. If none is finite they become equal.
 pub fn log_normalize(logs: &mut [f64]) {
     let total = log_sum_exp(logs);
     let uniform = -(logs.len() as f64).ln();
@@ -27,8 +29,8 @@ pub fn log_normalize(logs: &mut [f64]) {
     }
 }
 
-/// Turns log-likelihoods (nats, up to a constant) into probabilities that add up to 1. If none is finite
-/// they become equal.
+/// Turns log-likelihoods (nats, up to a constant) into probabilities that sum to 1. If none is finite they become
+/// equal.
 pub fn softmax(logs: &mut [f64]) {
     softmax_and_sum(logs);
 }
@@ -46,7 +48,7 @@ pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
     if max.is_finite() { max + sum.ln() } else { max }
 }
 
-/// The class of the greatest value; of equal ones the lowest, of nothing 0.
+/// The class of the greatest value; ties go to the lowest id. 0 for an empty slice.
 pub(crate) fn argmax(values: &[f64]) -> ClassId {
     let mut best = (0, f64::NEG_INFINITY);
     for (class, &value) in (0..=ClassId::MAX).zip(values) {
@@ -63,18 +65,18 @@ pub(crate) fn log_smoothed(total: u64, alpha: f64, outcomes: f64) -> f64 {
     let sum = total as f64 + alpha * outcomes;
     match sum.is_finite() {
         true => sum.ln(),
-        // huge smoothing: the same number with alpha taken out of the sum
+        // huge alpha: factor it out of the sum
         false => alpha.ln() + (total as f64 / alpha + outcomes).ln(),
     }
 }
 
 /// The probability of these log-odds (nats).
 pub(crate) fn sigmoid(log_odds: f64) -> f64 {
-    // exp overflows to infinity, of which the inverse is the right 0
+    // exp may overflow to infinity, whose inverse is the right 0
     1.0 / (1.0 + (-log_odds).exp())
 }
 
-/// ln(1 + exp(x)) without overflow: minus the logarithm of the probability of log-odds -x.
+/// ln(1 + exp(x)) without overflow: the log loss of log-odds -x.
 pub(crate) fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
 }

@@ -1,4 +1,4 @@
-//! The one source of chance: deterministic, so that the same seed gives the same model everywhere.
+//! The random number generator: deterministic, so that the same seed gives the same model everywhere.
 
 /// Steele, Lea and Flood's SplitMix64 ("Fast Splittable Pseudorandom Number Generators", 2014): enough for
 /// shuffling and resampling, not for secrets.
@@ -25,18 +25,18 @@ impl SplitMix64 {
         scramble(self.0)
     }
 
-    /// A number below `n` (0 if `n` is), each as likely as the other up to `n` / 2^64.
+    /// A uniform number below `n` (0 if `n` is 0), with a bias of at most `n` / 2^64.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         // the upper half of a product with n is below n
         ((u128::from(self.next_u64()) * n as u128) >> 64) as usize
     }
 
-    /// A number in [0, 1), of 53 random bits.
+    /// A uniform number in [0, 1) with 53 random bits.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Puts items in random order (Fisher and Yates).
+    /// Shuffles items (Fisher-Yates).
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));

@@ -1,14 +1,14 @@
-//! Sums of real numbers for which order hardly matters.
+//! Double-double arithmetic: sums with twice the digits of `f64`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A number as the unevaluated sum of two: about 32 decimal digits, so that sums which are rounded to `f64`
-/// in the end do not show the order they were made in, and what was added can be taken away again.
+/// A double-double number, the unevaluated sum of two `f64`: about 32 decimal digits. Sums rounded to `f64` do not
+/// depend on the order, and what was added can be subtracted again.
 ///
-/// Invariant: finite, and `low` is below the last digit of `high`, in what is stored; an operation that
-/// overflows gives a number that is not finite.
+/// Invariant of stored numbers: finite, with `low` below the last digit of `high`. An operation that overflows gives a
+/// number that is not finite.
 ///
 /// Source: Dekker, "A Floating-Point Technique for Extending the Available Precision" (1971); the sum is
 /// Knuth's.

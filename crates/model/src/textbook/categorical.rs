@@ -1,3 +1,5 @@
+//! Categorical naive Bayes.
+
 use crate::bayes::error::ParametersError;
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::naive_bayes::NaiveBayes;
@@ -9,11 +11,11 @@ use crate::counts::observation::ObservationError;
 use crate::counts::outcomes::{Outcome, Outcomes};
 use crate::numbers::logs::{argmax, log_normalize, softmax};
 
-/// What is learned of categorical features: how many documents of each class have each category.
+/// Sufficient statistics of categorical features: how many documents of each class have each category.
 ///
-/// All integers, in [`Statistics`](crate::Statistics): order and shards leave no trace, what was learned can
-/// be forgotten, and memory grows with the pairs of class and category that were seen. A missing value
-/// (`None`) is not learned. `==` compares what was declared and counted.
+/// All integers, in [`Statistics`](crate::Statistics): exact in any order, with forgetting, in memory that grows with
+/// the pairs of class and category seen. A missing value (`None`) is not learned. `==` compares what was declared and
+/// counted.
 ///
 /// ```
 /// use tamis_model::{CategoricalNaiveBayes, CategoricalStatistics, ClassPrior, Smoothing};
@@ -38,8 +40,8 @@ pub struct CategoricalStatistics {
 }
 
 impl CategoricalStatistics {
-    /// Nothing learned, for as many classes, and a feature for each of `min_categories`: the fewest
-    /// categories it has, 0 if that is for the documents to say.
+    /// Empty statistics of `n_classes` classes, with a feature for each of `min_categories`: its minimum number of
+    /// categories, 0 if unknown.
     pub fn new(n_classes: usize, min_categories: impl IntoIterator<Item = u32>) -> Self {
         let min_categories = min_categories.into_iter().collect();
         CategoricalStatistics { min_categories, outcomes: Outcomes::new(n_classes) }
@@ -50,23 +52,23 @@ impl CategoricalStatistics {
         self.min_categories.len()
     }
 
-    /// The number of categories of a feature: as many as declared, and all up to the highest one learned; 0
-    /// of an unknown feature.
+    /// The number of categories of a feature: those declared, and all up to the highest one learned; 0 for an unknown
+    /// feature.
     pub fn n_categories(&self, feature: usize) -> u64 {
         self.min_categories.get(feature).map_or(0, |&min| self.outcomes.n_categories(feature, min))
     }
 
-    /// How many documents of a class have a category.
+    /// The number of documents of a class with a category.
     pub fn category_count(&self, feature: usize, category: u32, class: ClassId) -> u32 {
         let term = self.outcomes.term((feature, Some(category)));
         let cell = term.and_then(|term| self.outcomes.counts().cells(term).find(|c| c.class == class));
         cell.map_or(0, |cell| cell.df)
     }
 
-    /// Learns a document: a category or none for each feature.
+    /// Learns a document: a category or `None` for each feature.
     ///
     /// # Errors
-    /// An unknown class; another number of values than features; overflow of `u32`. Nothing changes then.
+    /// An unknown class; a wrong number of values; overflow of `u32`. Nothing changes then.
     pub fn observe(&mut self, class: ClassId, values: &[Option<u32>]) -> Result<(), ObservationError> {
         self.outcomes.observe(class, &self.pairs(values)?)
     }
@@ -79,11 +81,11 @@ impl CategoricalStatistics {
         self.outcomes.forget(class, &self.pairs(values)?)
     }
 
-    /// Adds what others over the same classes and features have learned.
+    /// Adds other statistics over the same classes and features.
     ///
     /// # Errors
-    /// Another number of classes or features, features declared differently; overflow of `u32`. Nothing
-    /// changes then.
+    /// A different number of classes or features; features declared differently; overflow of `u32`. Nothing changes
+    /// then.
     pub fn merge(&mut self, other: &CategoricalStatistics) -> Result<(), ObservationError> {
         if self.min_categories != other.min_categories {
             return Err(ObservationError::Schema);
@@ -101,7 +103,7 @@ impl CategoricalStatistics {
     }
 }
 
-/// Naive Bayes of one categorical feature: the multinomial of one token a document.
+/// Naive Bayes of one categorical feature: a multinomial with one token per document.
 pub(crate) fn fit_category(
     alpha: Smoothing,
     outcomes: &Outcomes,
@@ -118,17 +120,16 @@ pub(crate) fn fit_category(
 
 /// Categorical naive Bayes: each feature has one of a number of categories.
 ///
-/// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log p(category|c)`
-/// with `p(category|c) = (n_c,category + alpha) / (n_c + alpha K)`: `n_c` documents of the class have a
-/// category, and there are `K` of them. Logarithms are natural (nats). A missing value (`None`) is left out
-/// of the sum, and so is a category of `K` or above, which no document had and nobody declared: it says
-/// nothing, but does not lose the others.
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log p(category|c)` with
+/// `p(category|c) = (n_c,category + alpha) / (n_c + alpha K)`: `n_c` documents of the class have a category, and there
+/// are `K` of them. Logarithms are natural (nats). A missing value (`None`) is left out of the sum, and so is a
+/// category of `K` or above, which was neither seen nor declared.
 ///
 /// As with [`NaiveBayes`] the statistics passed to a method must be those the model was made from.
 ///
-/// **Documents with weights** are no integers to count. The same model of them is a prior plus, for each feature, a
-/// multinomial [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories; those that may have no
-/// document are made known by one of weight 0 that has them all:
+/// **Weighted documents** cannot be counted in integers. Model them by a prior plus, for each feature, a multinomial
+/// [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories. A document of weight 0 with all
+/// categories makes those known that no document has:
 ///
 /// ```
 /// use tamis_model::{ClassPrior, Counting, ExpectedNaiveBayes, ExpectedStatistics, Likelihood, Smoothing, WeightedVector};
@@ -188,9 +189,8 @@ impl CategoricalNaiveBayes {
         self.add(statistics, feature, Some(category), &mut out).then_some(out)
     }
 
-    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns
-    /// how many values took part: neither missing nor out of range. Values beyond the features are passed
-    /// over, those not given are missing.
+    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns the number
+    /// of values used, which are neither missing nor out of range. Extra values are ignored; absent ones are missing.
     pub fn joint_log_likelihood(
         &self,
         statistics: &CategoricalStatistics,
@@ -249,7 +249,7 @@ impl CategoricalNaiveBayes {
             return false;
         };
         let outcomes = &statistics.outcomes;
-        // a row without a term is an outcome that was never seen
+        // an empty row stands for an outcome never seen
         let row = outcomes.row((feature, value));
         let Ok(()) = model.add_outcome(outcomes.counts(), row.row(), &mut Vec::new(), out);
         true
@@ -282,7 +282,7 @@ mod tests {
         assert_ne!(learned(&ROWS[..3]), expected);
         ROWS.iter().for_each(|(class, values)| merged.forget(*class, values).unwrap());
         assert_eq!(merged, learned(&[]));
-        // categories that were forgotten are not there any more, those declared are
+        // forgotten categories are gone, declared ones stay
         assert_eq!((merged.n_categories(0), merged.n_categories(1), merged.n_categories(2)), (3, 0, 0));
     }
 

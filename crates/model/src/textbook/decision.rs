@@ -1,14 +1,15 @@
+//! Bayes decisions: the class of least expected loss.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::counts::counts::ClassId;
 
-/// What decisions cost: in row `i` and column `j` the cost of deciding for class `j` when the truth is class
-/// `i`.
+/// Costs of decisions: row `i`, column `j` is the cost of deciding for class `j` when the truth is class `i`.
 ///
-/// The decision of least expected loss is Bayes' (Duda, Hart and Stork, "Pattern Classification", 2nd edition,
-/// 2001, 2.2). It is as good as the probabilities are; those of naive Bayes want calibrating.
+/// The Bayes decision minimises the expected loss (Duda, Hart and Stork, "Pattern Classification", 2nd edition, 2001,
+/// 2.2). It needs calibrated probabilities, which naive Bayes does not give.
 ///
 /// Invariant: square, at least one class, all costs finite and at least 0.
 ///
@@ -28,10 +29,10 @@ use crate::counts::counts::ClassId;
 pub struct CostMatrix(Vec<Vec<f64>>);
 
 impl CostMatrix {
-    /// The costs, a row a true class, a column a decision, in class order.
+    /// The costs: a row per true class, a column per decision, in class order.
     ///
     /// # Errors
-    /// No rows; a row that is not as long as there are rows; a cost that is not finite and at least 0.
+    /// No rows; a matrix that is not square; a cost that is not finite and at least 0.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self, CostError> {
         let expected = rows.len();
         if expected == 0 {
@@ -62,9 +63,9 @@ impl CostMatrix {
         self.0.len()
     }
 
-    /// What each decision costs on average, given the probability of each class; in class order.
+    /// The expected loss of each decision, given the probability of each class; in class order.
     ///
-    /// Probabilities that are missing count as 0, those too many are passed over.
+    /// Missing probabilities count as 0; extra ones are ignored.
     pub fn expected_losses(&self, probabilities: &[f64]) -> Vec<f64> {
         let mut losses = vec![0.0; self.n_classes()];
         for (costs, p) in self.0.iter().zip(probabilities) {
@@ -75,7 +76,7 @@ impl CostMatrix {
         losses
     }
 
-    /// The decision that costs least on average; of equally good ones the lowest.
+    /// The decision of least expected loss; ties go to the lowest id.
     pub fn least_expected_loss(&self, probabilities: &[f64]) -> ClassId {
         let mut best = (0, f64::INFINITY);
         for (class, loss) in (0..=ClassId::MAX).zip(self.expected_losses(probabilities)) {
@@ -86,11 +87,11 @@ impl CostMatrix {
         best.0
     }
 
-    /// For two classes, 0 negative and 1 positive: the log-odds (nats) of the positive class above which to
-    /// decide for it, `ln((c_fp - c_tn) / (c_fn - c_tp))`.
+    /// For two classes, 0 negative and 1 positive: the threshold on the log-odds (nats) of the positive class above
+    /// which to decide for it, `ln((c_fp - c_tn) / (c_fn - c_tp))`.
     ///
-    /// `None` for another number of classes, and where an error costs no more than being right: then no
-    /// threshold says what to do.
+    /// `None` for another number of classes, and if an error costs no more than a right decision: no threshold exists
+    /// then.
     pub fn log_odds_threshold(&self) -> Option<f64> {
         let [negative, positive] = self.0.as_slice() else { return None };
         let [tn, fp, false_neg, tp] = [negative[0], negative[1], positive[0], positive[1]];
@@ -112,13 +113,13 @@ impl From<CostMatrix> for Vec<Vec<f64>> {
     }
 }
 
-/// Why costs are none.
+/// Why costs were refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CostError {
     /// No classes.
     NoClasses {
-        /// The fewest there can be.
+        /// The smallest number allowed.
         expected: usize,
         /// The number of rows.
         got: usize,
@@ -136,7 +137,7 @@ pub enum CostError {
     Cost {
         /// The row.
         class: usize,
-        /// The least a cost can be.
+        /// The smallest cost allowed.
         expected: f64,
         /// The cost.
         got: f64,

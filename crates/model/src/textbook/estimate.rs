@@ -1,21 +1,22 @@
-//! Estimates of one distribution from counts: a coin ([`Beta`]) and a die ([`Dirichlet`]).
+//! Estimates of a distribution from counts: maximum likelihood, MAP and posterior mean under [`Beta`] and [`Dirichlet`]
+//! priors.
 
 use std::fmt;
 
-/// A Dirichlet prior of a categorical distribution: what is believed of a die before it is thrown.
+/// A Dirichlet prior of a categorical distribution, such as the faces of a die.
 ///
-/// Its parameters are counts taken for granted, one an outcome. From observed counts `n_k` (`n` together) there
-/// are three estimates of the probabilities, each one a number an outcome that add up to 1:
+/// Its parameters are pseudo-counts, one per outcome. Observed counts `n_k` (`n` in all) give three estimates of the
+/// probabilities, which sum to 1:
 ///
 /// | | probability | |
 /// | --- | --- | --- |
-/// | [`maximum_likelihood`](Self::maximum_likelihood) | `n_k / n` | what makes the counts the most probable |
+/// | [`maximum_likelihood`](Self::maximum_likelihood) | `n_k / n` | makes the counts most probable |
 /// | [`map`](Self::map) | `(n_k + alpha_k - 1) / (n + A - K)` | the mode of the posterior |
 /// | [`posterior_mean`](Self::posterior_mean) | `(n_k + alpha_k) / (n + A)` | the probability of the next outcome |
 ///
-/// with `K` outcomes and `A` the sum of the parameters (Gelman et al., "Bayesian Data Analysis", 3rd edition,
-/// 2013, 3.4). The posterior mean under equal parameters alpha is additive smoothing, that of
-/// [`Smoothing`](crate::Smoothing); Laplace's rule for alpha 1.
+/// with `K` outcomes and `A` the sum of the parameters (Gelman et al., "Bayesian Data Analysis", 3rd edition, 2013,
+/// 3.4). The posterior mean under equal parameters alpha is additive smoothing, as in [`Smoothing`](crate::Smoothing);
+/// Laplace's rule for alpha 1.
 ///
 /// Invariant: at least one parameter, each finite and greater than 0.
 ///
@@ -33,7 +34,7 @@ use std::fmt;
 pub struct Dirichlet(Vec<f64>);
 
 impl Dirichlet {
-    /// The prior with these parameters, one an outcome.
+    /// The prior with these parameters, one per outcome.
     ///
     /// # Errors
     /// No parameters, or one that is not finite and greater than 0.
@@ -47,7 +48,7 @@ impl Dirichlet {
         }
     }
 
-    /// The prior that treats all outcomes alike: as many parameters, each `alpha`.
+    /// The symmetric prior: `n_outcomes` parameters, each `alpha`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -55,39 +56,38 @@ impl Dirichlet {
         Dirichlet::new(vec![alpha; n_outcomes])
     }
 
-    /// The parameters, one an outcome.
+    /// The parameters, one per outcome.
     pub fn parameters(&self) -> &[f64] {
         &self.0
     }
 
-    /// The relative frequencies `n_k / n`, whatever the prior: of all distributions the one under which the
-    /// counts are the most probable.
+    /// The maximum likelihood estimate, the relative frequencies `n_k / n`; the prior plays no part.
     ///
     /// # Errors
-    /// Nothing counted: then all are equally good.
+    /// No counts: all estimates are equally good.
     pub fn maximum_likelihood(counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
         normalized(counts.iter().map(|&n| n as f64).collect())
     }
 
     /// The mode of the posterior, `(n_k + alpha_k - 1) / (n + A - K)`.
     ///
-    /// On the border (a probability of 0) for an outcome with parameter 1 that was not counted.
+    /// 0 for an outcome with parameter 1 that was not counted.
     ///
     /// # Errors
-    /// Another number of counts than of parameters; a parameter below 1, because the posterior may be without
-    /// bound at the border; only parameters 1 and nothing counted: then all are equally good.
+    /// Counts and parameters of different number; a parameter below 1, where the posterior may be unbounded; all
+    /// parameters 1 and no counts, where all estimates are equally good.
     pub fn map(&self, counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
         if let Some(&got) = self.0.iter().find(|p| **p < 1.0) {
             return Err(EstimateError::Parameter { expected: "a number of at least 1 for a mode", got });
         }
-        // 1 is taken off first: added to a large count it would be rounded
+        // subtract 1 first: added to a large count, alpha would be rounded
         normalized(self.add(counts, |alpha| alpha - 1.0)?)
     }
 
     /// The mean of the posterior, `(n_k + alpha_k) / (n + A)`: never 0, rounding apart.
     ///
     /// # Errors
-    /// Another number of counts than of parameters.
+    /// Counts and parameters of different number.
     pub fn posterior_mean(&self, counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
         normalized(self.add(counts, |alpha| alpha)?)
     }
@@ -100,10 +100,10 @@ impl Dirichlet {
     }
 }
 
-/// A Beta prior of a probability: what is believed of a coin before it is tossed.
+/// A Beta prior of a probability, such as that of a coin.
 ///
-/// The [`Dirichlet`] of two outcomes; its parameters are `a` successes and `b` failures taken for granted. All
-/// estimates are of the probability of success.
+/// The [`Dirichlet`] of two outcomes; its parameters are pseudo-counts: `a` successes and `b` failures. All estimates
+/// are of the probability of success.
 ///
 /// Invariant: both finite and greater than 0.
 ///
@@ -148,8 +148,8 @@ impl Beta {
         Dirichlet::maximum_likelihood(&[successes, failures]).map(|p| p[0])
     }
 
-    /// The mode of the posterior, `(successes + a - 1) / (trials + a + b - 2)`; 0 or 1, on the border, for an
-    /// outcome with parameter 1 that did not happen.
+    /// The mode of the posterior, `(successes + a - 1) / (trials + a + b - 2)`; 0 or 1 if an outcome with parameter 1
+    /// did not happen.
     ///
     /// # Errors
     /// A parameter below 1; both 1 and no trials.
@@ -168,11 +168,11 @@ impl Beta {
     }
 }
 
-/// Weights, none negative, divided by their sum.
+/// Non-negative weights divided by their sum.
 fn normalized(mut weights: Vec<f64>) -> Result<Vec<f64>, EstimateError> {
     let mut sum: f64 = weights.iter().sum();
     if sum.is_infinite() {
-        // as many halvings as keep any sum finite
+        // scaled down so that any sum stays finite
         weights.iter_mut().for_each(|w| *w *= 0.5f64.powi(64));
         sum = weights.iter().sum();
     }
@@ -194,18 +194,18 @@ pub enum EstimateError {
         /// The value.
         got: f64,
     },
-    /// Not one count an outcome.
+    /// Not one count per outcome.
     Outcomes {
         /// The number of outcomes.
         expected: usize,
         /// The number of counts.
         got: usize,
     },
-    /// Nothing counted, nothing believed.
+    /// No trials and no prior.
     NoTrials {
-        /// The fewest trials that will do.
+        /// The smallest number of trials needed.
         expected: u64,
-        /// Trials.
+        /// The number of trials.
         got: u64,
     },
 }

@@ -1,3 +1,5 @@
+//! Mixed naive Bayes: features of different kinds in one model.
+
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::ParametersError;
@@ -10,30 +12,29 @@ use crate::numbers::logs::{argmax, log_normalize, softmax};
 
 /// The likelihood of one feature of a mixed model.
 ///
-/// Parts over terms read counts, of which each has its own group of terms: what
-/// [`Parameters::summarize_terms`](crate::Parameters::summarize_terms) was given. The prior of their
-/// [`NaiveBayes`] is left out.
+/// Parts over terms read shared counts, in which each part has its own group of terms, the one given to
+/// [`Parameters::summarize_terms`](crate::Parameters::summarize_terms). The prior of their [`NaiveBayes`] is not used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnLikelihood {
     /// A real value.
     Gaussian(GaussianFeature),
-    /// One outcome of several, such as a category, yes or no: a multinomial model of the outcomes, of which a
-    /// document has one as its only term. A row whose term has no counts, or an empty one, is an outcome that
-    /// was never seen, `alpha / (n_c + alpha V)`: pass `None` instead where there can be no such outcome.
+    /// One outcome of several, such as a category or a flag: a multinomial whose documents have one term. An empty row,
+    /// or a term without counts, is an outcome never seen, `alpha / (n_c + alpha V)`; pass `None` if there can be no
+    /// such outcome.
     Category(NaiveBayes),
-    /// A bag of words, multinomial or Bernoulli. Terms without counts are passed over.
+    /// A bag of words, multinomial or Bernoulli. Terms without counts are skipped.
     Terms(NaiveBayes),
 }
 
-/// Naive Bayes of features of different kinds: `p(c)` times the likelihood of each feature, be it a normal
-/// distribution, a category or a text.
+/// Naive Bayes over features of different kinds: `p(c)` times the likelihood of each feature, whether real value,
+/// category or text.
 ///
-/// The joint log-likelihood of a document and a class is `log p(c) + sum over parts of log p(part | c)` in
-/// nats; a missing part (`None`) is left out of the sum. Densities and probabilities may be multiplied
-/// because all classes measure a feature in the same unit, which the posterior divides out.
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over parts of log p(part | c)` in nats; a
+/// missing part (`None`) is left out of the sum. Densities and probabilities may be multiplied: a feature has the same
+/// unit in all classes, which cancels in the posterior.
 ///
-/// [`MixedStatistics`](crate::MixedStatistics) learn and fit it in memory. From counts kept elsewhere, such as those of a mapped
-/// file, put it together with [`new`](Self::new).
+/// [`MixedStatistics`](crate::MixedStatistics) learn and fit it in memory. From other counts, such as a memory-mapped
+/// file, assemble it with [`new`](Self::new).
 ///
 /// ```
 /// use tamis_model::{Feature, MixedParameters, MixedStatistics, Value};
@@ -56,11 +57,11 @@ pub struct MixedNaiveBayes {
 }
 
 impl MixedNaiveBayes {
-    /// Puts a model together. `totals` tell the documents of each class, for the prior.
+    /// Assembles a model. `totals` gives the documents of each class, for the prior.
     ///
     /// # Errors
-    /// No classes; a prior that does not fit them; a part of another number of classes, or of a complement likelihood,
-    /// whose scores are no probabilities to multiply.
+    /// No classes; a prior that does not fit them; a part with a different number of classes, or of a complement
+    /// likelihood, whose scores are not probabilities.
     pub fn new(
         prior: &ClassPrior,
         totals: &[ClassTotals],
@@ -95,13 +96,12 @@ impl MixedNaiveBayes {
         &self.parts
     }
 
-    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns how many of its
-    /// parts took part. `reals` are the values of the Gaussian parts, `rows` those of the parts over terms,
-    /// each in the order of the parts; what is `None` or not given is missing. A row has terms of its part's
-    /// group only.
+    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns the number of parts used.
+    /// `reals` are the values of the Gaussian parts, `rows` those of the parts over terms, each in the order of the
+    /// parts; what is `None` or absent is missing. A row has terms of its part's group only.
     ///
     /// # Errors
-    /// Reading the counts fails; `out` then holds nothing of use.
+    /// Reading the counts fails; `out` is then unspecified.
     pub fn joint_log_likelihood<C: Counts>(
         &self,
         counts: &C,
@@ -129,12 +129,12 @@ impl MixedNaiveBayes {
         Ok(known)
     }
 
-    /// How many [`DocumentSums`] it needs: one a class, two if a part is without smoothing; and two a part.
+    /// The number of [`DocumentSums`] it needs: one per class (two if a part has no smoothing), and two per part.
     pub fn n_sums(&self) -> usize {
         self.first_of_parts() + 2 * self.parts.len()
     }
 
-    /// Where the sums of the parts begin: for each how much its features amount to, and how many of its terms there are.
+    /// Index of the first sum of the parts: for each the summed amount of its features and the number of its terms.
     fn first_of_parts(&self) -> usize {
         let n_sums = |part: &ColumnLikelihood| match part {
             ColumnLikelihood::Gaussian(_) => 0,
@@ -143,8 +143,8 @@ impl MixedNaiveBayes {
         self.parts.iter().map(n_sums).max().unwrap_or(0).max(self.class_log_prior.len())
     }
 
-    /// Writes what a term of a part says to `out`, for those who meet it more than once: nothing if the part has no terms. What its
-    /// occurrences amount to, the part's [`NaiveBayes::amount`] tells.
+    /// Writes the weights of a term of a part to `out`, to be reused over documents; empty if the part has no terms.
+    /// The factor of a count is the part's [`NaiveBayes::amount`].
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -165,8 +165,8 @@ impl MixedNaiveBayes {
         Ok(())
     }
 
-    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms, each of its own part, add up to these sums. A part
-    /// is missing if there are none of it.
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, from the sums over the terms of its parts. A
+    /// part without terms is missing.
     pub fn joint_log_likelihood_of(
         &self,
         reals: &[Option<f64>],
@@ -184,7 +184,7 @@ impl MixedNaiveBayes {
                     feature.add_log_density(reals.next().flatten(), &mut out[..self.class_log_prior.len()])
                 }
                 ColumnLikelihood::Category(model) if *n_terms > 0.0 => {
-                    // one that has no counts is an outcome that was never seen
+                    // a term without counts is an outcome never seen
                     model.add_without_cells(if *amount > 0.0 { *amount } else { 1.0 }, out);
                     true
                 }

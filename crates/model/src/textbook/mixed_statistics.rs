@@ -1,3 +1,5 @@
+//! Sufficient statistics of mixed naive Bayes.
+
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountRow, CountVector};
 
@@ -15,19 +17,19 @@ use crate::numbers::logs::softmax;
 use crate::textbook::categorical::fit_category;
 use crate::textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 
-/// The kind of a feature: what its values are.
+/// The kind of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Feature {
-    /// A real value, within a class normally distributed.
+    /// A real value, normally distributed within a class.
     Real,
     /// One of a number of categories.
     Category {
-        /// The fewest categories there are; 0 if that is for the documents to say.
+        /// Minimum number of categories; 0 if unknown.
         min_categories: u32,
     },
     /// Yes or no.
     Flag,
-    /// A text as the counts of its terms.
+    /// Text, as counts of its terms.
     Text,
 }
 
@@ -40,9 +42,9 @@ pub enum Value<'a> {
     Category(u32),
     /// Of [`Feature::Flag`].
     Flag(bool),
-    /// Of [`Feature::Text`]: term ids of a vocabulary of the feature's own.
+    /// Of [`Feature::Text`]; term ids of the feature's own vocabulary.
     Text(CountRow<'a>),
-    /// Not known, whatever the feature.
+    /// Unknown; for any feature.
     Missing,
 }
 
@@ -58,11 +60,11 @@ impl Value<'_> {
     }
 }
 
-/// Everything that is decided after learning a table.
+/// Parameters of [`MixedNaiveBayes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MixedParameters {
-    /// `prior` is that of the classes and `alpha` smooths categories, flags and texts; likelihood, counting
-    /// and limits are those of the texts. By default as [`Parameters`].
+    /// `prior` is the class prior and `alpha` smooths categories, flags and texts; likelihood, counting and limits
+    /// apply to texts. By default as [`Parameters`].
     pub terms: Parameters,
     /// As in [`GaussianParameters`], over the real features. By default 1e-9.
     pub var_smoothing: f64,
@@ -75,8 +77,8 @@ impl Default for MixedParameters {
     }
 }
 
-/// What is learned of a table whose columns are of different kinds: [`GaussianStatistics`] of the real ones,
-/// and one [`Statistics`] whose term ids are dealt out to the outcomes of all others.
+/// Sufficient statistics of a table with columns of different kinds: [`GaussianStatistics`] of the real ones, and one
+/// [`Statistics`] whose terms are the outcomes of all others.
 ///
 /// A missing value is not learned. Integers are exact; for real values see [`Moments`](crate::Moments).
 #[derive(Clone, Debug, PartialEq)]
@@ -86,11 +88,11 @@ pub struct MixedStatistics {
     outcomes: Outcomes,
 }
 
-/// A document taken apart: its real values, and how often it has which outcome.
+/// A document split into its real values and its counted outcomes.
 type Parts = (Vec<Option<f64>>, Vec<(Outcome, u32)>);
 
 impl MixedStatistics {
-    /// Nothing learned, for as many classes and these features.
+    /// Empty statistics of `n_classes` classes and these features.
     pub fn new(n_classes: usize, features: Vec<Feature>) -> Self {
         let n_reals = features.iter().filter(|feature| **feature == Feature::Real).count();
         let reals = GaussianStatistics::new(n_classes, n_reals);
@@ -102,7 +104,7 @@ impl MixedStatistics {
         &self.features
     }
 
-    /// What is known of the real features, numbered among themselves.
+    /// The statistics of the real features, numbered among themselves.
     pub fn reals(&self) -> &GaussianStatistics {
         &self.reals
     }
@@ -115,13 +117,13 @@ impl MixedStatistics {
     /// Learns a document: a value for each feature.
     ///
     /// # Errors
-    /// An unknown class; another number of values than features, or of another kind; a real value that
-    /// [`Moments`](crate::Moments) refuse; overflow of `u32`. Nothing changes then.
+    /// An unknown class; a wrong number or kind of values; a real value that [`Moments`](crate::Moments) refuse;
+    /// overflow of `u32`. Nothing changes then.
     pub fn observe(&mut self, class: ClassId, values: &[Value<'_>]) -> Result<(), ObservationError> {
         let (reals, outcomes) = self.parts(values)?;
         self.outcomes.observe(class, &outcomes)?;
         self.reals.observe(class, &reals).map_err(|error| {
-            // what was just learned can be forgotten
+            // forgetting what was just learned cannot fail
             let _ = self.outcomes.forget(class, &outcomes);
             self.renumbered(error)
         })
@@ -135,16 +137,16 @@ impl MixedStatistics {
         let (reals, outcomes) = self.parts(values)?;
         self.outcomes.forget(class, &outcomes)?;
         self.reals.forget(class, &reals).map_err(|error| {
-            // what was just forgotten has room
+            // learning what was just forgotten cannot fail
             let _ = self.outcomes.observe(class, &outcomes);
             self.renumbered(error)
         })
     }
 
-    /// Adds what others over the same classes and features have learned.
+    /// Adds other statistics over the same classes and features.
     ///
     /// # Errors
-    /// Other features, another number of classes; overflow. Nothing changes then.
+    /// Different features or number of classes; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &MixedStatistics) -> Result<(), ObservationError> {
         if self.features != other.features {
             return Err(ObservationError::Schema);
@@ -169,7 +171,7 @@ impl MixedStatistics {
             let category =
                 |min| fit_category(terms.alpha, &self.outcomes, i, min).map(ColumnLikelihood::Category);
             match feature {
-                // as many as there are real features
+                // one per real feature
                 Feature::Real => parts.extend(reals.next().map(ColumnLikelihood::Gaussian)),
                 Feature::Category { min_categories } => parts.push(category(*min_categories)?),
                 Feature::Flag => parts.push(category(2)?),
@@ -179,11 +181,11 @@ impl MixedStatistics {
         MixedNaiveBayes::new(&terms.prior, self.counts().totals(), parts)
     }
 
-    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns how many values
-    /// took part: neither missing nor a category out of range. The model must be one of these statistics.
+    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns the number of values used,
+    /// which are neither missing nor out of range. The model must be fitted to these statistics.
     ///
     /// # Errors
-    /// Another number of values than features, or of another kind.
+    /// A wrong number or kind of values.
     pub fn joint_log_likelihood(
         &self,
         model: &MixedNaiveBayes,
@@ -226,7 +228,7 @@ impl MixedStatistics {
         NaiveBayes::new(&parameters, &summary.with_documents(documents))
     }
 
-    /// The terms that stand for a value, if it takes part.
+    /// The terms of a value, if it is used.
     fn row(&self, i: usize, feature: Feature, value: Value<'_>) -> Option<CountVector> {
         let category = |category, min| {
             let known = u64::from(category) < self.outcomes.n_categories(i, min);
@@ -237,7 +239,7 @@ impl MixedStatistics {
             (_, Value::Flag(flag)) => category(flag.into(), 2),
             (_, Value::Text(row)) => {
                 let known = |(term, count)| Some((self.outcomes.term((i, Some(term)))?, count));
-                // different terms, so nothing is added up
+                // terms are distinct, so nothing overflows
                 Some(CountVector::from_pairs(row.iter().filter_map(known)).unwrap_or_default())
             }
             _ => None,
@@ -275,7 +277,7 @@ impl MixedStatistics {
         Ok((reals, outcomes))
     }
 
-    /// The error with the number of the feature among all.
+    /// The error with the feature's number among all features.
     fn renumbered(&self, error: ObservationError) -> ObservationError {
         let reals = self.features.iter().enumerate().filter(|(_, feature)| **feature == Feature::Real);
         let mut reals = reals.map(|(i, _)| i);

@@ -1,4 +1,4 @@
-//! Documents drawn from a model: naive Bayes as the generative model it is.
+//! Sampling documents from naive Bayes, a generative model.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,10 +11,10 @@ use crate::bayes::naive_bayes::NaiveBayes;
 use crate::counts::counts::{ClassId, Counts, term_ids};
 use crate::numbers::random::SplitMix64;
 
-/// Draws documents of one class, as its likelihood says they come about.
+/// Samples documents of one class from its likelihood.
 ///
-/// Made by [`NaiveBayes::generator`] in one pass over the terms; keeps twelve bytes for each feature that the
-/// class can have. The same seed gives the same documents.
+/// Made by [`NaiveBayes::generator`] in one pass over the terms; keeps twelve bytes per feature with a probability
+/// above 0. The same seed gives the same documents.
 ///
 /// ```
 /// use tamis_model::{Parameters, Smoothing, Statistics};
@@ -33,16 +33,15 @@ use crate::numbers::random::SplitMix64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generator {
     likelihood: Likelihood,
-    /// The features of a probability above 0, increasing.
+    /// The features with a probability above 0, increasing.
     terms: Vec<TermId>,
-    /// For each its probability (Bernoulli), or the sum of the probabilities up to it (multinomial).
+    /// For each its probability (Bernoulli), or the cumulative probability (multinomial).
     table: Vec<f64>,
 }
 
 impl Generator {
-    /// Documents without end. Multinomial: `length` tokens, each drawn with the probabilities of the class
-    /// (none where the class has no feature). Bernoulli: each feature by its own coin, once or not at all,
-    /// and `length` has no part in it.
+    /// An endless stream of documents. Multinomial: `length` tokens drawn from the class (none if it has no feature).
+    /// Bernoulli: each feature is present or not, and `length` is ignored.
     pub fn documents(&self, length: u32, seed: u64) -> impl Iterator<Item = CountVector> + '_ {
         let mut random = SplitMix64::new(seed);
         std::iter::repeat_with(move || self.draw(length, &mut random))
@@ -62,7 +61,7 @@ impl Generator {
     }
 
     fn token(&self, random: &mut SplitMix64) -> Option<TermId> {
-        // the sum is 1 up to rounding, so it is what the draw is scaled with
+        // the sum is 1 up to rounding, so scale the draw by it
         let at = random.unit() * self.table.last()?;
         let rank = self.table.partition_point(|sum| *sum <= at);
         self.terms.get(rank).or(self.terms.last()).copied()
@@ -70,11 +69,10 @@ impl Generator {
 }
 
 impl NaiveBayes {
-    /// What draws documents of one class.
+    /// A generator of documents of one class.
     ///
     /// # Errors
-    /// Reading the counts fails; a class the model does not have; a complement likelihood, which gives weights
-    /// but no documents.
+    /// Reading the counts fails; an unknown class; a complement likelihood, which is not generative.
     pub fn generator<C: Counts>(
         &self,
         counts: &C,
@@ -101,10 +99,10 @@ impl NaiveBayes {
         Ok(generator)
     }
 
-    /// Draws `n` documents: for each a class from the prior, then its terms as [`Generator::documents`] does.
-    /// The same seed gives the same documents.
+    /// Samples `n` documents: for each a class from the prior, then its terms as in [`Generator::documents`]. The same
+    /// seed gives the same documents.
     ///
-    /// Passes over the terms once a class that is drawn, and keeps its [`Generator`] until the end.
+    /// Passes over the terms once per class drawn, and keeps its [`Generator`] until the end.
     ///
     /// ```
     /// use tamis_model::{ClassPrior, Parameters, Statistics};
@@ -140,7 +138,7 @@ impl NaiveBayes {
         let mut documents = Vec::new();
         for _ in 0..n {
             let at = random.unit() * sum;
-            // fewer classes than a ClassId can number; the last one where rounding leaves none
+            // classes are numbered by ClassId; rounding may leave the draw beyond the last
             let class = prior.partition_point(|sum| *sum <= at).min(self.n_classes() - 1) as ClassId;
             let generator: &Generator = match generators.entry(class) {
                 Entry::Occupied(found) => found.into_mut(),
@@ -152,20 +150,20 @@ impl NaiveBayes {
     }
 }
 
-/// Why no documents can be drawn.
+/// Why documents cannot be sampled.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SampleError<E> {
     /// Reading the counts failed.
     Counts(E),
-    /// A likelihood that says nothing of how documents come about.
+    /// A likelihood that is not generative.
     NotGenerative {
-        /// Those that do.
+        /// The generative ones.
         expected: &'static str,
         /// The model's.
         got: Likelihood,
     },
-    /// A class the model does not have.
+    /// An unknown class.
     UnknownClass {
         /// The number of classes: ids are below it.
         expected: usize,

@@ -1,12 +1,12 @@
-//! What counting so many of so many says about the share behind it, and thresholds that rest on it.
+//! Clopper-Pearson confidence intervals of a share, and thresholds for a false-positive rate.
 
 use std::f64::consts::PI;
 use std::fmt;
 
-/// The two-sided exact confidence interval of a share of which `k` of `n` were seen.
+/// The exact two-sided (Clopper-Pearson) confidence interval of a share, given `k` successes in `n` trials.
 ///
-/// `confidence` (such as 0.95) is the probability that the interval holds the true share, at least. Without
-/// observations, or with a confidence outside (0, 1), it is all of 0 to 1; more than `n` count as `n`.
+/// `confidence` (such as 0.95) is the minimum probability that the interval contains the true share. Without trials, or
+/// with a confidence outside (0, 1), the interval is 0 to 1; `k` above `n` counts as `n`.
 ///
 /// Source: Clopper and Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the
 /// Binomial" (1934), by quantiles of the beta distribution.
@@ -19,12 +19,12 @@ use std::fmt;
 /// ```
 pub fn clopper_pearson(k: u64, n: u64, confidence: f64) -> (f64, f64) {
     let tail = (1.0 - confidence) / 2.0;
-    // from the other side: the lower limit of k is the upper one of n - k
+    // by symmetry: the lower limit of k is one minus the upper limit of n - k
     (1.0 - upper(n.saturating_sub(k), n, tail), upper(k, n, tail))
 }
 
-/// The one-sided exact upper confidence limit of a share of which `k` of `n` were seen: the true share is
-/// above it with a probability of at most 1 - `confidence`. Otherwise as [`clopper_pearson`].
+/// The exact one-sided upper confidence limit of a share, given `k` successes in `n` trials: the true share is above it
+/// with a probability of at most 1 - `confidence`. Otherwise as [`clopper_pearson`].
 ///
 /// ```
 /// use tamis_model::clopper_pearson_upper;
@@ -37,14 +37,14 @@ pub fn clopper_pearson_upper(k: u64, n: u64, confidence: f64) -> f64 {
     upper(k, n, 1.0 - confidence)
 }
 
-/// The share p of which k or fewer of n are seen with probability `tail`: I_p(k + 1, n - k) = 1 - tail.
+/// The share p with P(at most k successes in n) = `tail`: I_p(k + 1, n - k) = 1 - tail.
 fn upper(k: u64, n: u64, tail: f64) -> f64 {
     if k >= n || !(tail > 0.0 && tail < 1.0) {
         return 1.0;
     }
     let (a, b) = (k as f64 + 1.0, (n - k) as f64);
     let (mut low, mut high) = (0.0, 1.0);
-    // halved until no number lies between
+    // bisect down to adjacent numbers
     loop {
         let middle = (low + high) / 2.0;
         if middle <= low || middle >= high {
@@ -97,15 +97,15 @@ fn ln_gamma(x: f64) -> f64 {
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + series / x - product.ln()
 }
 
-/// The lowest threshold that keeps the share of ham called spam at or below `max_fpr`, 95 % sure. Spam is
-/// what scores greater than it.
+/// The lowest threshold that keeps the false-positive rate (ham called spam) at or below `max_fpr` with 95 %
+/// confidence. Scores above it are spam.
 ///
-/// The scores must be of ham that took no part in training. Of them k may exceed the threshold, where k is
-/// the largest number whose [`clopper_pearson_upper`] limit is at most `max_fpr`; the plain quantile would
-/// promise what it cannot hold. A NaN counts as the highest score.
+/// The scores must be of ham that was not used in training. At most k of them exceed the threshold, where k is the
+/// largest number whose [`clopper_pearson_upper`] limit is at most `max_fpr`; the plain quantile would promise too
+/// much. NaN counts as the highest score.
 ///
 /// # Errors
-/// Too little ham to promise that even if none of it were wrong.
+/// Too little ham to guarantee the rate even without a false positive.
 ///
 /// ```
 /// use tamis_model::threshold_for_fpr;
@@ -125,7 +125,7 @@ pub fn threshold_for_fpr(ham_scores: &[f64], max_fpr: f64) -> Result<f64, TooFew
     if got < expected {
         return Err(TooFewNegatives { max_fpr, expected, got });
     }
-    // the limits grow with k: none is allowed, all of them are not
+    // limits grow with k; bisect for the largest k allowed
     let (mut allowed, mut refused) = (0, got);
     while refused - allowed > 1 {
         let k = allowed + (refused - allowed) / 2;
@@ -138,15 +138,15 @@ pub fn threshold_for_fpr(ham_scores: &[f64], max_fpr: f64) -> Result<f64, TooFew
     Ok(*threshold)
 }
 
-/// There is too little ham to promise a false-positive rate, even if none of it were called spam.
+/// Too few negatives (ham) to guarantee a false-positive rate, even without a false positive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TooFewNegatives {
-    /// The highest rate that was asked for.
+    /// The maximum rate requested.
     pub max_fpr: f64,
-    /// Ham documents needed; `u64::MAX` if no number will do.
+    /// Ham documents needed; `u64::MAX` if no number suffices.
     pub expected: u64,
-    /// Ham documents there are.
+    /// Ham documents given.
     pub got: u64,
 }
 

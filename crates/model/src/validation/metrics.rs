@@ -1,5 +1,5 @@
-//! How good predictions are: counts of right and wrong, how well scores separate two classes, how far
-//! probabilities can be believed, and how much of it all is chance.
+//! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, bootstrap confidence
+//! intervals.
 
 mod bootstrap;
 mod probabilities;
@@ -13,13 +13,12 @@ pub use bootstrap::bootstrap_interval;
 pub use probabilities::{brier, expected_calibration_error, log_loss};
 pub use ranking::{caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc};
 
-/// How often documents of each class were predicted to be of each class, or left undecided.
+/// A confusion matrix: documents by true and predicted class, undecided ones included.
 ///
-/// An undecided ("unsure") document counts as a document of its class and as predicted for none: it lowers
-/// accuracy and recall and is a miss, but no false positive.
+/// An undecided ("unsure") document counts for its class but not as predicted for any: it lowers accuracy and recall
+/// and is a miss, but not a false positive.
 ///
-/// Shares of nothing are 0, as in scikit-learn with `zero_division=0`, except the error rates, which are
-/// `None`.
+/// A share with denominator 0 is 0, as in scikit-learn with `zero_division=0`; the error rates are `None` then.
 ///
 /// ```
 /// use tamis_model::metrics::ConfusionMatrix;
@@ -40,13 +39,12 @@ pub struct ConfusionMatrix {
 }
 
 impl ConfusionMatrix {
-    /// No document yet, for as many classes.
+    /// An empty matrix of `n_classes` classes.
     pub fn new(n_classes: usize) -> Self {
         ConfusionMatrix { n_classes, counts: BTreeMap::new() }
     }
 
-    /// Counts one document of the class `truth`; `None` if it was left undecided. A class beyond those known
-    /// so far is one class more.
+    /// Counts one document of the class `truth`; `predicted` is `None` if undecided. The matrix grows for a new class.
     pub fn record(&mut self, truth: ClassId, predicted: Option<ClassId>) {
         let highest = predicted.map_or(truth, |p| p.max(truth));
         self.n_classes = self.n_classes.max(usize::from(highest) + 1);
@@ -76,7 +74,7 @@ impl ConfusionMatrix {
         self.counts.get(&(truth, Some(predicted))).copied().unwrap_or(0)
     }
 
-    /// Documents of the class that were left undecided.
+    /// Undecided documents of the class.
     pub fn unsure(&self, truth: ClassId) -> u64 {
         self.counts.get(&(truth, None)).copied().unwrap_or(0)
     }
@@ -86,17 +84,17 @@ impl ConfusionMatrix {
         self.count(|truth, _| truth == class)
     }
 
-    /// The share of all documents that were predicted right; 0 without documents.
+    /// The share of documents predicted correctly; 0 without documents.
     pub fn accuracy(&self) -> f64 {
         share(self.count(|truth, predicted| predicted == Some(truth)), self.total())
     }
 
-    /// The share of the documents predicted to be of the class that are; 0 if none was.
+    /// The share of documents predicted for the class that are of it; 0 if none was predicted.
     pub fn precision(&self, class: ClassId) -> f64 {
         share(self.get(class, class), self.count(|_, predicted| predicted == Some(class)))
     }
 
-    /// The share of the documents of the class that were predicted to be; 0 if it has none.
+    /// The share of the class's documents predicted for it; 0 if it has none.
     pub fn recall(&self, class: ClassId) -> f64 {
         share(self.get(class, class), self.support(class))
     }
@@ -113,16 +111,15 @@ impl ConfusionMatrix {
         if self.n_classes == 0 { 0.0 } else { sum / self.n_classes as f64 }
     }
 
-    /// The share of the documents of other classes that were predicted to be of the `positive` one; `None`
-    /// if there are none.
+    /// The share of the other classes' documents predicted for the `positive` class; `None` if there are none.
     pub fn false_positive_rate(&self, positive: ClassId) -> Option<f64> {
         let negatives = self.count(|truth, _| truth != positive);
         let wrong = self.count(|truth, predicted| truth != positive && predicted == Some(positive));
         (negatives > 0).then(|| share(wrong, negatives))
     }
 
-    /// The share of the documents of the `positive` class that were missed: not predicted to be of it, whether
-    /// predicted to be of another or of none; `None` if there are no such documents.
+    /// The share of the `positive` class's documents that were missed: predicted for another class or undecided. `None`
+    /// if there are none.
     pub fn false_negative_rate(&self, positive: ClassId) -> Option<f64> {
         let positives = self.support(positive);
         (positives > 0).then(|| share(positives - self.get(positive, positive), positives))

@@ -9,12 +9,12 @@ use crate::counts::counts::Counts;
 use crate::counts::statistics::Statistics;
 use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
-use crate::fit::ascent::{Ascent, DualWeights, TrainingRows, Vectors};
-use crate::fit::cross_fit::{LANES, PASSES, TOLERANCE};
+use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows, Vectors};
+use crate::fit::cross_fit::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
 use crate::left_out::documents::{Block, Documents, Labelled};
 use crate::left_out::leave_one_out::LeaveOneOut;
 use crate::left_out::leave_one_out::points::Points;
-use crate::left_out::smoothing_choice::{Asked, Grid};
+use crate::left_out::smoothing_choice::{Grid, SampleTerms};
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::WeightedOptions;
 use crate::linear::columns::Columns;
@@ -107,7 +107,7 @@ impl Set {
         Columns::new(self.golden.n_classes, 1).unwrap()
     }
 
-    /// The documents as vectors, and as pupils of all columns with tau times the golden offsets.
+    /// The documents as vectors, and as rows of all columns with tau times the golden offsets.
     fn problem<'a, const N: usize>(
         &self,
         source: &'a BlockReader<'a>,
@@ -120,30 +120,30 @@ impl Set {
             (idf * idf) as f32
         };
         let squares: Vec<_> = crate::counts::counts::term_ids(&self.counts).map(square).collect();
-        let (mut scales, mut pupils) = (Vec::new(), TrainingRows::default());
+        let (mut scales, mut rows) = (Vec::new(), TrainingRows::default());
         source.for_all(|_, block| {
             let terms = (0..block.len()).map(|at| block.terms(at));
             scales.extend(terms.map(|terms| if terms.is_empty() { 0.0 } else { scale(&squares, terms) }));
         });
         for (i, offsets) in self.golden.offsets.iter().enumerate() {
-            let (mut own, mut is_own) = ([f32::NAN; N], [false; N]);
+            let (mut own, mut is_positive) = ([f32::NAN; N], [false; N]);
             for (column, offset) in offsets.iter().flatten().enumerate() {
                 own[column] = (tau * offset) as f32;
-                is_own[column] = columns.of(source.documents.label(i).class) == Some(column);
+                is_positive[column] = columns.of(source.documents.label(i).class) == Some(column);
             }
-            pupils.offsets.push(own);
-            pupils.is_own.push(is_own);
-            pupils.weights.push(source.documents.label(i).weight());
-            pupils.places.extend(offsets.is_some().then_some(i as u32));
+            rows.offsets.push(own);
+            rows.is_positive.push(is_positive);
+            rows.weights.push(source.documents.label(i).weight());
+            rows.positions.extend(offsets.is_some().then_some(i as u32));
         }
-        (Vectors { source, squares, scales }, pupils)
+        (Vectors { source, squares, scales }, rows)
     }
 }
 
 /// What is least at the optimum: of every column |w|^2 / 2 + sum of n C ln(1 + exp(-s z)).
 fn objective<const N: usize>(
     vectors: &Vectors<'_>,
-    (pupils, coefficients): (&TrainingRows<N>, &[[f32; N]]),
+    (rows, coefficients): (&TrainingRows<N>, &[[f32; N]]),
     c: f64,
 ) -> f64 {
     let mut block = Block::default();
@@ -155,23 +155,23 @@ fn objective<const N: usize>(
         };
         block.terms(document).iter().map(feature)
     };
-    let places = || pupils.places.iter().map(|at| *at as usize);
+    let positions = || rows.positions.iter().map(|at| *at as usize);
     let bias = vectors.squares.len();
     let mut sum = 0.0;
-    let first = pupils.places[0] as usize;
-    for lane in (0..N).filter(|lane| !pupils.offsets[first][*lane].is_nan()) {
+    let first = rows.positions[0] as usize;
+    for lane in (0..N).filter(|lane| !rows.offsets[first][*lane].is_nan()) {
         let mut w = vec![0.0; bias + 1];
-        for document in places() {
+        for document in positions() {
             let coefficient = f64::from(coefficients[document][lane]);
             features(document).for_each(|(term, x)| w[term] += coefficient * x);
             w[bias] += coefficient;
         }
         sum += w.iter().map(|w| w * w).sum::<f64>() / 2.0;
-        for document in places() {
-            let z = f64::from(pupils.offsets[document][lane])
+        for document in positions() {
+            let z = f64::from(rows.offsets[document][lane])
                 + w[bias]
                 + features(document).map(|(t, x)| x * w[t]).sum::<f64>();
-            let margin = if pupils.is_own[document][lane] { z } else { -z };
+            let margin = if rows.is_positive[document][lane] { z } else { -z };
             let weight = vectors.source.documents.label(document).weight();
             sum += c * weight * crate::numbers::logs::softplus(-margin);
         }
@@ -203,7 +203,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
         let grid = Grid { counts: &set.counts, columns, default };
         let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
         let source = BlockReader::new(&documents);
-        let all = Asked::new(&source, &all);
+        let all = SampleTerms::new(&source, &all);
         let best = set.golden.grid.iter().min_by(|a, b| a.log_loss.total_cmp(&b.log_loss)).unwrap();
         for point in &set.golden.grid {
             let alpha = Smoothing::try_from(point.alpha).unwrap();
@@ -223,15 +223,15 @@ fn the_ascent_ends_at_the_optimum() {
         let documents = set.documents();
         let source = BlockReader::new(&documents);
         for expected in &set.golden.correction {
-            let (vectors, pupils) = set.problem::<LANES>(&source, expected.tau);
-            let mut coefficients = vec![[0.0; LANES]; documents.len()];
+            let (vectors, rows) = set.problem::<COLUMNS_TOGETHER>(&source, expected.tau);
+            let mut coefficients = vec![[0.0; COLUMNS_TOGETHER]; documents.len()];
             let mut weights = DualWeights::new(vectors.squares.len());
             let (tolerance, passes) = (1e-6, 10_000);
-            let ascent = Ascent { c: expected.c, passes, tolerance, seed: 7, only_rivals: false };
-            ascent.climb(&vectors, |_, _| pupils.clone(), &mut coefficients, &mut weights);
-            let got = objective(&vectors, (&pupils, &coefficients), expected.c);
+            let ascent = DualAscent { c: expected.c, passes, tolerance, seed: 7, only_rivals: false };
+            ascent.fit(&vectors, |_, _| rows.clone(), &mut coefficients, &mut weights);
+            let got = objective(&vectors, (&rows, &coefficients), expected.c);
             close(&set.golden.name, got / expected.objective, 1.0, 1e-6);
-            for document in pupils.places.iter().map(|at| *at as usize) {
+            for document in rows.positions.iter().map(|at| *at as usize) {
                 let of_document = expected.coefficients[document].as_ref().unwrap();
                 for (got, expected) in coefficients[document].iter().zip(of_document) {
                     close(&set.golden.name, f64::from(*got), *expected, 1e-3);
@@ -253,13 +253,13 @@ fn it_comes_as_near_as_the_prototype() {
         let source = BlockReader::new(&documents);
         for expected in &set.golden.correction {
             let objective = |passes, tolerance| {
-                let (vectors, pupils) = set.problem::<LANES>(&source, expected.tau);
-                let mut coefficients = vec![[0.0; LANES]; documents.len()];
+                let (vectors, rows) = set.problem::<COLUMNS_TOGETHER>(&source, expected.tau);
+                let mut coefficients = vec![[0.0; COLUMNS_TOGETHER]; documents.len()];
                 let mut weights = DualWeights::new(vectors.squares.len());
                 let only_rivals = set.golden.n_classes > 2;
-                let ascent = Ascent { c: expected.c, passes, tolerance, seed: 0, only_rivals };
-                ascent.climb(&vectors, |_, _| pupils.clone(), &mut coefficients, &mut weights);
-                objective(&vectors, (&pupils, &coefficients), expected.c)
+                let ascent = DualAscent { c: expected.c, passes, tolerance, seed: 0, only_rivals };
+                ascent.fit(&vectors, |_, _| rows.clone(), &mut coefficients, &mut weights);
+                objective(&vectors, (&rows, &coefficients), expected.c)
             };
             let in_the_end = objective(1_000, 1e-6) / expected.objective_of_all_passes[0];
             close(&set.golden.name, in_the_end, 1.0, 1e-3);

@@ -1,8 +1,8 @@
-//! Where scores are asked for.
+//! The grid of smoothings and idf powers to score with.
 
 use crate::bayes::smoothing::Smoothing;
 
-/// Where scores are asked for: with each smoothing, at each power of idf.
+/// A grid: every smoothing with every power of idf.
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
     /// At most [`MOST_ALPHAS`].
@@ -19,12 +19,12 @@ impl Points {
         Points { alphas: vec![alpha], powers: vec![power] }
     }
 
-    /// How many there are.
+    /// The number of grid points.
     pub(crate) fn len(&self) -> usize {
         self.alphas.len() * self.powers.len()
     }
 
-    /// In the order of their scores.
+    /// The grid points, in the order of their scores.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Smoothing, f64)> + '_ {
         self.alphas.iter().flat_map(|alpha| self.powers.iter().map(|power| (*alpha, *power)))
     }

@@ -1,14 +1,14 @@
+//! Bootstrap confidence intervals.
+
 use rayon::prelude::*;
 
 use crate::numbers::random::{SplitMix64, scramble};
 
-/// The interval in which a figure of `n` documents lies 95 times in 100, as far as chance in their choice
-/// goes: the 2.5th and 97.5th percentile of the figure on `rounds` samples of `n` documents, drawn with
-/// replacement (Efron's percentile bootstrap). 1,000 rounds will do.
+/// A 95 % confidence interval of a figure over `n` documents by the percentile bootstrap (Efron): the 2.5th and 97.5th
+/// percentile of the figure on `rounds` samples of `n` documents, drawn with replacement. 1,000 rounds suffice.
 ///
-/// `statistic` gets the sampled indices, each below `n`. Samples on which it is `None` or NaN are passed
-/// over; `None` if all are, or without documents or rounds. The same seed gives the same interval on any
-/// number of threads.
+/// `statistic` gets the sampled indices, each below `n`. Samples for which it is `None` or NaN are skipped. `None` if
+/// all are skipped, or without documents or rounds. The same seed gives the same interval on any number of threads.
 ///
 /// ```
 /// use tamis_model::metrics::{bootstrap_interval, roc_auc};
@@ -37,7 +37,7 @@ pub fn bootstrap_interval(
     let figures = (0..rounds).into_par_iter().map_init(Vec::new, draw);
     let mut figures: Vec<f64> = figures.flatten().collect();
     figures.sort_unstable_by(f64::total_cmp);
-    // the nearest rank
+    // nearest-rank percentile
     let percentile =
         |p: f64| figures.get((p * (figures.len().saturating_sub(1)) as f64).round() as usize).copied();
     Some((percentile(0.025)?, percentile(0.975)?))

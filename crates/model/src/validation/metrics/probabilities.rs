@@ -1,8 +1,9 @@
+//! Metrics of probabilities: log loss, Brier score, calibration error.
+
 use crate::numbers::logs::{sigmoid, softplus};
 
-/// The mean logarithmic loss in nats, from log-odds of the positive class: 0 is perfect, ln 2 is tossing a
-/// coin. Taken from log-odds it needs no clipping, however sure a model is; being infinitely sure and
-/// wrong costs infinity.
+/// The mean logarithmic loss in nats, from log-odds of the positive class: 0 is perfect, ln 2 is a coin toss. Computed
+/// from log-odds it needs no clipping; an infinitely sure error costs infinity.
 ///
 /// `None` without documents or with log-odds that are NaN.
 ///
@@ -16,8 +17,8 @@ pub fn log_loss(log_odds: &[(f64, bool)]) -> Option<f64> {
     mean(log_odds, |x, positive| softplus(if positive { -x } else { x }))
 }
 
-/// The mean squared error of the probabilities, from log-odds of the positive class (nats): 0 is perfect, 0.25
-/// is tossing a coin (Brier, "Verification of Forecasts Expressed in Terms of Probability", 1950).
+/// The Brier score: the mean squared error of the probabilities, from log-odds of the positive class (nats). 0 is
+/// perfect, 0.25 is a coin toss (Brier, "Verification of Forecasts Expressed in Terms of Probability", 1950).
 ///
 /// `None` without documents or with log-odds that are NaN.
 ///
@@ -31,9 +32,9 @@ pub fn brier(log_odds: &[(f64, bool)]) -> Option<f64> {
     mean(log_odds, |x, positive| sigmoid(if positive { -x } else { x }).powi(2))
 }
 
-/// How far the probability of the positive class is from how often it is right: documents are put into `bins`
-/// bins of equal width by their probability (15 is usual), and the distance of mean probability and share
-/// of positives is averaged over the documents. 0 is perfect.
+/// The expected calibration error (ECE): documents are sorted into `bins` bins of equal width by their probability (15
+/// is usual), and the distance between mean probability and share of positives is averaged over the documents. 0 is
+/// perfect.
 ///
 /// `None` without documents or bins, or with log-odds that are NaN.
 ///

@@ -1,9 +1,11 @@
+//! Metrics of rankings: ROC AUC, detection at a false-positive rate, LAM.
+
 use crate::numbers::logs::sigmoid;
 
-/// The area under the ROC curve: the probability that a positive document scores higher than a negative
-/// one, where equal scores count half (the Mann-Whitney statistic). `true` marks positives.
+/// The area under the ROC curve (AUC): the probability that a positive document scores higher than a negative one;
+/// equal scores count half (the Mann-Whitney statistic). `true` marks positives.
 ///
-/// `None` if there are documents of one class only, or a score is NaN.
+/// `None` without documents of both classes, or if a score is NaN.
 ///
 /// ```
 /// use tamis_model::metrics::roc_auc;
@@ -16,17 +18,16 @@ pub fn roc_auc(scores: &[(f64, bool)]) -> Option<f64> {
     Some(wins as f64 / (wins + losses) as f64)
 }
 
-/// 100 (1 - [`roc_auc`]), the TREC spam track's measure: 0 is perfect. Counted from the misordered pairs, so
-/// nothing is lost near 0.
+/// 100 (1 - [`roc_auc`]), the TREC spam track's measure: 0 is perfect. Computed from the misordered pairs, so it is
+/// exact near 0.
 pub fn one_minus_roc_auc_percent(scores: &[(f64, bool)]) -> Option<f64> {
     let (wins, losses) = half_pairs(scores)?;
     Some(100.0 * losses as f64 / (wins + losses) as f64)
 }
 
-/// The share of the positives that are caught if no more than the share `fpr` of the negatives may be called
-/// positive: those above a threshold read off the negatives themselves, of which `floor(fpr n)` may be
-/// above it. An optimistic figure, for comparing rankings; [`threshold_for_fpr`](crate::threshold_for_fpr)
-/// gives thresholds that hold.
+/// The true-positive rate at a false-positive rate `fpr`. The threshold is read off the negatives themselves,
+/// `floor(fpr n)` of which may exceed it. Optimistic, for comparing rankings;
+/// [`threshold_for_fpr`](crate::threshold_for_fpr) gives a threshold with a guarantee.
 ///
 /// `None` without documents of both classes, with a score that is NaN, or for a share outside 0 to 1.
 ///
@@ -55,13 +56,12 @@ pub fn caught_at_fpr(scores: &[(f64, bool)], fpr: f64) -> Option<f64> {
     Some(caught as f64 / positives as f64)
 }
 
-/// The TREC spam track's logistic average misclassification rate, in percent: the mean of both classes'
-/// error rates on the logit scale, with each rate `(errors + 0.5) / (documents + 1)`. A filter cannot better it
-/// by moving its threshold.
+/// The TREC spam track's logistic average misclassification rate, in percent: the mean of both classes' error rates on
+/// the logit scale, with each rate `(errors + 0.5) / (documents + 1)`. Moving the threshold hardly changes it.
 ///
 /// `None` without documents of both classes.
 ///
-/// Source: Cormack and Lynam, "TREC 2005 Spam Track Overview"; the smoothing as its evaluation tool has it.
+/// Source: Cormack and Lynam, "TREC 2005 Spam Track Overview"; smoothing as in its evaluation tool.
 ///
 /// ```
 /// use tamis_model::metrics::lam_percent;
@@ -85,8 +85,7 @@ pub fn lam_percent(
     (negatives > 0 && positives > 0).then(|| 100.0 * sigmoid(mean))
 }
 
-/// Twice the pairs of a positive and a negative in the right and in the wrong order; equal ones are one of
-/// each.
+/// Twice the number of positive-negative pairs in the right and in the wrong order; ties count one each.
 fn half_pairs(scores: &[(f64, bool)]) -> Option<(u128, u128)> {
     if scores.iter().any(|(score, _)| score.is_nan()) {
         return None;

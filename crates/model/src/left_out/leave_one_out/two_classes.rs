@@ -1,4 +1,4 @@
-//! Terms of two classes, which have one column: what a term says follows from two counts, which many terms share.
+//! Leave-one-out weights of terms for two classes. They depend on two counts only, which many terms share.
 
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
@@ -12,50 +12,50 @@ use crate::left_out::leave_one_out::points::Points;
 use crate::linear::columns::Columns;
 use crate::linear::weighted::{LOGS, Logs, powered};
 
-/// What all terms say at up to `P` powers of idf and `A` smoothings.
-pub(super) struct Ratios<const P: usize, const A: usize> {
-    /// Of each term its entry.
-    places: Vec<u32>,
-    entries: Vec<Entry<P, A>>,
+/// The weights of all terms at up to `P` powers of idf and `A` smoothings.
+pub(super) struct TwoClassTerms<const P: usize, const A: usize> {
+    /// The entry of each term.
+    entry_of: Vec<u32>,
+    entries: Vec<TermRatios<P, A>>,
 }
 
-/// What a term says.
+/// The weights of a term.
 #[derive(Clone)]
-struct Entry<const P: usize, const A: usize> {
+struct TermRatios<const P: usize, const A: usize> {
     /// idf to each power.
     powers: [f64; P],
-    /// ln(n + a) - ln(r + a) with each smoothing: in a document of the other class, in one of the column's class.
+    /// ln(n + a) - ln(r + a) with each smoothing: in a document of the negative class, then of the positive.
     ratios: [[f64; A]; 2],
 }
 
-impl<const P: usize, const A: usize> Default for Entry<P, A> {
+impl<const P: usize, const A: usize> Default for TermRatios<P, A> {
     fn default() -> Self {
-        Entry { powers: [0.0; P], ratios: [[0.0; A]; 2] }
+        TermRatios { powers: [0.0; P], ratios: [[0.0; A]; 2] }
     }
 }
 
-/// In how many documents a term is, and in how many of the column's class.
+/// Document frequency of a term in all classes and in the positive class.
 type Dfs = (u64, u64);
 
-/// The entries of terms that no document has, and of those that only the document left out has: they say nothing.
+/// Entries without weight: terms in no document, and terms in the left-out document only.
 const UNKNOWN: u32 = 0;
-const OWN: u32 = 1;
+const UNIQUE: u32 = 1;
 
-/// Terms in fewer documents share an entry if their counts are the same. Most terms are in few.
+/// Terms in fewer documents than this share an entry if their counts are equal. Most terms are rare.
 const SHARED: usize = 64;
 
 /// Sums over the terms of a document.
 pub(super) struct TermSums<const P: usize, const A: usize> {
-    /// At each power the sum of the weights, and that of their squares.
+    /// Sum and sum of squares of the term weights, at each power.
     pub(super) weights: [[f64; 2]; P],
-    /// At each power and smoothing the weighted sum of the ratios.
+    /// Weighted sum of the ratios, at each power and smoothing.
     pub(super) ratios: [[f64; A]; P],
-    /// How many terms no other document has.
-    pub(super) own_terms: u64,
+    /// Number of terms that no other document has.
+    pub(super) unique_terms: u64,
 }
 
-impl<const P: usize, const A: usize> Ratios<P, A> {
-    /// Of points that are no more than it has room for.
+impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
+    /// Computes all terms; `points` has at most `A` smoothings and `P` powers.
     pub(super) fn new(points: &Points, counts: &Statistics, columns: Columns) -> Self {
         let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
         let log_documents = log_documents(all.saturating_sub(1));
@@ -68,9 +68,9 @@ impl<const P: usize, const A: usize> Ratios<P, A> {
             })
         };
         let dfs: Vec<Dfs> = ids.par_iter().with_min_len(1 << 12).map(dfs).collect();
-        let (places, different) = share(&dfs);
+        let (entry_of, distinct) = share_entries(&dfs);
         let entry = |(df, n): &Dfs| {
-            let mut entry = Entry::default();
+            let mut entry = TermRatios::default();
             let left = df.saturating_sub(1);
             if left == 0 {
                 return entry;
@@ -83,26 +83,26 @@ impl<const P: usize, const A: usize> Ratios<P, A> {
             }
             entry
         };
-        Ratios { places, entries: different.par_iter().with_min_len(1 << 10).map(entry).collect() }
+        TwoClassTerms { entry_of, entries: distinct.par_iter().with_min_len(1 << 10).map(entry).collect() }
     }
 
-    fn place(&self, id: TermId) -> u32 {
-        self.places.get(id as usize).copied().unwrap_or(UNKNOWN)
+    fn entry(&self, id: TermId) -> u32 {
+        self.entry_of.get(id as usize).copied().unwrap_or(UNKNOWN)
     }
 
-    /// How many of the terms of a document others have too.
+    /// The number of a document's terms that other documents have.
     pub(super) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
-        row.ids.iter().filter(|id| self.place(**id) > OWN).count()
+        row.ids.iter().filter(|id| self.entry(**id) > UNIQUE).count()
     }
 
-    /// Adds up the terms of a document, which is of the column's class or not.
-    pub(super) fn add_up(&self, row: DocumentTerms<'_>, is_own: bool) -> TermSums<P, A> {
-        let mut sums = TermSums { weights: [[0.0; 2]; P], ratios: [[0.0; A]; P], own_terms: 0 };
+    /// Sums over the terms of a document.
+    pub(super) fn add_up(&self, row: DocumentTerms<'_>, is_positive: bool) -> TermSums<P, A> {
+        let mut sums = TermSums { weights: [[0.0; 2]; P], ratios: [[0.0; A]; P], unique_terms: 0 };
         for (id, factor) in row.iter() {
-            let place = self.place(id);
-            sums.own_terms += u64::from(place == OWN);
-            let Some(Entry { powers, ratios }) = self.entries.get(place as usize) else { continue };
-            let ratios = &ratios[usize::from(is_own)];
+            let place = self.entry(id);
+            sums.unique_terms += u64::from(place == UNIQUE);
+            let Some(TermRatios { powers, ratios }) = self.entries.get(place as usize) else { continue };
+            let ratios = &ratios[usize::from(is_positive)];
             let log_tf = f64::from(factor) * TF_UNIT;
             for ((power, [weight, square]), sums) in
                 powers.iter().zip(&mut sums.weights).zip(&mut sums.ratios)
@@ -117,19 +117,19 @@ impl<const P: usize, const A: usize> Ratios<P, A> {
     }
 }
 
-/// The entry of each term, and what each entry is of.
-fn share(dfs: &[Dfs]) -> (Vec<u32>, Vec<Dfs>) {
-    let mut different = vec![(0, 0), (1, 0)];
+/// The entry of each term, and the counts of each entry.
+fn share_entries(dfs: &[Dfs]) -> (Vec<u32>, Vec<Dfs>) {
+    let mut distinct = vec![(0, 0), (1, 0)];
     let mut shared = vec![UNKNOWN; SHARED * SHARED];
     let place = |of: &Dfs| {
         let mut new = || {
-            different.push(*of);
-            // fewer than terms, which a u32 numbers
-            different.len() as u32 - 1
+            distinct.push(*of);
+            // fewer than terms, which are numbered by u32
+            distinct.len() as u32 - 1
         };
         match *of {
             (0, _) => UNKNOWN,
-            (1, _) => OWN,
+            (1, _) => UNIQUE,
             (df, n) if df < SHARED as u64 => {
                 let shared = &mut shared[df as usize * SHARED + n as usize];
                 *shared = if *shared == UNKNOWN { new() } else { *shared };
@@ -138,5 +138,5 @@ fn share(dfs: &[Dfs]) -> (Vec<u32>, Vec<Dfs>) {
             _ => new(),
         }
     };
-    (dfs.iter().map(place).collect(), different)
+    (dfs.iter().map(place).collect(), distinct)
 }

@@ -1,4 +1,4 @@
-//! Terms of more than two classes, each of which has a column.
+//! Leave-one-out weights of terms for more than two classes (one-vs-rest).
 
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
@@ -13,58 +13,58 @@ use crate::left_out::leave_one_out::points::MOST_POWERS;
 use crate::linear::columns::Columns;
 use crate::linear::weighted::{LOGS, Logs, norm, powered};
 
-/// What all terms say with one smoothing.
-pub(super) struct Cells {
+/// The weights of all terms with one smoothing.
+pub(super) struct OneVsRestTerms {
     columns: Columns,
     terms: Vec<Term>,
-    /// The columns of the cells of all terms.
+    /// The column of each cell.
     cells: Vec<ClassId>,
-    /// What each cell of a term adds to the score of its column, for a weight of 1 in a document of another class; then,
-    /// because they are read together, the same in a document of that class.
+    /// Per term: what each cell adds to its column for a weight of 1 in a document of another class; then, because they
+    /// are read together, the same in a document of the column's class.
     parts: Vec<f64>,
 }
 
-/// A term with one document less than there is, which is the one left out.
+/// A term in one document less: the one left out.
 #[derive(Clone, Copy, Default)]
 struct Term {
     idf: f64,
     /// ln a - ln(n + r + a)
     absent: f64,
-    /// Where its cells begin, and how many there are: none if no other document has the term.
+    /// Start and number of its cells; none if no other document has the term.
     start: u32,
     len: u16,
-    /// Whether only the document left out has it.
-    is_own: bool,
+    /// Whether only the left-out document has it.
+    is_unique: bool,
 }
 
-/// The terms that one thread settles.
+/// The terms that one thread computes.
 #[derive(Default)]
-struct Stretch {
+struct TermChunk {
     terms: Vec<Term>,
     cells: Vec<ClassId>,
     parts: Vec<f64>,
 }
 
-/// Terms in a stretch.
-const STRETCH: usize = 1 << 13;
+/// Number of terms per chunk.
+const CHUNK: usize = 1 << 13;
 
-impl Cells {
-    /// Settles all terms, in parallel in the current rayon pool.
+impl OneVsRestTerms {
+    /// Computes the weights of all terms, in parallel in the current rayon pool.
     pub(super) fn new(alpha: Smoothing, counts: &Statistics, columns: Columns) -> Self {
         let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
         let log_documents = log_documents(all.saturating_sub(1));
         let logs = Logs::new(alpha.alpha(), LOGS);
         let ids: Vec<TermId> = term_ids(counts).collect();
-        let settle = |ids: &[TermId]| {
-            let mut stretch = Stretch::default();
-            ids.iter().for_each(|id| stretch.push_term(counts, columns, &logs, log_documents, *id));
-            stretch
+        let compute = |ids: &[TermId]| {
+            let mut chunk = TermChunk::default();
+            ids.iter().for_each(|id| chunk.push_term(counts, columns, &logs, log_documents, *id));
+            chunk
         };
-        let stretches: Vec<_> = ids.par_chunks(STRETCH).map(settle).collect();
+        let chunks: Vec<_> = ids.par_chunks(CHUNK).map(compute).collect();
         let (cells, parts) = (Vec::new(), Vec::new());
-        let mut all = Cells { columns, terms: Vec::with_capacity(ids.len()), cells, parts };
-        for Stretch { terms, mut cells, mut parts } in stretches {
-            // fewer cells than a u32 can number: their places in the counts are numbered so
+        let mut all = OneVsRestTerms { columns, terms: Vec::with_capacity(ids.len()), cells, parts };
+        for TermChunk { terms, mut cells, mut parts } in chunks {
+            // cells are numbered by u32
             let before = all.cells.len() as u32;
             all.terms.extend(terms.into_iter().map(|term| Term { start: term.start + before, ..term }));
             all.cells.append(&mut cells);
@@ -73,18 +73,18 @@ impl Cells {
         all
     }
 
-    /// How many terms of a document no other has.
-    pub(super) fn own_terms(&self, row: DocumentTerms<'_>) -> u64 {
-        self.terms(row).filter(|(term, _)| term.is_own).count() as u64
+    /// The number of a document's terms that no other document has.
+    pub(super) fn unique_terms(&self, row: DocumentTerms<'_>) -> u64 {
+        self.terms(row).filter(|(term, _)| term.is_unique).count() as u64
     }
 
-    /// How many of them others have.
+    /// The number of a document's terms that other documents have.
     pub(super) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
         self.terms(row).filter(|(term, _)| term.len > 0).count()
     }
 
-    /// Writes to `out`, for each of at most [`MOST_POWERS`] powers of idf, the scores of a document of the class `own`. A term is
-    /// looked up once for all of them.
+    /// Writes to `out`, for each of at most [`MOST_POWERS`] powers of idf, the scores of a document of the class `own`.
+    /// A term is looked up once for all powers.
     pub(super) fn scores(
         &self,
         row: DocumentTerms<'_>,
@@ -124,7 +124,7 @@ impl Cells {
             let cells = &self.cells[start..start + len];
             let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
             let own_cell = if parts.len() == sums.len() {
-                // all classes have the term, as they have most terms of a text
+                // all classes have the term: the common case
                 sums.iter_mut().zip(parts).for_each(|(sums, part)| add(sums, &v, *part));
                 own_column
             } else {
@@ -155,7 +155,7 @@ impl Cells {
     }
 }
 
-impl Stretch {
+impl TermChunk {
     fn push_term(
         &mut self,
         counts: &Statistics,
@@ -167,7 +167,7 @@ impl Stretch {
         let df = counts.document_frequency(term);
         let left = df.saturating_sub(1);
         if left == 0 {
-            return self.terms.push(Term { is_own: df == 1, ..Term::default() });
+            return self.terms.push(Term { is_unique: df == 1, ..Term::default() });
         }
         let absent = logs.of(0) - logs.of(left);
         let part = |n: u64| logs.of(n) - logs.of(left.saturating_sub(n)) - absent;
@@ -181,6 +181,6 @@ impl Stretch {
         self.parts.extend(cells().map(own_part));
         // at most Classes::MAX cells, which is u16::MAX
         let len = (self.cells.len() - start as usize) as u16;
-        self.terms.push(Term { idf: idf(left, log_documents), absent, start, len, is_own: false });
+        self.terms.push(Term { idf: idf(left, log_documents), absent, start, len, is_unique: false });
     }
 }
