@@ -1,5 +1,4 @@
 //! The program killed and starved while it learns: what it acknowledged stays, and the model stays whole.
-#![cfg(unix)]
 
 use std::collections::BTreeMap;
 use std::fs;

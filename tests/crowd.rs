@@ -1,5 +1,4 @@
 //! Many who learn and read at once.
-#![cfg(unix)]
 
 use std::collections::HashSet;
 use std::fs;

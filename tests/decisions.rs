@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{World, root, stdout};
+use crate::support::{World, root, stdout, verdict_fields};
 
 fn mail() -> [String; 2] {
     let mail = root().join("corpora/mail").display().to_string();
@@ -51,7 +51,8 @@ fn a_cost_moves_the_threshold_and_not_the_scores() {
     assert!(costly.contains(",unsure,"));
     assert!(world.fail(&["label", "--cost", "fp=0", &inbox()]).contains("fp=N"));
     let message = std::fs::read(root().join("corpora/mail/inbox/01.eml")).unwrap();
-    let passed = stdout(&world.run_with_input(&["score", "-p", "--cost", "fp=9"], &message));
+    let passed = world.run_with_input(&["score", "-p", "--cost", "fp=9"], &message).stdout;
+    let passed = verdict_fields(&message, &passed);
     assert!(passed.contains(" required=2.20 "), "{passed}");
 }
 

@@ -1,5 +1,4 @@
 //! What a model is on the disk: a regular file, private, its lock its owner's and gone if it was for nothing.
-#![cfg(unix)]
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};

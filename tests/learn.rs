@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{World, feed, root, stderr, stdout};
+use crate::support::{World, feed, root, stderr, stdout, verdict_fields};
 
 /// A message of the project's corpus, not learned by the model that is trained on the rest.
 fn inbox(name: &str) -> Vec<u8> {
@@ -31,6 +31,7 @@ fn a_message_is_the_same_however_it_came() {
          X-Spam-Flag: YES\nX-Tamis: spam; probability=0.9\n{text}"
     );
     let passed = world.run_with_input(&["score", "--passthrough"], &raw).stdout;
+    verdict_fields(&raw, &passed);
     for again in [&raw, with_crlf.as_bytes(), from_a_mailbox.as_bytes(), &passed] {
         assert_eq!(learn(&world, &["spam"], again), "spam: learned 0 documents, 1 already known\n");
     }

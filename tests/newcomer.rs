@@ -1,6 +1,5 @@
 //! A newcomer's first hour at the prompt, as `tests/cmd/newcomer.md` tells it (`TRYCMD=overwrite cargo test newcomer`
 //! writes it anew).
-#![cfg(unix)]
 
 use std::fmt::Write;
 use std::fs;

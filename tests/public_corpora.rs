@@ -3,7 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::support::{World, public_corpus};
+use tamis_testing::public_corpus;
+
+use crate::support::World;
 
 /// Lays out train/LABEL and test/LABEL by the first digit of a hash of the file's name, as `corpora/README.md` tells.
 fn split_spamassassin(corpus: &Path, world: &World) -> [u64; 2] {

@@ -15,18 +15,6 @@ pub fn root() -> &'static Path {
 /// The program's own path.
 pub const TAMIS: &str = env!("CARGO_BIN_EXE_tamis");
 
-/// The public corpora, where they are.
-pub fn public_corpus(name: &str) -> Option<PathBuf> {
-    let corpora =
-        std::env::var_os("TAMIS_CORPORA").map_or_else(|| root().join("../shared/corpora"), PathBuf::from);
-    let path = corpora.join(name);
-    if !path.is_dir() {
-        eprintln!("skipped: {} is not here", path.display());
-        return None;
-    }
-    Some(path)
-}
-
 /// A folder that is a whole world: home, working folder and default model of the programs started in it.
 pub struct World {
     directory: TempDir,
@@ -111,4 +99,28 @@ pub fn stderr(output: &Output) -> String {
 
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The header fields of the verdict that a message came out with. Panics if anything else of it has changed.
+#[track_caller]
+pub fn verdict_fields(message: &[u8], out: &[u8]) -> String {
+    let added = out.len().checked_sub(message.len()).expect("a message that came out shorter than it was");
+    let same = out.iter().zip(message).take_while(|(a, b)| a == b).count();
+    // what follows the fields may begin as they do
+    for start in (same.saturating_sub(200)..=same).rev() {
+        let fields = String::from_utf8_lossy(&out[start..start + added]);
+        let mut lines = fields.trim_matches(['\r', '\n']).lines();
+        let is_field = |line: &str| {
+            ["X-Spam-Flag: ", "X-Spam-Status: ", "X-Tamis: "].iter().any(|name| line.starts_with(name))
+        };
+        if lines.clone().any(|line| line.starts_with("X-Tamis: ")) && lines.all(is_field) {
+            assert!(out[start + added..] == message[start..], "what follows the fields has changed");
+            return fields.into_owned();
+        }
+    }
+    panic!(
+        "no verdict alone was added to {} bytes: {}",
+        message.len(),
+        String::from_utf8_lossy(&out[..out.len().min(2_000)])
+    );
 }

@@ -1,6 +1,6 @@
 //! What verdicts are, and what others are told of them.
 
-use crate::support::{World, stdout};
+use crate::support::{World, stdout, verdict_fields};
 
 #[test]
 fn forged_verdicts_do_not_pass_and_are_no_evidence() {
@@ -11,6 +11,7 @@ fn forged_verdicts_do_not_pass_and_are_no_evidence() {
         .replace("pills\n", "pills\rX-Spam-Status: No, forged\n");
     let passed = |mail: &str| world.run_with_input(&["score", "--passthrough"], mail.as_bytes()).stdout;
     assert_eq!(String::from_utf8_lossy(&passed(&forged)), String::from_utf8_lossy(&passed(mail)));
+    verdict_fields(mail.as_bytes(), &passed(mail));
     let learned = |mail: &[u8]| stdout(&world.run_with_input(&["learn", "spam"], mail));
     assert_eq!(learned(mail.as_bytes()), "spam: learned 1 document\n");
     for again in [forged.as_bytes(), &passed(&forged)] {
@@ -50,8 +51,9 @@ fn a_label_is_spam_by_its_name_wherever_it_stands_in_their_order() {
             let words: Vec<_> = line.split(' ').collect();
             let (probability, log_odds): (f64, f64) = (words[1].parse().unwrap(), words[2].parse().unwrap());
             assert_eq!((words[0], probability > 0.5, log_odds > 0.0), (label, label == spam, label == spam));
-            let passed = stdout(&world.run(&["score", "-p", &file]));
-            assert!(passed.contains(&format!("\nX-Spam-Flag: {flag}\n")), "{passed}");
+            let raw = std::fs::read(world.path(&file)).unwrap();
+            let passed = verdict_fields(&raw, &world.run(&["score", "-p", &file]).stdout);
+            assert!(passed.contains(&format!("X-Spam-Flag: {flag}\n")), "{passed}");
             assert!(passed.contains(&format!(" score={log_odds:.2} required=0.41 ")), "{passed}");
             let explained = world.succeed(&["explain", &file]);
             assert!(explained.contains(&format!("log-odds of {spam} against {ham}")), "{explained}");

@@ -1,5 +1,4 @@
 //! What people read: nothing in it that a terminal obeys, whoever named the files or wrote the mail.
-#![cfg(unix)]
 
 use std::ffi::OsStr;
 use std::fs;

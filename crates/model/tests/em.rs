@@ -1,13 +1,12 @@
 //! What must hold of expectation maximization, for all documents and options.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
 use tamis_model::{
     ClassId, ClassPrior, Counting, Em, EmError, EmOptions, ExpectedError, ExpectedNaiveBayes,
     ExpectedStatistics, Likelihood, ParametersError, Smoothing, StatisticsError, Stopped, WeightedRow,
     WeightedVector, log_sum_exp,
 };
+use tamis_testing::near;
 use tamis_tokenizer::TermId;
 
 const CLASSES: usize = 3;
@@ -87,10 +86,6 @@ impl Documents {
         }
         sum
     }
-}
-
-fn near(a: f64, b: f64, tolerance: f64) -> bool {
-    (a - b).abs() <= tolerance * (1.0 + b.abs())
 }
 
 /// All numbers of a result, to the bit.

@@ -1,14 +1,13 @@
 //! Expected statistics and their model: against scikit-learn (tests/golden/expected.json, written by
 //! make_expected.py beside it), against integer statistics, and what must hold for all documents.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
 use serde::Deserialize;
 use tamis_model::{
     ClassId, ClassPrior, Counting, ExpectedError, ExpectedNaiveBayes, ExpectedStatistics, Likelihood,
     Parameters, ParametersError, Smoothing, Statistics, StatisticsError, WeightedVector,
 };
+use tamis_testing::{check_near, near};
 use tamis_tokenizer::{CountVector, TermId};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/expected.json");
@@ -82,16 +81,6 @@ fn counting(likelihood: Likelihood) -> Counting {
     }
 }
 
-fn near(a: f64, b: f64, tolerance: f64) -> bool {
-    (a - b).abs() <= tolerance * (1.0 + b.abs())
-}
-
-fn close(what: &str, got: &[f64], expected: &[f64]) {
-    assert_eq!(got.len(), expected.len(), "{what}");
-    let all = got.iter().zip(expected).all(|(g, e)| near(*g, *e, 1e-9));
-    assert!(all, "{what}: expected {expected:?}, got {got:?}");
-}
-
 fn compare(case: &Case, set: &Set) {
     let likelihood = case.likelihood.parse().unwrap();
     let mut statistics = ExpectedStatistics::new(case.class_count.len(), counting(likelihood));
@@ -99,18 +88,19 @@ fn compare(case: &Case, set: &Set) {
         statistics.observe(class, vector(dense).row(), weight).unwrap();
     }
     let model = ExpectedNaiveBayes::fit(&statistics, likelihood, case.alpha, &ClassPrior::Learned).unwrap();
-    close("class_count", statistics.class_weights(), &case.class_count);
-    close("class_log_prior", model.class_log_prior(), &case.class_log_prior);
+    check_near("class_count", statistics.class_weights(), &case.class_count, 1e-9);
+    check_near("class_log_prior", model.class_log_prior(), &case.class_log_prior, 1e-9);
     assert_eq!(model.n_features() as usize, set.train[0].len());
     for (class, expected) in (0..).zip(&case.feature_log_prob) {
         let terms = 0..set.train[0].len() as TermId;
         let log_prob = |term| model.feature_log_prob(&statistics, term, class).unwrap().unwrap();
-        close("feature_log_prob", &terms.clone().map(log_prob).collect::<Vec<_>>(), expected);
+        check_near("feature_log_prob", &terms.clone().map(log_prob).collect::<Vec<_>>(), expected, 1e-9);
         let weight = |term| statistics.weights(term).find(|w| w.0 == class).map_or(0.0, |w| w.1);
-        close(
+        check_near(
             "feature_count",
             &terms.map(weight).collect::<Vec<_>>(),
             &case.feature_count[usize::from(class)],
+            1e-9,
         );
     }
     let mut out = Vec::new();
@@ -118,14 +108,14 @@ fn compare(case: &Case, set: &Set) {
         let row = vector(dense);
         let known = model.joint_log_likelihood(&statistics, row.row(), &mut out).unwrap();
         assert_eq!(known, row.row().len());
-        close("joint_log_likelihood", &out, &case.joint_log_likelihood[i]);
+        check_near("joint_log_likelihood", &out, &case.joint_log_likelihood[i], 1e-9);
         model.predict_proba(&statistics, row.row(), &mut out).unwrap();
-        close("proba", &out, &case.proba[i]);
+        check_near("proba", &out, &case.proba[i], 1e-9);
         assert_eq!(model.predict(&statistics, row.row()).unwrap(), case.predict[i]);
         // terms that were never learned change nothing
         let unknown = WeightedVector::from_pairs(row.row().iter().chain([(99, 4.5)])).unwrap();
         assert_eq!(model.joint_log_likelihood(&statistics, unknown.row(), &mut out).unwrap(), known);
-        close("joint_log_likelihood", &out, &case.joint_log_likelihood[i]);
+        check_near("joint_log_likelihood", &out, &case.joint_log_likelihood[i], 1e-9);
     }
 }
 
@@ -174,17 +164,17 @@ fn categories_of_weighted_documents_are_a_multinomial_each() {
         for (feature, expected) in case.feature_log_prob.iter().enumerate() {
             for (class, expected) in (0..).zip(expected) {
                 let got = (0..n_categories[feature]).map(|category| log_prob(feature, category, class));
-                close("feature_log_prob", &got.collect::<Vec<_>>(), expected);
+                check_near("feature_log_prob", &got.collect::<Vec<_>>(), expected, 1e-9);
             }
         }
         for (i, values) in train.iter().chain(&unseen).enumerate() {
             let mut joint = models[0].class_log_prior().to_vec();
-            close("class_log_prior", &joint, &case.class_log_prior);
+            check_near("class_log_prior", &joint, &case.class_log_prior, 1e-9);
             for (class, joint) in (0..).zip(&mut joint) {
                 let values = values.iter().enumerate();
                 *joint += values.map(|(feature, &category)| log_prob(feature, category, class)).sum::<f64>();
             }
-            close("joint_log_likelihood", &joint, &case.joint_log_likelihood[i]);
+            check_near("joint_log_likelihood", &joint, &case.joint_log_likelihood[i], 1e-9);
             let best = (0..n_classes).max_by(|&a, &b| joint[a].total_cmp(&joint[b])).unwrap();
             assert_eq!(best, usize::from(case.predict[i]));
         }
@@ -359,7 +349,7 @@ fn nothing_learned_predicts_the_prior() {
     let model = fit(2, ClassPrior::Given(vec![0.25, 0.75])).unwrap();
     let (statistics, mut out) = (ExpectedStatistics::new(2, Counting::Occurrences), Vec::new());
     assert_eq!(model.predict_proba(&statistics, row.row(), &mut out), Ok(0));
-    close("prior", &out, &[0.25, 0.75]);
+    check_near("prior", &out, &[0.25, 0.75], 1e-9);
     assert_eq!(fit(0, ClassPrior::Uniform), Err(ParametersError::NoClasses));
     let empty = ParametersError::EmptyClass { class: 0, expected: 1, got: 0 };
     assert_eq!(fit(2, ClassPrior::Learned), Err(empty));
@@ -377,7 +367,7 @@ fn one_class_or_feature_alone_says_nothing_of_others() {
             let mut out = Vec::new();
             assert_eq!(model.joint_log_likelihood(&statistics, row.row(), &mut out), Ok(1));
             // of one feature a token is always that one
-            close("joint_log_likelihood", &out, &vec![0.0; n_classes]);
+            check_near("joint_log_likelihood", &out, &vec![0.0; n_classes], 1e-9);
             assert_eq!(model.intercept(), vec![0.0; n_classes]);
         }
     }

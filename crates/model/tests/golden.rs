@@ -1,13 +1,14 @@
 //! Compares with scikit-learn's numbers: tests/golden/naive_bayes.json, written by make.py beside it.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use serde::Deserialize;
 use tamis_model::{
-    ClassId, ClassPrior, Counting, Counts, Criterion, FeatureLimits, NaiveBayes, Parameters, Select,
-    Smoothing, Statistics, chi_square, mutual_information,
+    ClassId, Counting, Counts, Criterion, FeatureLimits, NaiveBayes, Parameters, Select, Smoothing,
+    Statistics, chi_square, mutual_information,
 };
+use tamis_testing::{check_near, near};
 use tamis_tokenizer::{CountMatrix, CountVector, TermId};
+
+use crate::support::Prior;
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/naive_bayes.json");
 
@@ -56,28 +57,13 @@ struct Case {
     predict: Vec<ClassId>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Prior {
-    Name(String),
-    Given(Vec<f64>),
-}
-
 impl Case {
     fn parameters(&self) -> Parameters {
-        let prior = match &self.prior {
-            Prior::Name(name) if name == "learned" => ClassPrior::Learned,
-            Prior::Name(name) => {
-                assert_eq!(name, "uniform");
-                ClassPrior::Uniform
-            }
-            Prior::Given(prior) => ClassPrior::Given(prior.clone()),
-        };
         Parameters {
             likelihood: self.likelihood.parse().unwrap(),
             counting: self.counting.parse().unwrap(),
             alpha: self.alpha,
-            prior,
+            prior: self.prior.class_prior(),
             ..Parameters::default()
         }
     }
@@ -87,21 +73,17 @@ fn vector(dense: &[u32]) -> CountVector {
     CountVector::from_pairs((0..).zip(dense.iter().copied()).filter(|&(_, n)| n > 0)).unwrap()
 }
 
-fn close(what: &str, got: &[f64], expected: &[f64]) {
-    close_where_finite(what, got, &expected.iter().map(|e| Some(*e)).collect::<Vec<_>>());
-}
-
 fn close_where_finite(what: &str, got: &[f64], expected: &[Option<f64>]) {
     assert_eq!(got.len(), expected.len(), "{what}");
     assert!(got.iter().all(|g| !g.is_nan()), "{what}: {got:?}");
     for (g, e) in got.iter().zip(expected) {
-        let close = e.is_none_or(|e| (g - e).abs() <= 1e-9 * (1.0 + e.abs()));
-        assert!(close, "{what}: expected {expected:?}, got {got:?}");
+        let is_near = e.is_none_or(|e| near(*g, e, 1e-9));
+        assert!(is_near, "{what}: expected {expected:?}, got {got:?}");
     }
 }
 
 fn compare(case: &Case, statistics: &Statistics, model: &NaiveBayes, rows: &[&Vec<u32>], n_terms: usize) {
-    close("class_log_prior", model.class_log_prior(), &case.class_log_prior);
+    check_near("class_log_prior", model.class_log_prior(), &case.class_log_prior, 1e-9);
     for (class, expected) in (0..).zip(&case.feature_log_prob) {
         let log_prob = |term: TermId| model.feature_log_prob(statistics, term, class).unwrap().unwrap();
         let got: Vec<f64> = (0..n_terms as TermId).map(log_prob).collect();
@@ -122,7 +104,7 @@ fn compare(case: &Case, statistics: &Statistics, model: &NaiveBayes, rows: &[&Ve
         if let Some(expected) = case.joint_log_likelihood[i].iter().copied().collect::<Option<Vec<_>>>() {
             // of classes that are equal up to rounding either will do
             let predicted = usize::from(model.predict(statistics, row.row()).unwrap());
-            close("predict", &[expected[predicted]], &[expected[usize::from(case.predict[i])]]);
+            check_near("predict", &[expected[predicted]], &[expected[usize::from(case.predict[i])]], 1e-9);
         }
         // terms that were never learned change nothing
         let unknown = CountVector::from_pairs(row.row().iter().chain([(99, 4)])).unwrap();
@@ -148,7 +130,7 @@ fn compare_selection(selection: &Selection, statistics: &Statistics, n_terms: us
             }
         };
         let got: Vec<f64> = (0..n_terms as TermId).map(score).collect();
-        close(&format!("{by:?} {counting:?}"), &got, &expected.scores);
+        check_near(&format!("{by:?} {counting:?}"), &got, &expected.scores, 1e-9);
         let features = FeatureLimits { select: Some(Select { by, n: 3 }), ..FeatureLimits::default() };
         let model = Parameters { counting, features, ..Parameters::default() }.fit(statistics).unwrap();
         let is_feature = |term: &TermId| model.feature_log_prob(statistics, *term, 0).unwrap().is_some();

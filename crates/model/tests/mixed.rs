@@ -1,7 +1,5 @@
 //! Mixed naive Bayes: a table of trips by hand, the models it contains, and what must always hold.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use std::f64::consts::PI;
 
 use proptest::prelude::*;
@@ -11,6 +9,7 @@ use tamis_model::{
     MixedStatistics, NaiveBayes, ObservationError, Parameters, ParametersError, Smoothing, Statistics,
     StatisticsError, Value,
 };
+use tamis_testing::check_near;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 /// Mode (walk, bike, bus, car), miles, raining, flat tyre.
@@ -53,18 +52,11 @@ fn parameters(alpha: f64) -> MixedParameters {
     MixedParameters { terms: Parameters { alpha, prior, ..Parameters::default() }, var_smoothing: 0.0 }
 }
 
-fn close(got: &[f64], expected: &[f64], tolerance: f64) {
-    assert_eq!(got.len(), expected.len());
-    for (g, e) in got.iter().zip(expected) {
-        assert!((g - e).abs() <= tolerance * (1.0 + e.abs()), "expected {expected:?}, got {got:?}");
-    }
-}
-
 #[test]
 fn trips_by_maximum_likelihood() {
     let statistics = trips();
     let model = statistics.fit(&parameters(1e-12)).unwrap();
-    close(model.class_log_prior(), &PRIOR.map(f64::ln), 1e-12);
+    check_near("joint", model.class_log_prior(), &PRIOR.map(f64::ln), 1e-12);
     let ColumnLikelihood::Gaussian(miles) = &model.parts()[0] else { panic!("miles are real") };
     let mut out = Vec::new();
     for (class, (mean, variance, rain, flat)) in (0..).zip(ESTIMATES) {
@@ -106,15 +98,18 @@ fn trips_by_bayes_rule() {
                 let known = statistics.predict_proba(&model, &values, &mut out).unwrap();
                 assert_eq!(
                     known,
-                    [miles.is_some(), rain.is_some(), flat.is_some()].map(usize::from).iter().sum()
+                    [miles.is_some(), rain.is_some(), flat.is_some()]
+                        .into_iter()
+                        .filter(|known| *known)
+                        .count()
                 );
-                close(&out, &posterior(miles, rain, flat), 1e-12);
+                check_near("joint", &out, &posterior(miles, rain, flat), 1e-12);
             }
         }
     }
     // of nothing, the prior
     statistics.predict_proba(&model, &[Value::Missing; 3], &mut out).unwrap();
-    close(&out, &PRIOR, 1e-12);
+    check_near("joint", &out, &PRIOR, 1e-12);
 }
 
 #[test]
@@ -190,7 +185,7 @@ fn real_features_alone_are_gaussian_naive_bayes() {
     for (_, row) in rows {
         let known = mixed.joint_log_likelihood(&model, &values(row), &mut a).unwrap();
         assert_eq!(known, expected.joint_log_likelihood(&row, &mut b));
-        close(&a, &b, 1e-12);
+        check_near("joint", &a, &b, 1e-12);
     }
 }
 
@@ -220,7 +215,7 @@ fn categories_alone_are_categorical_naive_bayes() {
     for row in rows.iter().map(|(_, row)| *row).chain([[Some(4), Some(3)], [Some(5), Some(5)]]) {
         let known = mixed.joint_log_likelihood(&model, &values(row), &mut a).unwrap();
         assert_eq!(known, expected.joint_log_likelihood(&categorical, &row, &mut b));
-        close(&a, &b, 1e-12);
+        check_near("joint", &a, &b, 1e-12);
     }
 }
 
@@ -263,7 +258,7 @@ fn one_text_alone_is_naive_bayes() {
         for (_, text) in &texts() {
             mixed.joint_log_likelihood(&model, &[Value::Text(text.row())], &mut a).unwrap();
             let Ok(_) = expected.joint_log_likelihood(&statistics, text.row(), &mut b);
-            close(&a, &b, 1e-12);
+            check_near("joint", &a, &b, 1e-12);
         }
     }
 }
@@ -286,7 +281,12 @@ fn a_missing_text_is_not_an_empty_one() {
             mixed.joint_log_likelihood(&model, &[Value::Text(text.row())], &mut a).unwrap();
             let Ok(_) = expected.joint_log_likelihood(&statistics, text.row(), &mut b);
             let moved = b.iter().zip(expected.class_log_prior()).zip(model.class_log_prior());
-            close(&a, &moved.map(|((joint, old), new)| joint - old + new).collect::<Vec<_>>(), 1e-12);
+            check_near(
+                "joint",
+                &a,
+                &moved.map(|((joint, old), new)| joint - old + new).collect::<Vec<_>>(),
+                1e-12,
+            );
         }
         assert_eq!(mixed.joint_log_likelihood(&model, &[Value::Missing], &mut a), Ok(0));
         assert_eq!(a, model.class_log_prior());
@@ -333,10 +333,10 @@ fn put_together_from_counts_that_columns_share() {
             let Ok(_) = expected.joint_log_likelihood(&alone, text.row(), &mut b);
             by_category.joint_log_likelihood(&categories, &[Some(value)], &mut c);
             let sum = b.iter().zip(&c).map(|(b, c)| b + c - 0.5f64.ln());
-            close(&a, &sum.collect::<Vec<_>>(), 1e-12);
+            check_near("joint", &a, &sum.collect::<Vec<_>>(), 1e-12);
             // a row not given is missing
             assert_eq!(model.joint_log_likelihood(&shared, &[], &rows[..1], &mut a), Ok(1));
-            close(&a, &b, 1e-12);
+            check_near("joint", &a, &b, 1e-12);
         }
     }
 }
@@ -428,16 +428,16 @@ proptest! {
     ) {
         let expected = joints(&learn(&documents), &documents);
         prop_assert!(expected.iter().all(|x| x.is_finite()));
-        close(&joints(&learn(&other), &documents), &expected, 1e-9);
+        check_near("joint", &joints(&learn(&other), &documents), &expected, 1e-9);
         let mut merged = learn(&[]);
         for shard in other.chunks(size) {
             merged.merge(&learn(shard)).unwrap();
         }
-        close(&joints(&merged, &documents), &expected, 1e-9);
+        check_near("joint", &joints(&merged, &documents), &expected, 1e-9);
         let (kept, gone) = other.split_at(kept.min(other.len()));
         gone.iter().for_each(|document| merged.forget(document.0, &values(document)).unwrap());
         // what was forgotten is as unknown as if it had never been there
-        close(&joints(&merged, &documents), &joints(&learn(kept), &documents), 1e-9);
+        check_near("joint", &joints(&merged, &documents), &joints(&learn(kept), &documents), 1e-9);
         kept.iter().for_each(|document| merged.forget(document.0, &values(document)).unwrap());
         prop_assert_eq!(merged, learn(&[]));
     }

@@ -1,27 +1,21 @@
 //! What must hold for all documents, orders, shards and parameters.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
 use tamis_model::{
     ClassId, ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, NaiveBayes, Parameters,
     Select, Smoothing, Statistics,
     metrics::{one_minus_roc_auc_percent, roc_auc},
 };
+use tamis_testing::near;
 use tamis_tokenizer::{CountMatrix, CountVector, TermId};
+
+use crate::support::{Document, joint, learn, vector};
 
 const CLASSES: ClassId = 4;
 const TERMS: TermId = 12;
 
-type Document = (ClassId, CountVector);
-
-fn vector() -> impl Strategy<Value = CountVector> {
-    let pairs = proptest::collection::btree_map(0..TERMS, 1..6u32, 0..8);
-    pairs.prop_map(|pairs| CountVector::from_pairs(pairs).unwrap())
-}
-
 fn documents() -> impl Strategy<Value = Vec<Document>> {
-    proptest::collection::vec((0..CLASSES, vector()), 0..25)
+    proptest::collection::vec((0..CLASSES, vector(TERMS, 6, 8)), 0..25)
 }
 
 /// Documents, and the same in another order.
@@ -50,30 +44,12 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     })
 }
 
-fn learn(documents: &[Document]) -> Statistics {
-    let mut statistics = Statistics::new(usize::from(CLASSES));
-    for (class, vector) in documents {
-        statistics.observe(*class, vector.row()).unwrap();
-    }
-    statistics
-}
-
 /// What a Bernoulli or occurrence model takes of a count.
 fn counting(parameters: &Parameters) -> Counting {
     match parameters.likelihood {
         Likelihood::Bernoulli => Counting::Presence,
         _ => parameters.counting,
     }
-}
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-9 * (1.0 + a.abs())
-}
-
-fn joint(model: &NaiveBayes, statistics: &Statistics, vector: &CountVector) -> Vec<f64> {
-    let mut out = Vec::new();
-    let Ok(_) = model.joint_log_likelihood(statistics, vector.row(), &mut out);
-    out
 }
 
 /// A model's features, straight from the limits.
@@ -87,11 +63,11 @@ fn features(statistics: &Statistics, model: &NaiveBayes) -> Vec<TermId> {
 proptest! {
     #[test]
     fn order_and_shards_leave_no_trace((documents, other) in shuffled(), size in 1..10usize) {
-        let expected = learn(&documents);
-        prop_assert_eq!(&learn(&other), &expected);
+        let expected = learn(CLASSES, &documents);
+        prop_assert_eq!(&learn(CLASSES, &other), &expected);
         let mut merged = Statistics::new(usize::from(CLASSES));
         for shard in other.chunks(size) {
-            merged.merge(&learn(shard)).unwrap();
+            merged.merge(&learn(CLASSES, shard)).unwrap();
         }
         prop_assert_eq!(merged, expected);
     }
@@ -103,20 +79,20 @@ proptest! {
         at in 0..25usize,
     ) {
         let (here, there) = documents.split_at(at.min(documents.len()));
-        let mut merged = learn(here);
+        let mut merged = learn(CLASSES, here);
         // there, the term `order[i]` has the id i
-        merged.merge_mapped(&learn(there).permuted(&order), &order).unwrap();
-        prop_assert_eq!(merged, learn(&documents));
+        merged.merge_mapped(&learn(CLASSES, there).permuted(&order), &order).unwrap();
+        prop_assert_eq!(merged, learn(CLASSES, &documents));
     }
 
     #[test]
     fn forgetting_undoes_learning((documents, other) in shuffled(), keep in 0..25usize) {
-        let mut statistics = learn(&documents);
+        let mut statistics = learn(CLASSES, &documents);
         let (kept, forgotten) = other.split_at(keep.min(other.len()));
         for (class, vector) in forgotten {
             statistics.forget(*class, vector.row()).unwrap();
         }
-        prop_assert_eq!(&statistics, &learn(kept));
+        prop_assert_eq!(&statistics, &learn(CLASSES, kept));
         for (class, vector) in kept {
             statistics.forget(*class, vector.row()).unwrap();
         }
@@ -127,9 +103,9 @@ proptest! {
     #[test]
     fn forgetting_fails_whole_or_leaves_counts_documents_can_have(
         documents in documents(),
-        strange in (0..CLASSES, vector()),
+        strange in (0..CLASSES, vector(TERMS, 6, 8)),
     ) {
-        let before = learn(&documents);
+        let before = learn(CLASSES, &documents);
         let mut after = before.clone();
         match after.forget(strange.0, strange.1.row()) {
             Err(_) => prop_assert_eq!(after, before),
@@ -144,8 +120,8 @@ proptest! {
     }
 
     #[test]
-    fn a_term_never_learned_cannot_be_forgotten(documents in documents(), class in 0..CLASSES, vector in vector()) {
-        let before = learn(&documents);
+    fn a_term_never_learned_cannot_be_forgotten(documents in documents(), class in 0..CLASSES, vector in vector(TERMS, 6, 8)) {
+        let before = learn(CLASSES, &documents);
         let mut after = before.clone();
         let strange = CountVector::from_pairs(vector.row().iter().chain([(TERMS, 1)])).unwrap();
         prop_assert!(after.forget(class, strange.row()).is_err());
@@ -153,8 +129,8 @@ proptest! {
     }
 
     #[test]
-    fn as_often_as_given(documents in documents(), class in 0..CLASSES, vector in vector(), times in 0..4u32) {
-        let (mut once, before) = (learn(&documents), learn(&documents));
+    fn as_often_as_given(documents in documents(), class in 0..CLASSES, vector in vector(TERMS, 6, 8), times in 0..4u32) {
+        let (mut once, before) = (learn(CLASSES, &documents), learn(CLASSES, &documents));
         let mut at_once = before.clone();
         for _ in 0..times {
             once.observe(class, vector.row()).unwrap();
@@ -167,7 +143,7 @@ proptest! {
 
     #[test]
     fn stored_cells_give_the_same_statistics(documents in documents()) {
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let mut stored = Statistics::with_documents(statistics.totals().iter().map(|t| t.documents));
         for term in 0..TERMS {
             statistics.cells(term).for_each(|cell| stored.push_cell(term, cell).unwrap());
@@ -176,42 +152,42 @@ proptest! {
     }
 
     #[test]
-    fn probabilities_are_probabilities(documents in documents(), parameters in parameters(), vector in vector()) {
-        let statistics = learn(&documents);
+    fn probabilities_are_probabilities(documents in documents(), parameters in parameters(), vector in vector(TERMS, 6, 8)) {
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let (mut p, mut log_p) = (Vec::new(), Vec::new());
         model.predict_proba(&statistics, vector.row(), &mut p).unwrap();
         model.predict_log_proba(&statistics, vector.row(), &mut log_p).unwrap();
         prop_assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{:?}", p);
         prop_assert!(log_p.iter().all(|x| *x <= 0.0), "{:?}", log_p);
-        prop_assert!(p.iter().zip(&log_p).all(|(p, l)| close(*p, l.exp())));
+        prop_assert!(p.iter().zip(&log_p).all(|(p, l)| near(*p, l.exp(), 1e-9)));
         let best = p.iter().copied().fold(0.0, f64::max);
         let predicted = model.predict(&statistics, vector.row()).unwrap();
-        prop_assert!(close(p[usize::from(predicted)], best));
+        prop_assert!(near(p[usize::from(predicted)], best, 1e-9));
     }
 
     #[test]
     fn multinomial_features_add_up_to_one(documents in documents(), mut parameters in parameters()) {
         parameters.likelihood = Likelihood::Multinomial;
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let features = features(&statistics, &model);
         for class in (0..CLASSES).filter(|_| !features.is_empty()) {
             let p = |t: &TermId| model.feature_log_prob(&statistics, *t, class).unwrap().unwrap().exp();
-            prop_assert!(close(features.iter().map(p).sum(), 1.0));
+            prop_assert!(near(features.iter().map(p).sum(), 1.0, 1e-9));
         }
     }
 
     #[test]
     fn normalized_complement_weights_add_up_to_one(documents in documents(), mut parameters in parameters()) {
         parameters.likelihood = Likelihood::ComplementNormalized;
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let features = features(&statistics, &model);
         for class in (0..CLASSES).filter(|_| !features.is_empty()) {
             let weight = |t: &TermId| model.feature_log_prob(&statistics, *t, class).unwrap().unwrap();
             let expected = if features.len() > 1 { 1.0 } else { 0.0 };
-            prop_assert!(close(features.iter().map(weight).sum(), expected));
+            prop_assert!(near(features.iter().map(weight).sum(), expected, 1e-9));
         }
     }
 
@@ -219,9 +195,9 @@ proptest! {
     fn intercept_and_weights_are_the_joint_log_likelihood(
         documents in documents(),
         parameters in parameters(),
-        vector in vector(),
+        vector in vector(TERMS, 6, 8),
     ) {
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let mut sum = model.intercept().to_vec();
         let mut weights = Vec::new();
@@ -232,16 +208,16 @@ proptest! {
         }
         let mut out = Vec::new();
         prop_assert_eq!(model.joint_log_likelihood(&statistics, vector.row(), &mut out).unwrap(), known);
-        prop_assert!(sum.iter().zip(&out).all(|(a, b)| close(*a, *b)), "{:?} {:?}", sum, out);
+        prop_assert!(sum.iter().zip(&out).all(|(a, b)| near(*a, *b, 1e-9)), "{:?} {:?}", sum, out);
     }
 
     #[test]
     fn the_joint_log_likelihood_is_the_textbook_sum(
         documents in documents(),
         parameters in parameters(),
-        vector in vector(),
+        vector in vector(TERMS, 6, 8),
     ) {
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let joint = joint(&model, &statistics, &vector);
         for class in 0..CLASSES {
@@ -268,23 +244,23 @@ proptest! {
     fn the_linear_form_is_the_difference(
         documents in documents(),
         parameters in parameters(),
-        vector in vector(),
+        vector in vector(TERMS, 6, 8),
         (negative, positive) in (0..CLASSES, 0..CLASSES),
     ) {
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let form = model.linear_form(&statistics, negative, positive).unwrap();
         let joint = joint(&model, &statistics, &vector);
         let expected = joint[usize::from(positive)] - joint[usize::from(negative)];
         let got = form.decision_function(vector.row(), counting(&parameters));
-        prop_assert!(close(expected, got), "{} {}", expected, got);
+        prop_assert!(near(expected, got, 1e-9), "{} {}", expected, got);
         let ratio = model.log_likelihood_ratio(&statistics, vector.row(), negative, positive).unwrap();
         let prior = match parameters.likelihood {
             Likelihood::Bernoulli | Likelihood::Multinomial => model.class_log_prior(),
             Likelihood::Complement | Likelihood::ComplementNormalized => &[0.0; CLASSES as usize],
         };
         let prior_log_odds = prior[usize::from(positive)] - prior[usize::from(negative)];
-        prop_assert!(close(expected, ratio + prior_log_odds), "{} {} {}", expected, ratio, prior_log_odds);
+        prop_assert!(near(expected, ratio + prior_log_odds, 1e-9), "{} {} {}", expected, ratio, prior_log_odds);
     }
 
     #[test]
@@ -296,13 +272,13 @@ proptest! {
         // its ties are broken by id
         parameters.features.max_features = None;
         parameters.features.select = None;
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let summary = parameters.summarize(&statistics).unwrap();
         prop_assert_eq!(parameters.summarize(&statistics.permuted(&order)).unwrap(), summary);
     }
 
     #[test]
-    fn bernoulli_grown_in_steps_is_bernoulli_fitted_at_once(documents in documents(), vector in vector()) {
+    fn bernoulli_grown_in_steps_is_bernoulli_fitted_at_once(documents in documents(), vector in vector(TERMS, 6, 8)) {
         // linfa-bayes 0.8.1 divides by the documents of the last step only and gives NaN
         let parameters = Parameters {
             likelihood: Likelihood::Bernoulli,
@@ -336,7 +312,7 @@ proptest! {
         prop_assert_eq!(roc_auc(&scores), expected);
         let missing = one_minus_roc_auc_percent(&scores);
         prop_assert_eq!(missing.is_some(), expected.is_some());
-        prop_assert!(missing.zip(expected).is_none_or(|(m, e)| close(m, 100.0 * (1.0 - e))));
+        prop_assert!(missing.zip(expected).is_none_or(|(m, e)| near(m, 100.0 * (1.0 - e), 1e-9)));
     }
 }
 
@@ -351,7 +327,7 @@ proptest! {
         for threads in [1, 2, 8] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let counted = pool.install(|| Statistics::from_matrix(&x, &y, usize::from(CLASSES))).unwrap();
-            prop_assert_eq!(counted, learn(&documents));
+            prop_assert_eq!(counted, learn(CLASSES, &documents));
         }
         if !y.is_empty() {
             prop_assert!(Statistics::from_matrix(&x, &y[1..], usize::from(CLASSES)).is_err());

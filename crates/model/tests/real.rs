@@ -1,12 +1,13 @@
 //! Compares with scikit-learn's numbers: tests/golden/real.json, written by make_real.py beside it.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use serde::Deserialize;
 use tamis_model::{
-    CategoricalNaiveBayes, CategoricalStatistics, ClassId, ClassPrior, DiscriminantParameters,
-    GaussianParameters, GaussianStatistics, Regularization, ScatterStatistics, Smoothing,
+    CategoricalNaiveBayes, CategoricalStatistics, ClassId, DiscriminantParameters, GaussianParameters,
+    GaussianStatistics, Regularization, ScatterStatistics, Smoothing,
 };
+use tamis_testing::check_near;
+
+use crate::support::Prior;
 
 const TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/");
 
@@ -76,35 +77,8 @@ struct Categorical {
     predict: Vec<ClassId>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Prior {
-    Name(String),
-    Given(Vec<f64>),
-}
-
-impl Prior {
-    fn class_prior(&self) -> ClassPrior {
-        match self {
-            Prior::Name(name) if name == "learned" => ClassPrior::Learned,
-            Prior::Name(name) => {
-                assert_eq!(name, "uniform");
-                ClassPrior::Uniform
-            }
-            Prior::Given(prior) => ClassPrior::Given(prior.clone()),
-        }
-    }
-}
-
 fn golden() -> Golden {
     serde_json::from_str(&std::fs::read_to_string(format!("{TESTS}golden/real.json")).unwrap()).unwrap()
-}
-
-fn close(what: &str, got: &[f64], expected: &[f64]) {
-    assert_eq!(got.len(), expected.len(), "{what}");
-    for (g, e) in got.iter().zip(expected) {
-        assert!((g - e).abs() <= 1e-9 * (1.0 + e.abs()), "{what}: expected {expected:?}, got {got:?}");
-    }
 }
 
 fn some<T: Copy>(row: &[T]) -> Vec<Option<T>> {
@@ -133,19 +107,19 @@ fn compare_gaussian(case: &Gaussian, train: &[Vec<f64>], labels: &[ClassId], uns
     for (class, (mean, variance)) in (0..).zip(case.mean.iter().zip(&case.variance)) {
         let fitted = model.features().iter().map(|feature| feature.mean_and_variance(class).unwrap());
         let (m, v): (Vec<f64>, Vec<f64>) = fitted.unzip();
-        close("mean", &m, mean);
+        check_near("mean", &m, mean, 1e-9);
         // variances may be tiny: relative to themselves
         let ratios: Vec<f64> = v.iter().zip(variance).map(|(got, expected)| got / expected).collect();
-        close("variance", &ratios, &vec![1.0; ratios.len()]);
+        check_near("variance", &ratios, &vec![1.0; ratios.len()], 1e-9);
     }
     let (mut out, mut predicted) = (Vec::new(), Vec::new());
     for (i, row) in train.iter().chain(unseen).enumerate() {
         assert_eq!(model.predict_log_proba(&some(row), &mut out), row.len());
-        close("log_proba", &out, &case.log_proba[i]);
+        check_near("log_proba", &out, &case.log_proba[i], 1e-9);
         predicted.push(model.predict(&some(row)));
         model.joint_log_likelihood(&some(row), &mut out);
         if let Some(expected) = case.joint_log_likelihood.get(i) {
-            close("joint_log_likelihood", &out, expected);
+            check_near("joint_log_likelihood", &out, expected, 1e-9);
         }
     }
     assert_eq!(predicted, case.predict);
@@ -162,11 +136,11 @@ fn compare_discriminant(
     let mut statistics = ScatterStatistics::new(n_classes(labels), train[0].len());
     train.iter().zip(labels).for_each(|(row, &class)| statistics.observe(class, row).unwrap());
     for (class, mean) in (0..).zip(&case.mean) {
-        close("mean", &statistics.mean(class).unwrap(), mean);
+        check_near("mean", &statistics.mean(class).unwrap(), mean, 1e-9);
     }
     if let Some(expected) = &case.covariance {
         for (got, expected) in statistics.covariance().iter().zip(expected) {
-            close("covariance", got, &expected[..got.len()]);
+            check_near("covariance", got, &expected[..got.len()], 1e-9);
         }
     }
     let regularization = case.shrinkage.map_or(Regularization::None, Regularization::Shrinkage);
@@ -175,12 +149,12 @@ fn compare_discriminant(
     let (mut out, mut predicted) = (Vec::new(), Vec::new());
     for (i, row) in train.iter().chain(unseen).enumerate() {
         model.predict_log_proba(row, &mut out).unwrap();
-        close("log_proba", &out, &case.log_proba[i]);
+        check_near("log_proba", &out, &case.log_proba[i], 1e-9);
         predicted.push(model.predict(row).unwrap());
         let odds = |class| model.decision_boundary(0, class).unwrap().decision_function(row).unwrap();
         if let Some(expected) = case.decision_function.get(i) {
             let odds: Vec<f64> = (0..expected.len() as ClassId).map(odds).collect();
-            close("decision_function", &odds, expected);
+            check_near("decision_function", &odds, expected, 1e-9);
         }
     }
     assert_eq!(predicted, case.predict);
@@ -217,13 +191,13 @@ fn compare_categorical(case: &Categorical, set: &Set<u32, Categorical>) {
         statistics.observe(class, &some(row)).unwrap();
     }
     let model = CategoricalNaiveBayes::new(&case.prior.class_prior(), case.alpha, &statistics).unwrap();
-    close("class_log_prior", model.class_log_prior(), &case.class_log_prior);
+    check_near("class_log_prior", model.class_log_prior(), &case.class_log_prior, 1e-9);
     for (feature, classes) in case.feature_log_prob.iter().enumerate() {
         assert_eq!(statistics.n_categories(feature), classes[0].len() as u64);
         for category in 0..classes[0].len() {
             let expected: Vec<f64> = classes.iter().map(|p| p[category]).collect();
             let got = model.feature_log_prob(&statistics, feature, category as u32).unwrap();
-            close("feature_log_prob", &got, &expected);
+            check_near("feature_log_prob", &got, &expected, 1e-9);
         }
     }
     let last = case.feature_log_prob.iter().map(|classes| classes[0].len() as u32 - 1).collect();
@@ -231,9 +205,9 @@ fn compare_categorical(case: &Categorical, set: &Set<u32, Categorical>) {
     for (i, row) in set.train.iter().chain(&set.unseen).chain([&last]).enumerate() {
         let row = some(row);
         assert_eq!(model.joint_log_likelihood(&statistics, &row, &mut out), row.len());
-        close("joint_log_likelihood", &out, &case.joint_log_likelihood[i]);
+        check_near("joint_log_likelihood", &out, &case.joint_log_likelihood[i], 1e-9);
         model.predict_log_proba(&statistics, &row, &mut out);
-        close("log_proba", &out, &case.log_proba[i]);
+        check_near("log_proba", &out, &case.log_proba[i], 1e-9);
         assert_eq!(model.predict(&statistics, &row), case.predict[i]);
     }
 }

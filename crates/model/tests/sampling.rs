@@ -1,7 +1,5 @@
 //! Documents drawn from a model are as the model says.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
 use tamis_model::{
     ClassId, ClassPrior, FeatureLimits, Likelihood, NaiveBayes, Parameters, SampleError, Smoothing,
@@ -9,17 +7,11 @@ use tamis_model::{
 };
 use tamis_tokenizer::{CountVector, TermId};
 
+use crate::support::{Document, learn};
+
 const TERMS: TermId = 6;
 
-fn statistics(documents: &[(ClassId, CountVector)]) -> Statistics {
-    let mut statistics = Statistics::new(2);
-    for (class, vector) in documents {
-        statistics.observe(*class, vector.row()).unwrap();
-    }
-    statistics
-}
-
-fn documents() -> impl Strategy<Value = Vec<(ClassId, CountVector)>> {
+fn documents() -> impl Strategy<Value = Vec<Document>> {
     let pairs = proptest::collection::btree_map(0..TERMS, 1..4u32, 1..5);
     let vector = pairs.prop_map(|pairs| CountVector::from_pairs(pairs).unwrap());
     proptest::collection::vec((0..2u16, vector), 1..8)
@@ -44,7 +36,7 @@ proptest! {
 
     #[test]
     fn tokens_have_the_probabilities_of_the_class(documents in documents(), smooth in any::<bool>(), seed in any::<u64>()) {
-        let statistics = statistics(&documents);
+        let statistics = learn(2, &documents);
         let alpha = if smooth { Smoothing::LAPLACE } else { Smoothing::maximum_likelihood() };
         let model = parameters(Likelihood::Multinomial, alpha).fit(&statistics).unwrap();
         for class in 0..2 {
@@ -64,7 +56,7 @@ proptest! {
 
     #[test]
     fn features_have_their_own_coins(documents in documents(), smooth in any::<bool>(), seed in any::<u64>()) {
-        let statistics = statistics(&documents);
+        let statistics = learn(2, &documents);
         let alpha = if smooth { Smoothing::LAPLACE } else { Smoothing::maximum_likelihood() };
         let model = parameters(Likelihood::Bernoulli, alpha).fit(&statistics).unwrap();
         for class in 0..2 {
@@ -81,7 +73,7 @@ proptest! {
 
     #[test]
     fn classes_have_their_prior_and_a_seed_its_documents(documents in documents(), share in 0.05..0.95, seed in any::<u64>()) {
-        let statistics = statistics(&documents);
+        let statistics = learn(2, &documents);
         let prior = ClassPrior::Given(vec![1.0 - share, share]);
         let parameters = Parameters { prior, ..Parameters::default() };
         let model = parameters.fit(&statistics).unwrap();
@@ -96,9 +88,9 @@ proptest! {
 #[test]
 fn what_is_drawn_can_be_learned_again() {
     let row = |pairs: [(TermId, u32); 2]| CountVector::from_pairs(pairs).unwrap();
-    let first = statistics(&[(0, row([(0, 3), (1, 1)])), (1, row([(1, 1), (2, 3)]))]);
+    let first = learn(2, &[(0, row([(0, 3), (1, 1)])), (1, row([(1, 1), (2, 3)]))]);
     let model = Parameters::default().fit(&first).unwrap();
-    let second = statistics(&model.sample(&first, 400, 50, 7).unwrap());
+    let second = learn(2, &model.sample(&first, 400, 50, 7).unwrap());
     let again = Parameters::default().fit(&second).unwrap();
     for class in 0..2 {
         for term in 0..3 {
@@ -110,7 +102,7 @@ fn what_is_drawn_can_be_learned_again() {
 
 #[test]
 fn some_models_draw_nothing() {
-    let statistics = statistics(&[(0, CountVector::from_pairs([(0, 1)]).unwrap())]);
+    let statistics = learn(2, &[(0, CountVector::from_pairs([(0, 1)]).unwrap())]);
     for got in [Likelihood::Complement, Likelihood::ComplementNormalized] {
         let model = parameters(got, Smoothing::LAPLACE).fit(&statistics).unwrap();
         let error = model.sample(&statistics, 1, 1, 0).unwrap_err();

@@ -1,23 +1,16 @@
 //! Maximum likelihood: probabilities of 0 and 1, and never a NaN.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
-use tamis_model::{
-    ClassId, ClassPrior, Counting, Counts, Likelihood, NaiveBayes, Parameters, Smoothing, Statistics,
-};
+use tamis_model::{ClassId, ClassPrior, Counting, Counts, Likelihood, Parameters, Smoothing, Statistics};
 use tamis_tokenizer::{CountVector, TermId};
+
+use crate::support::{Document, joint, learn, vector};
 
 const CLASSES: ClassId = 3;
 const TERMS: TermId = 5;
 
-fn vector() -> impl Strategy<Value = CountVector> {
-    let pairs = proptest::collection::btree_map(0..TERMS, 1..4u32, 0..5);
-    pairs.prop_map(|pairs| CountVector::from_pairs(pairs).unwrap())
-}
-
-fn documents() -> impl Strategy<Value = Vec<(ClassId, CountVector)>> {
-    proptest::collection::vec((0..CLASSES, vector()), 0..12)
+fn documents() -> impl Strategy<Value = Vec<Document>> {
+    proptest::collection::vec((0..CLASSES, vector(TERMS, 4, 5)), 0..12)
 }
 
 fn parameters() -> impl Strategy<Value = Parameters> {
@@ -30,14 +23,6 @@ fn parameters() -> impl Strategy<Value = Parameters> {
         prior: ClassPrior::Smoothed,
         ..Parameters::default()
     })
-}
-
-fn learn(documents: &[(ClassId, CountVector)]) -> Statistics {
-    let mut statistics = Statistics::new(usize::from(CLASSES));
-    for (class, vector) in documents {
-        statistics.observe(*class, vector.row()).unwrap();
-    }
-    statistics
 }
 
 /// The probability of the document in the class by multiplying relative frequencies, terms without counts
@@ -64,20 +49,14 @@ fn probability(
     product
 }
 
-fn joint(model: &NaiveBayes, statistics: &Statistics, vector: &CountVector) -> Vec<f64> {
-    let mut out = Vec::new();
-    let Ok(_) = model.joint_log_likelihood(statistics, vector.row(), &mut out);
-    out
-}
-
 proptest! {
     #[test]
     fn the_joint_log_likelihood_is_the_logarithm_of_the_product(
         documents in documents(),
         parameters in parameters(),
-        vector in vector(),
+        vector in vector(TERMS, 4, 5),
     ) {
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let joint = joint(&model, &statistics, &vector);
         for (class, got) in (0..CLASSES).zip(joint) {
@@ -93,7 +72,7 @@ proptest! {
 
     #[test]
     fn what_is_learned_is_possible(documents in documents(), parameters in parameters()) {
-        let statistics = learn(&documents);
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         for (class, vector) in &documents {
             prop_assert!(joint(&model, &statistics, vector)[usize::from(*class)].is_finite());
@@ -101,8 +80,8 @@ proptest! {
     }
 
     #[test]
-    fn never_nan(documents in documents(), parameters in parameters(), vector in vector()) {
-        let statistics = learn(&documents);
+    fn never_nan(documents in documents(), parameters in parameters(), vector in vector(TERMS, 4, 5)) {
+        let statistics = learn(CLASSES, &documents);
         let model = parameters.fit(&statistics).unwrap();
         let (mut p, mut weights) = (Vec::new(), Vec::new());
         model.predict_proba(&statistics, vector.row(), &mut p).unwrap();
@@ -126,8 +105,8 @@ proptest! {
 
     /// A little smoothing is the limit of which none is the end.
     #[test]
-    fn the_limit_of_smoothing(documents in documents(), parameters in parameters(), vector in vector()) {
-        let statistics = learn(&documents);
+    fn the_limit_of_smoothing(documents in documents(), parameters in parameters(), vector in vector(TERMS, 4, 5)) {
+        let statistics = learn(CLASSES, &documents);
         prop_assume!(statistics.totals().iter().all(|t| t.documents > 0 && t.tf > 0));
         let bare = joint(&parameters.fit(&statistics).unwrap(), &statistics, &vector);
         let smoothed = Parameters { alpha: Smoothing::map(1.0 + 1e-12).unwrap(), ..parameters };

@@ -1,13 +1,12 @@
 //! What must be true of weighted log-odds and what is fitted to them, for two classes and more.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{
     Choices, ClassId, ClassTotals, Coefficient, Columns, Correction, Counts, Fit, Fitted, Labelled, Readings,
     SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
 };
+use tamis_testing::near;
 use tamis_tokenizer::{CountRow, CountVector};
 
 const TERMS: u32 = 14;
@@ -151,7 +150,7 @@ proptest! {
             let expected = dense(&choices, &statistics, &correction, d.row.row());
             prop_assert_eq!(got.len(), expected.len());
             for (got, expected) in got.iter().zip(expected) {
-                prop_assert!((got - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{got} {expected}");
+                prop_assert!(near(*got, expected, 1e-9), "{got} {expected}");
             }
         }
     }
@@ -169,7 +168,7 @@ proptest! {
                 scorer.contributions(&statistics, Some(&correction), d.row.row(), [1, 0], &mut contributions);
             let sum = before + contributions.iter().map(|(_, share)| share).sum::<f64>();
             let expected = if n_classes == 2 { z[0] } else { z[1] - z[0] };
-            prop_assert!((sum - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{sum} {expected}");
+            prop_assert!(near(sum, expected, 1e-9), "{sum} {expected}");
         }
     }
 

@@ -1,9 +1,8 @@
 //! Examples of the textbooks, worked out by the library's own functions.
 
-#![allow(clippy::unwrap_used, reason = "clippy knows tests by their attribute, not their helpers")]
-
 use proptest::prelude::*;
 use tamis_model::{Beta, ClassPrior, Dirichlet, Likelihood, Parameters, Smoothing, Statistics, log_sum_exp};
+use tamis_testing::near;
 use tamis_tokenizer::CountVector;
 
 const HEALTHY: u16 = 0;
@@ -11,10 +10,6 @@ const CANCER: u16 = 1;
 
 fn document(terms: &[u32]) -> CountVector {
     CountVector::from_pairs(terms.iter().map(|&term| (term, 1))).unwrap()
-}
-
-fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() < 1e-12
 }
 
 /// A test of true positive rate 0.9 (9 of 10 cases) and false positive rate 0.05 (1 of 20 others).
@@ -41,28 +36,28 @@ fn a_positive_cancer_test_is_mostly_a_false_alarm() {
     .fit(&statistics)
     .unwrap();
     let rate = |class| model.feature_log_prob(&statistics, 0, class).unwrap().unwrap().exp();
-    assert!(close(rate(CANCER), 0.9) && close(rate(HEALTHY), 0.05));
-    assert!(close(Beta::maximum_likelihood(9, 1).unwrap(), rate(CANCER)));
+    assert!(near(rate(CANCER), 0.9, 1e-12) && near(rate(HEALTHY), 0.05, 1e-12));
+    assert!(near(Beta::maximum_likelihood(9, 1).unwrap(), rate(CANCER), 1e-12));
 
     let (positive, negative) = (document(&[0]), document(&[]));
     let mut out = Vec::new();
     model.joint_log_likelihood(&statistics, positive.row(), &mut out).unwrap();
-    assert!(close(out[1].exp(), 0.01 * 0.9) && close(out[0].exp(), 0.99 * 0.05));
+    assert!(near(out[1].exp(), 0.01 * 0.9, 1e-12) && near(out[0].exp(), 0.99 * 0.05, 1e-12));
     let evidence = log_sum_exp(&out).exp();
-    assert!(close(evidence, 0.0585), "{evidence}");
+    assert!(near(evidence, 0.0585, 1e-12), "{evidence}");
     model.predict_proba(&statistics, positive.row(), &mut out).unwrap();
-    assert!(close(out[1], 0.009 / 0.0585), "{out:?}");
+    assert!(near(out[1], 0.009 / 0.0585, 1e-12), "{out:?}");
     assert!((out[1] - 0.1538).abs() < 5e-5);
 
     // the likelihood ratio of a positive test is 18, of a negative one 2/19
     let ratio =
         |row: &CountVector| model.log_likelihood_ratio(&statistics, row.row(), HEALTHY, CANCER).unwrap();
-    assert!(close(ratio(&positive), 18f64.ln()) && close(ratio(&negative), (0.1f64 / 0.95).ln()));
+    assert!(near(ratio(&positive), 18f64.ln(), 1e-12) && near(ratio(&negative), (0.1f64 / 0.95).ln(), 1e-12));
     // odds of 1 to 99 times 18
     let odds = out[1] / out[0];
-    assert!(close(odds, 18.0 / 99.0), "{odds}");
+    assert!(near(odds, 18.0 / 99.0, 1e-12), "{odds}");
     model.predict_proba(&statistics, negative.row(), &mut out).unwrap();
-    assert!(close(out[1], 0.001 / (0.001 + 0.99 * 0.95)), "{out:?}");
+    assert!(near(out[1], 0.001 / (0.001 + 0.99 * 0.95), 1e-12), "{out:?}");
 }
 
 #[test]
@@ -78,7 +73,7 @@ fn features_that_are_absent_count_and_stay_finite() {
     // by Laplace's rule p(0|0) = 3/4, p(1|0) = 2/4, p(2|0) = 1/4; p(0|1) = p(1|1) = 1/3, p(2|1) = 2/3
     let expected =
         [2.0 / 3.0 * (1.0 / 4.0) * (2.0 / 4.0) * (3.0 / 4.0), 1.0 / 3.0 * (2.0 / 3.0) * (2.0 / 3.0) / 3.0];
-    assert!(out.iter().zip(expected).all(|(got, p): (&f64, f64)| close(*got, p.ln())), "{out:?}");
+    assert!(out.iter().zip(expected).all(|(got, p): (&f64, f64)| near(*got, p.ln(), 1e-12)), "{out:?}");
     // a term always there is missed, one never there is seen: finite all the same
     model.joint_log_likelihood(&statistics, document(&[2]).row(), &mut out).unwrap();
     assert!(out.iter().all(|x| x.is_finite()), "{out:?}");
@@ -93,7 +88,7 @@ proptest! {
     #[test]
     fn the_coin(successes in 1..1_000u64, failures in 1..1_000u64, other in 0.001..0.999) {
         let p = Beta::maximum_likelihood(successes, failures).unwrap();
-        prop_assert!(close(p, successes as f64 / (successes + failures) as f64));
+        prop_assert!(near(p, successes as f64 / (successes + failures) as f64, 1e-12));
         // where the derivative of s ln p + f ln(1-p) is 0
         let gradient = successes as f64 / p - failures as f64 / (1.0 - p);
         prop_assert!(gradient.abs() < 1e-6, "{}", gradient);
@@ -111,7 +106,7 @@ proptest! {
     ) {
         let p = Dirichlet::maximum_likelihood(&counts).unwrap();
         let n = counts.iter().sum::<u64>() as f64;
-        prop_assert!(close(p.iter().sum(), 1.0));
+        prop_assert!(near(p.iter().sum(), 1.0, 1e-12));
         for (&count, p) in counts.iter().zip(&p) {
             let multiplier = count as f64 / p;
             prop_assert!((multiplier - n).abs() < 1e-9 * n, "{} {}", multiplier, n);
@@ -138,7 +133,7 @@ proptest! {
         let (sum, k) = (alpha.iter().sum::<f64>(), alpha.len() as f64);
         for i in 0..counts.len() {
             prop_assert!(((counts[i] as f64 + alpha[i] - 1.0) / mode[i] - (n + sum - k)).abs() < 1e-6);
-            prop_assert!(close(mean[i], (counts[i] as f64 + alpha[i]) / (n + sum)));
+            prop_assert!(near(mean[i], (counts[i] as f64 + alpha[i]) / (n + sum), 1e-12));
         }
     }
 
@@ -161,7 +156,7 @@ proptest! {
         let mode = Dirichlet::symmetric(alpha + 1.0, n.len()).unwrap().map(&n).unwrap();
         let modal = probabilities(Smoothing::map(alpha + 1.0).unwrap());
         for i in 0..n.len() {
-            prop_assert!(close(smoothed[i], mean[i]) && close(smoothed[i], mode[i]) && close(smoothed[i], modal[i]));
+            prop_assert!(near(smoothed[i], mean[i], 1e-12) && near(smoothed[i], mode[i], 1e-12) && near(smoothed[i], modal[i], 1e-12));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use crate::disk::map::Bytes;
 use crate::error::{Error, ErrorKind};
@@ -49,7 +50,7 @@ impl Spool {
             Some(file) => file,
             none => none.insert(tempfile::tempfile()?),
         };
-        at::write(file, &self.tail, self.written)?;
+        file.write_all_at(&self.tail, self.written)?;
         self.written += self.tail.len() as u64;
         self.tail.clear();
         self.tail.shrink_to(AT_ONCE);
@@ -62,7 +63,7 @@ impl Spool {
         let (start, first) = (to.len(), (at + in_file as u64).saturating_sub(self.written) as usize);
         to.resize(start + in_file, 0);
         if let Some(file) = self.file.as_ref().filter(|_| in_file > 0) {
-            at::read(file, &mut to[start..], at)?;
+            file.read_exact_at(&mut to[start..], at)?;
         }
         let rest = self.tail.get(first..first + len - in_file).ok_or(io::ErrorKind::UnexpectedEof)?;
         to.extend_from_slice(rest);
@@ -129,48 +130,6 @@ impl<'a> Cursor<'a> {
             self.start = at;
         }
         Ok(&self.buffer[(at - self.start) as usize..])
-    }
-}
-
-/// Reading and writing at a place of a file.
-mod at {
-    use std::fs::File;
-    use std::io;
-    use std::os::unix::fs::FileExt;
-
-    pub(crate) fn write(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-        file.write_all_at(bytes, at)
-    }
-
-    pub(crate) fn read(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
-        file.read_exact_at(to, at)
-    }
-}
-
-#[cfg(windows)]
-mod at {
-    use std::fs::File;
-    use std::io;
-    use std::os::windows::fs::FileExt;
-
-    pub(crate) fn write(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match file.seek_write(bytes, at)? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                n => (bytes, at) = (&bytes[n..], at + n as u64),
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn read(file: &File, mut to: &mut [u8], mut at: u64) -> io::Result<()> {
-        while !to.is_empty() {
-            match file.seek_read(to, at)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                n => (to, at) = (&mut to[n..], at + n as u64),
-            }
-        }
-        Ok(())
     }
 }
 

@@ -57,19 +57,32 @@ impl<'h> Reader<'h> {
                     done = next + push_reference(&self.html[next..], &mut self.found.text);
                     next = done;
                 }
-                _ => next = memchr2(b'<', b'&', &self.bytes[next..]).map_or(self.bytes.len(), |at| next + at),
+                _ => {
+                    let length = memchr2(b'<', b'&', &self.bytes[next..]);
+                    next = self.reached(next, length.map(|length| next + length)).unwrap_or(self.bytes.len());
+                }
             }
         }
     }
 
     fn find(&self, byte: u8, from: usize) -> Option<usize> {
-        memchr(byte, &self.bytes[from..]).map(|length| from + length)
+        self.reached(from, memchr(byte, &self.bytes[from..]).map(|length| from + length))
+    }
+
+    /// What a search from `from` on found; tests count the bytes it passed.
+    #[inline(always)]
+    #[cfg_attr(not(test), allow(unused_variables))]
+    fn reached(&self, from: usize, found: Option<usize>) -> Option<usize> {
+        #[cfg(test)]
+        tamis_testing::step(found.unwrap_or(self.bytes.len()) - from);
+        found
     }
 
     /// The first byte from `from` on that is such a one.
     #[inline]
     fn find_any(&self, from: usize, of: u8) -> Option<usize> {
-        self.bytes[from..].iter().position(|byte| is_any(*byte, of)).map(|length| from + length)
+        let length = self.bytes[from..].iter().position(|byte| is_any(*byte, of));
+        self.reached(from, length.map(|length| from + length))
     }
 
     /// Takes in what the `<` at `start` begins, and tells where text goes on; nowhere if it does not end.
@@ -92,7 +105,8 @@ impl<'h> Reader<'h> {
         let ends = |at: &usize| {
             self.bytes[start - 2..*at].ends_with(b"--") || self.bytes[start..*at].ends_with(b"--!")
         };
-        memchr_iter(b'>', &self.bytes[start..]).map(|length| start + length).find(ends).map(|at| at + 1)
+        let mut all = memchr_iter(b'>', &self.bytes[start..]).map(|length| start + length);
+        self.reached(start, all.find(ends)).map(|at| at + 1)
     }
 
     /// Reads a tag from its name on, and passes over the script or style sheet that it begins.
@@ -139,11 +153,10 @@ impl<'h> Reader<'h> {
         }
         match name {
             _ if is_end && separates => self.separate(),
-            b"script" if !is_end => return self.end_of_script(at),
+            b"script" if !is_end => return self.reached(at, self.end_of_script(at)),
             b"style" if !is_end => {
-                return memchr_iter(b'<', &self.bytes[at..])
-                    .map(|length| at + length)
-                    .find(|at| self.is_tag(*at, b"</style"));
+                let mut all = memchr_iter(b'<', &self.bytes[at..]).map(|length| at + length);
+                return self.reached(at, all.find(|at| self.is_tag(*at, b"</style")));
             }
             _ => {}
         }
@@ -241,6 +254,8 @@ fn push_reference(text: &str, out: &mut String) -> usize {
     }
     let length = text[1..].bytes().position(|c| !c.is_ascii_alphanumeric() && !matches!(c, b'#' | b';'));
     let length = length.map_or(text.len(), |length| 1 + length);
+    #[cfg(test)]
+    tamis_testing::step(length);
     out.push_str(&htmlize::unescape(&text[..length]));
     length
 }

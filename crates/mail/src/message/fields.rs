@@ -66,6 +66,8 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
             forged = is_forged(rest);
         }
         end = memchr2(b'\r', b'\n', rest.as_bytes());
+        #[cfg(test)]
+        tamis_testing::step(at + 1);
     }
     line.push_str(if forged { "" } else { rest });
     line.truncate(trim_end(&line).len());
@@ -160,7 +162,10 @@ impl<'a> Iterator for Fields<'a> {
 
 /// Where the line that begins at `start` ends, its line feed included.
 pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
-    memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1)
+    let end = memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1);
+    #[cfg(test)]
+    tamis_testing::step(end - start);
+    end
 }
 
 /// Where verdicts stand from a line start on, as the most lenient reader finds them: up to the first empty line, behind

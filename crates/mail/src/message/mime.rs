@@ -55,6 +55,8 @@ impl Reader<'_> {
     /// Reads one part, header and body, and the parts within it. Invariant: every call that goes deeper
     /// uses up a multipart level or a nested message, so recursion is bounded by `DEEPEST` + the limit.
     fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth, see: &mut dyn FnMut(&Field<'_>)) {
+        #[cfg(test)]
+        tamis_testing::step(1);
         let mut fields = Fields::new(raw);
         let (mut part, boundary) =
             declared(fields.by_ref().take(self.limits.headers).inspect(see), default_type);
@@ -106,6 +108,8 @@ impl Reader<'_> {
             return self.leaf(part, Some(body));
         }
         self.messages_left -= 1;
+        #[cfg(test)]
+        tamis_testing::step(body.len());
         let body = transfer::decode(body, part.transfer_encoding.as_deref());
         let subject = Fields::new(&body).take(self.limits.headers).find(|field| field.is("subject"));
         part.text = subject.map(|field| self.keep(&decode_words(&field.unfolded())));
@@ -115,6 +119,8 @@ impl Reader<'_> {
 
     fn leaf(&mut self, mut part: Part, body: Option<&[u8]>) {
         if let Some(body) = body {
+            #[cfg(test)]
+            tamis_testing::step(body.len());
             let bytes = transfer::decode(body, part.transfer_encoding.as_deref());
             let text = charset::decode(&bytes, part.charset.as_deref(), self.hit.bytes);
             let text = self.keep(&text);
@@ -224,7 +230,7 @@ impl<'a> Sections<'a> {
     /// after it begins.
     fn find_boundary(&self, position: usize) -> Option<(usize, Option<usize>)> {
         let later = memmem::find_iter(&self.body[position..], b"\n--").map(|at| position + at + 1);
-        iter::once(position).chain(later).find_map(|start| {
+        let found = iter::once(position).chain(later).find_map(|start| {
             let end = line_end(self.body, start);
             let line = self.body[start..end].strip_prefix(b"--")?;
             match line.strip_prefix(self.boundary.as_bytes())?.trim_ascii() {
@@ -232,7 +238,10 @@ impl<'a> Sections<'a> {
                 b"--" => Some((start, None)),
                 _ => None,
             }
-        })
+        });
+        #[cfg(test)]
+        tamis_testing::step(found.map_or(self.body.len(), |(start, _)| start) - position);
+        found
     }
 }
 
@@ -253,6 +262,7 @@ impl<'a> Iterator for Sections<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tamis_testing::check_linear;
 
     fn check(body: &str, expected: Option<&[&str]>) {
         let sections = Sections::new(body.as_bytes(), "b".to_owned());
@@ -269,6 +279,40 @@ mod tests {
         check("--b\n--b\n\n--b--\n", Some(&["", ""]));
         check("preamble\n--b \nA\n\n--bb\n--b\t\r\nB\r\n--b--\nepilogue\n--b\n", Some(&["A\n\n--bb", "B"]));
         check("--b\r\nA\r\n\r\n--b\r\nno end\r\n", Some(&["A\r\n", "no end"]));
+    }
+
+    #[test]
+    fn hostile_messages_are_linear() {
+        let multipart = "Content-Type: multipart/mixed; boundary=b\n\n";
+        let nested = format!("--b\n{multipart}");
+        let units = [
+            "--b\n",
+            "--b",
+            "--b\n\n",
+            "\n--",
+            "\n--c\n",
+            &nested,
+            "Content-Type: message/rfc822\n\n",
+            "A: b\n",
+            " c\n",
+        ];
+        let boundless = Limits {
+            bytes: usize::MAX,
+            parts: usize::MAX,
+            headers: usize::MAX,
+            text: usize::MAX,
+            ..Limits::default()
+        };
+        for once in ["", multipart, "Content-Type: multipart/digest; boundary=b\n\n", "Subject: x\n"] {
+            check_linear(&units, |text| {
+                read_parts(
+                    format!("{once}{text}").as_bytes(),
+                    &boundless,
+                    LimitsHit::default(),
+                    &mut |field| drop(field.unfolded()),
+                );
+            });
+        }
     }
 
     #[test]

@@ -56,6 +56,7 @@ fn message_id(value: &str, out: &mut Emitter<'_>) {
 mod tests {
     use super::*;
     use crate::terms::emitter::testing::{message, terms};
+    use tamis_testing::check_linear;
 
     #[test]
     fn received_fields() {
@@ -106,11 +107,11 @@ mod tests {
 
     #[test]
     fn hostile_fields_are_linear() {
-        for unit in ["helo=", "helo ", "with ", "a.bc ", "1.2.3.4 ", "with", " ", "@", "<", "é"] {
-            let text = unit.repeat(1_000_000 / unit.len());
-            assert!(terms(|out| received(&text, &mut Map::default(), out)).len() <= 8 * 3 + 4 * 3 + 2);
-            terms(|out| message_id(&text, out));
-        }
+        let units = ["helo=", "helo ", "with ", "a.bc ", "1.2.3.4 ", "with", " ", "@", "<", "é"];
+        check_linear(&units, |text| {
+            assert!(terms(|out| received(text, &mut Map::default(), out)).len() <= 8 * 3 + 4 * 3 + 2);
+            terms(|out| message_id(text, out));
+        });
         let many = "Received: from a.bc\n".repeat(900);
         assert_eq!(terms(|out| super::terms(&message(&many), out)).len(), 1 + 64 + 4);
     }

@@ -192,6 +192,7 @@ mod tests {
     use super::*;
     use crate::terms::emitter::testing::terms;
     use proptest::prelude::*;
+    use tamis_testing::check_linear;
 
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(terms(|out| super::terms(text, out)), expected, "{text:?}");
@@ -249,13 +250,12 @@ mod tests {
 
     #[test]
     fn hostile_texts_are_linear() {
-        for unit in
-            ["http://", "www.", "http:// ", "mailto:", "a.", ":", "&", "&amp;", "%", "=", "%41", "http://a "]
-        {
-            let text = unit.repeat(1_000_000);
-            terms(|out| super::terms(&text, out));
-            assert!(terms(|out| super::terms(&format!("http://{text}"), out)).len() <= 200 * 41);
-            assert!(terms(|out| super::terms(&format!("http://a?{text}"), out)).len() <= 200 * 41);
+        let units =
+            ["http://", "www.", "http:// ", "mailto:", "a.", ":", "&", "&amp;", "%", "=", "%41", "http://a "];
+        for once in ["http://", "http://a?", "www."] {
+            check_linear(&units, |text| {
+                assert!(terms(|out| super::terms(&format!("{once}{text}"), out)).len() <= 200 * 41);
+            });
         }
     }
 

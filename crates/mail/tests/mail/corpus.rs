@@ -1,17 +1,13 @@
 //! Real mail: the SpamAssassin corpus, where it is at hand.
 use mail_parser::{MessageParser, MimeHeaders};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tamis_mail::{Limits, Message, looks_like_mail, mbox};
+use tamis_testing::public_corpus;
 
-/// The messages of the corpus; none, and a word about it, where it is absent.
+/// The messages of the corpus; none where it is absent.
 fn messages() -> Vec<(PathBuf, Vec<u8>)> {
-    let corpora = std::env::var_os("TAMIS_CORPORA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora"), PathBuf::from);
-    let folders = ["ham", "spam"].map(|label| corpora.join("spamassassin").join(label));
-    if !folders.iter().all(|folder| folder.is_dir()) {
-        println!("skipped: no {}", folders[0].display());
-        return Vec::new();
-    }
+    let Some(corpus) = public_corpus("spamassassin") else { return Vec::new() };
+    let folders = ["ham", "spam"].map(|label| corpus.join(label));
     let files = folders.iter().flat_map(|folder| folder.read_dir().unwrap());
     files.map(|file| file.unwrap().path()).map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }

@@ -18,6 +18,8 @@ pub(crate) fn for_each_piece(
     buffers: &mut Buffers,
     mut emit: impl FnMut(Piece<'_>),
 ) {
+    #[cfg(test)]
+    tamis_testing::step(text.len());
     let Buffers { normal, lower } = buffers;
     let text = if options.normalize { normalize(text, normal) } else { text };
     let text = if options.fold_case {

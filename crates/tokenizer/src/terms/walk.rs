@@ -160,6 +160,8 @@ impl<'a> Walk<'a> {
 
     #[inline(always)]
     fn look(&self) -> (Entry, usize) {
+        #[cfg(test)]
+        tamis_testing::step(1);
         look(self.bytes, self.at)
     }
 
@@ -214,7 +216,11 @@ impl<'a> Walk<'a> {
         }
         self.spans.truncate(spans);
         let run = &self.bytes[start..self.at];
-        let is_edge = |byte: &&u8| matches!(byte, b'\'' | b'-');
+        let is_edge = |byte: &&u8| {
+            #[cfg(test)]
+            tamis_testing::step(1);
+            matches!(byte, b'\'' | b'-')
+        };
         let start = start + run.iter().take_while(is_edge).count();
         let end = self.at - run.iter().rev().take_while(is_edge).count();
         if start < end {
@@ -323,6 +329,8 @@ impl<'a> Walk<'a> {
             self.folded[end] = if self.options.fold_case { ascii.to_ascii_lowercase() } else { ascii };
             end += 1;
         }
+        #[cfg(test)]
+        tamis_testing::step(self.at - start);
         // what is left of the bytes of longer letters is no text
         self.folded[end..self.at].fill(b' ');
         end
@@ -366,7 +374,11 @@ impl<'a> Walk<'a> {
         if self.at >= self.end && self.is_mail() || entry.is(Entry::SEPARATES) && self.is_mail() {
             return Ok(false);
         }
-        let is_mark = |class| matches!(class, Class::Mark | Class::Composing | Class::PlainMark);
+        let is_mark = |class| {
+            #[cfg(test)]
+            tamis_testing::step(1);
+            matches!(class, Class::Mark | Class::Composing | Class::PlainMark)
+        };
         let mut classes = self.text[start..self.at].chars().rev().map(|c| of(c).class());
         let before = classes.find(|class| !is_mark(*class)).unwrap_or(Class::Neutral);
         let after = look(self.bytes, self.at + length).0.class();

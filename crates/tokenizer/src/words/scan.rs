@@ -73,6 +73,8 @@ pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl
     let mut edges = Edges::default();
     members.next = S::of(blocks.first().unwrap_or(&last));
     for number in 0..=blocks.len() {
+        #[cfg(test)]
+        tamis_testing::step(BLOCK);
         let offset = from + number * BLOCK;
         // after the last block there is nothing
         let next =
@@ -115,6 +117,8 @@ impl<S: Shape> Members<S> {
         while rows != 0 {
             let at = rows.trailing_zeros();
             let length = S::row(bytes, offset + at as usize);
+            #[cfg(test)]
+            tamis_testing::step(length);
             members |= ones(length) << at;
             self.joined = offset + at as usize + length;
             rows &= rows - 1;
@@ -204,6 +208,8 @@ fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usi
     let mut n = 0;
     for i in 0..spans.len() {
         let [start, end] = spans[i];
+        #[cfg(test)]
+        tamis_testing::step(end - start);
         if !bytes[start..end].iter().all(|byte| S::is_filler(*byte)) {
             spans[n] = [start, end];
             n += 1;
@@ -217,6 +223,7 @@ mod tests {
     use super::*;
     use crate::bits::bits;
     use proptest::prelude::*;
+    use tamis_testing::check_linear;
 
     /// Runs of `x`, which any number of `-` joins; `_` is core as well.
     #[derive(Clone, Copy, Default)]
@@ -308,6 +315,14 @@ mod tests {
                     "{length} from {start}"
                 );
             });
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_linear() {
+        let units = ["x", "-", "_", "x-", "x--", "x_", " ", "_ ", "x "];
+        for once in ["", "x", "x-", "_"] {
+            check_linear(&units, |text| drop(words(format!("{once}{text}").as_bytes())));
         }
     }
 

@@ -29,7 +29,10 @@ pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usiz
     let class = first.map_or(Class::Neutral, |first| of(first).class());
     let attaches = !(class.begins() || class == Class::Neutral || class.is_mid());
     // what is blank is looked at once: of two that attach, there is something else between
-    if attaches { text[..from].trim_end_matches(blank).len() } else { from }
+    let start = if attaches { text[..from].trim_end_matches(blank).len() } else { from };
+    #[cfg(test)]
+    tamis_testing::step(from - start);
+    start
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Against the formulas, worked out slowly by tests/golden/recipe.py.
 
 use serde::Deserialize;
+use tamis_testing::check_near;
 use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
@@ -179,10 +180,6 @@ fn objective<const N: usize>(
     sum
 }
 
-fn close(what: &str, got: f64, expected: f64, within: f64) {
-    assert!((got - expected).abs() <= within, "{what}: {got}, expected {expected}");
-}
-
 #[test]
 fn leaving_out_and_choosing_are_the_formulas() {
     for set in sets() {
@@ -195,7 +192,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
                 let mut got = [Vec::new()];
                 left_out.scores(block.terms(at), document.class, &mut got);
                 for (got, expected) in got[0].iter().zip(scores.iter().flatten()) {
-                    close(&set.golden.name, *got, *expected, 1e-9);
+                    check_near(&set.golden.name, &[*got], &[*expected], 1e-9);
                 }
             }
         }
@@ -208,9 +205,9 @@ fn leaving_out_and_choosing_are_the_formulas() {
         for point in &set.golden.grid {
             let alpha = Smoothing::try_from(point.alpha).unwrap();
             let (bayes, _, loss) = grid.fit(Points::one(alpha, point.power), &all).pop().unwrap();
-            close(&set.golden.name, loss, point.log_loss, 1e-6);
+            check_near(&set.golden.name, &[loss], &[point.log_loss], 1e-6);
             if (point.alpha, point.power) == (best.alpha, best.power) {
-                (0..2).for_each(|at| close(&set.golden.name, bayes[at], set.golden.k[at], 1e-6));
+                (0..2).for_each(|at| check_near(&set.golden.name, &[bayes[at]], &[set.golden.k[at]], 1e-6));
             }
         }
     }
@@ -230,15 +227,15 @@ fn the_ascent_ends_at_the_optimum() {
             let ascent = DualAscent { c: expected.c, passes, tolerance, seed: 7, only_rivals: false };
             ascent.fit(&vectors, |_, _| rows.clone(), &mut coefficients, &mut weights);
             let got = objective(&vectors, (&rows, &coefficients), expected.c);
-            close(&set.golden.name, got / expected.objective, 1.0, 1e-6);
+            check_near(&set.golden.name, &[got / expected.objective], &[1.0], 1e-6);
             for document in rows.positions.iter().map(|at| *at as usize) {
                 let of_document = expected.coefficients[document].as_ref().unwrap();
                 for (got, expected) in coefficients[document].iter().zip(of_document) {
-                    close(&set.golden.name, f64::from(*got), *expected, 1e-3);
+                    check_near(&set.golden.name, &[f64::from(*got)], &[*expected], 1e-3);
                 }
             }
             for (got, expected) in weights.bias.iter().zip(&expected.biases) {
-                close(&set.golden.name, *got, *expected, 0.05);
+                check_near(&set.golden.name, &[*got], &[*expected], 0.05);
             }
         }
     }
@@ -262,7 +259,7 @@ fn it_comes_as_near_as_the_prototype() {
                 objective(&vectors, (&rows, &coefficients), expected.c)
             };
             let in_the_end = objective(1_000, 1e-6) / expected.objective_of_all_passes[0];
-            close(&set.golden.name, in_the_end, 1.0, 1e-3);
+            check_near(&set.golden.name, &[in_the_end], &[1.0], 1e-3);
             let most = expected.objective_of_ten_passes[2];
             let got = objective(PASSES, TOLERANCE);
             assert!(got <= 1.001 * most, "{}: {got}, expected at most {most}", set.golden.name);
@@ -286,10 +283,10 @@ fn stacking_is_the_formula() {
         let default = Choices::for_classes(set.golden.n_classes);
         let stack = default.with_stack(&parts, &default.stack[..n_parts]).stack;
         for (got, expected) in stack.iter().zip(&set.golden.q) {
-            close(&set.golden.name, *got, *expected, 1e-6);
+            check_near(&set.golden.name, &[*got], &[*expected], 1e-6);
         }
         let loss = parts.mean(&parts.losses(&stack[..n_parts]));
-        close(&set.golden.name, loss, set.golden.held_out.log_loss, 1e-6);
+        check_near(&set.golden.name, &[loss], &[set.golden.held_out.log_loss], 1e-6);
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use tamis_testing::{check_linear, public_corpus};
 
 use super::*;
 use crate::characters::fold::fold_into;
@@ -260,15 +261,9 @@ fn some_files(folder: &Path) -> Vec<PathBuf> {
     files.into_iter().step_by(50).collect()
 }
 
-/// `TAMIS_CORPORA` names the folder; without it, `shared/corpora` beside the repository is looked for.
 #[test]
 fn real_text_has_the_words_of_the_reference() {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
-    let folder = std::env::var_os("TAMIS_CORPORA").map_or_else(beside, PathBuf::from);
-    if !folder.is_dir() {
-        println!("skipped: no corpora at {}", folder.display());
-        return;
-    }
+    let Some(folder) = public_corpus("") else { return };
     for file in some_files(&folder) {
         // Latin-1 read as UTF-8 has replacement characters, so each file is also read as Latin-1.
         let bytes = std::fs::read(&file).unwrap();
@@ -277,6 +272,54 @@ fn real_text_has_the_words_of_the_reference() {
             let words = |rule: WordRule| crate::testing::words(&text, rule);
             assert!(words(WordRule::Unicode) == reference::unicode_words(&text), "{}", file.display());
             assert!(words(WordRule::Mail) == reference::mail_words(&text), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_are_linear() {
+    let units = [
+        "a",
+        "'",
+        "a'",
+        "-",
+        "a-",
+        "a--",
+        "_",
+        "$",
+        ".",
+        "a.",
+        "é",
+        "é'",
+        "é.",
+        "\u{301}",
+        "a\u{301}",
+        "\u{316}\u{301}",
+        "\u{200b}",
+        "е",
+        "е ",
+        "аb",
+        "\u{5d0}\"",
+        "\u{5d0}'",
+        "漢",
+        "漢 ",
+        "か\u{3099}",
+        "\u{3099}",
+        "\u{e01}",
+        "\u{1f1e9}",
+        "\u{1f469}\u{200d}",
+        "\u{ff21}",
+        "\u{a0}",
+        " \u{301}",
+        "ẞ",
+        "\u{1100}\u{1161}",
+    ];
+    for options in [TokenizerOptions::mail(), TokenizerOptions::default()] {
+        let tokenizer = Tokenizer::new(options).unwrap();
+        for once in ["", "a", "é", "漢"] {
+            check_linear(&units, |text| {
+                tokenizer.for_each_term(&format!("{once}{text}"), &mut Scratch::default(), |_| ());
+            });
         }
     }
 }

@@ -1,0 +1,77 @@
+//! What the tests of the other crates share: numbers that are near, work that is counted, the public corpora.
+
+#![forbid(unsafe_code)]
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+
+/// Whether a number differs from the expected one by no more than the tolerance, which is relative to an expected number
+/// above 1.
+pub fn near(got: f64, expected: f64, tolerance: f64) -> bool {
+    (got - expected).abs() <= tolerance * (1.0 + expected.abs())
+}
+
+/// Panics unless the numbers are near, one by one.
+#[track_caller]
+pub fn check_near(what: &str, got: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    let all = got.iter().zip(expected).all(|(got, expected)| near(*got, *expected, tolerance));
+    assert!(all, "{what}: got {got:?}, expected {expected:?}");
+}
+
+thread_local! {
+    static STEPS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts `n` steps of work: bytes looked at, say. A scan calls it where it passes over text, with `#[cfg(test)]`.
+pub fn step(n: usize) {
+    STEPS.set(STEPS.get() + n);
+}
+
+/// The steps that some work counts.
+pub fn steps(work: impl FnOnce()) -> usize {
+    let before = STEPS.get();
+    work();
+    STEPS.get() - before
+}
+
+/// Panics unless the steps of a scan grow as its text does, whichever of the units it repeats: twice the text, at most two
+/// and a half times the steps.
+#[track_caller]
+pub fn check_linear(units: &[&str], scan: impl Fn(&str)) {
+    const BYTES: usize = 30_000;
+    let mut all = 0;
+    for unit in units {
+        let text = unit.repeat(2 * BYTES.div_ceil(unit.len()));
+        let [once, twice] = [text.len() / 2, text.len()].map(|length| steps(|| scan(&text[..length])));
+        assert!(2 * twice <= 5 * once, "{unit:?}: {once} steps, of twice the text {twice}");
+        all += once;
+    }
+    assert!(all >= BYTES, "{all} steps: they are not counted");
+}
+
+/// A folder of public corpora, `spamassassin` say, or with no name that of them all: in the folder that `TAMIS_CORPORA` names, else in `../shared/corpora`
+/// beside the repository. Without it, says that the test is skipped.
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub fn public_corpus(name: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
+    let path = std::env::var_os("TAMIS_CORPORA").map_or_else(beside, PathBuf::from).join(name);
+    if !path.is_dir() {
+        eprintln!("skipped: {} is not here", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_that_begins_anew_everywhere_is_not_linear() {
+        check_linear(&["ab"], |text| step(text.len()));
+        let quadratic = || check_linear(&["ab"], |text| (0..text.len()).for_each(step));
+        assert!(std::panic::catch_unwind(quadratic).is_err());
+        assert!(std::panic::catch_unwind(|| check_linear(&["ab"], |_| ())).is_err());
+    }
+}
