@@ -89,7 +89,7 @@ pub use bayes::select::{chi_square, mutual_information};
 pub use bayes::smoothing::Smoothing;
 pub use bayes::summary::Summary;
 pub use counts::classes::{Classes, ClassesError};
-pub use counts::counts::{Cell, ClassId, ClassTotals, ClassWeights, Counts};
+pub use counts::counts::{Cell, ClassId, ClassTotals, ClassWeights, Counts, KnownTerm, KnownTerms};
 pub use counts::observation::ObservationError;
 pub use counts::rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
 pub use counts::statistics::Statistics;
@@ -112,7 +112,9 @@ pub use left_out::folds::{deal, hold_back};
 pub use left_out::held_out::HeldOut;
 pub use left_out::smoothing_choice::{SmoothingChoice, enough_to_choose, is_worse};
 pub use linear::choices::{Choices, WeightedOptions};
-pub use linear::coefficients::{COEFFICIENT_ONE, ClassWeight, Coefficient, Coefficients, Correction};
+pub use linear::coefficients::{
+    COEFFICIENT_ONE, ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction,
+};
 pub use linear::columns::Columns;
 pub use linear::weighted::{Readings, WeightedLogOdds};
 pub use numbers::logs::{log_normalize, log_sum_exp, softmax};

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{
-    Choices, ClassId, ClassTotals, Coefficient, Columns, Correction, Counts, Fit, Fitted, Labelled, Readings,
-    SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
+    Choices, ClassId, ClassTotals, Coefficient, Columns, CorrectedStatistics, Correction, Counts, Fit,
+    Fitted, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
 };
 use tamis_testing::near;
 use tamis_tokenizer::{CountRow, CountVector};
@@ -67,7 +67,7 @@ fn read(
     row: CountRow<'_>,
 ) -> Vec<f64> {
     let (mut readings, mut z) = (Readings::default(), Vec::new());
-    let Ok(()) = scorer.read(statistics, Some(correction), row, &mut readings);
+    let Ok(()) = scorer.read(&mut CorrectedStatistics::new(statistics, Some(correction)), row, &mut readings);
     scorer.log_odds(&readings, &mut z);
     z
 }
@@ -163,9 +163,10 @@ proptest! {
         prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 0));
         for d in &probe {
             let z = read(&scorer, &statistics, &correction, d.row.row());
+            let mut terms = CorrectedStatistics::new(&statistics, Some(&correction));
             let mut contributions = Vec::new();
             let Ok(before) =
-                scorer.contributions(&statistics, Some(&correction), d.row.row(), [1, 0], &mut contributions);
+                scorer.contributions(&mut terms, d.row.row(), [1, 0], &mut contributions);
             let sum = before + contributions.iter().map(|(_, share)| share).sum::<f64>();
             let expected = if n_classes == 2 { z[0] } else { z[1] - z[0] };
             prop_assert!(near(sum, expected, 1e-9), "{sum} {expected}");
@@ -223,7 +224,8 @@ proptest! {
         let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         let options = WeightedOptions::default();
         let what = (last.row.row(), last.class, 1);
-        let Ok(taught) = scorer.correct_one(&statistics, &fitted.correction, &options, what);
+        let mut terms = CorrectedStatistics::new(&statistics, Some(&fitted.correction));
+        let Ok(taught) = scorer.correct_one(&mut terms, statistics.totals(), &options, what);
         let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };
         for coefficient in taught {
             let c = coefficient.units as f64 / f64::from(1 << 12);

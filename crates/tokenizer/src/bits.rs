@@ -40,6 +40,18 @@ pub fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
 }
 
+/// Whether words of [`WordRule::Mail`](crate::WordRule::Mail) are made of such bytes: letters, digits, `$ ! %`, and all outside ASCII.
+#[inline(always)]
+pub fn is_mail_core(byte: u8) -> bool {
+    is_letter(byte) || is_digit(byte) || byte == b'!' || byte | 1 == b'%' || byte >= 0x80
+}
+
+/// Whether such signs join what is on both sides to one of these words: `'` and `-`.
+#[inline(always)]
+pub fn is_mail_joiner(byte: u8) -> bool {
+    byte == b'\'' || byte == b'-'
+}
+
 /// Where such bytes are, in order. For those that are frequent: rare ones are found faster by `memchr`, which pays for
 /// each one found.
 ///
@@ -71,7 +83,7 @@ pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<It
 }
 
 /// The first byte outside ASCII at or after `from`, else the end.
-pub(crate) fn next_non_ascii(bytes: &[u8], from: usize) -> usize {
+pub fn next_non_ascii(bytes: &[u8], from: usize) -> usize {
     // Blocks are tested whole, which the compiler turns into vector code.
     for (number, block) in bytes[from..].chunks(BLOCK).enumerate() {
         if !block.is_ascii() {

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassId, Counts, InMemory, Labelled, NaiveBayes, Parameters, Statistics, WeightedLogOdds,
-    WeightedOptions, deal, hold_back,
+    ClassId, CorrectedStatistics, Counts, InMemory, Labelled, NaiveBayes, Parameters, Statistics,
+    WeightedLogOdds, WeightedOptions, deal, hold_back,
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
@@ -162,8 +162,9 @@ impl Trainer {
             _ => None,
         };
         let (mut readings, spam) = (tamis_model::Readings::default(), spam_class(&self.classes));
+        let mut terms = CorrectedStatistics::new(counts, correction);
         let mut score = |row: CountRow<'_>, z: &mut Vec<f64>| {
-            let Ok(()) = scorer.read(counts, correction, row, &mut readings);
+            let Ok(()) = scorer.read(&mut terms, row, &mut readings);
             scorer.log_odds(&readings, z);
             readings.known_terms
         };

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use tamis_model::{
-    ClassId, Classes, Correction, Counts, InMemory, Labelled, Readings, Statistics, WeightedLogOdds,
-    WeightedOptions,
+    ClassId, Classes, CorrectedStatistics, Correction, Counts, InMemory, Labelled, Readings, Statistics,
+    WeightedLogOdds, WeightedOptions,
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
@@ -158,7 +158,7 @@ impl Prequential {
     ) -> Option<(f64, [f64; 2])> {
         let (mut readings, mut z, mut b) = (Readings::default(), Vec::new(), Vec::new());
         let correction = self.options.correction.then_some(&self.correction);
-        let Ok(()) = scorer.read(counts, correction, row, &mut readings);
+        let Ok(()) = scorer.read(&mut CorrectedStatistics::new(counts, correction), row, &mut readings);
         scorer.bayes(&readings, &mut b);
         scorer.log_odds(&readings, &mut z);
         (readings.known_terms > 0).then(|| (z[0], [b[0], scorer.correction(&readings)[0]]))
@@ -169,7 +169,8 @@ impl Prequential {
         let row = taught.row.row();
         if self.options.correction {
             let what = (row, taught.class, 1);
-            let Ok(coefficients) = scorer.correct_one(&*statistics, &self.correction, &self.options, what);
+            let mut terms = CorrectedStatistics::new(statistics, Some(&self.correction));
+            let Ok(coefficients) = scorer.correct_one(&mut terms, statistics.totals(), &self.options, what);
             self.correction.add(row, &coefficients)?;
         }
         statistics.observe(taught.class, row)?;

@@ -1,4 +1,4 @@
-use tamis_model::{ClassId, Counts};
+use tamis_model::{ClassId, KnownTerms};
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::error::Result;
@@ -9,6 +9,7 @@ use crate::score::mixed::Reason;
 use crate::score::score::Scratch;
 use crate::score::scorer::Scorer;
 use crate::score::verdict::{Score, less};
+use crate::store::layers::DecodedTerm;
 
 /// Why a document got its score: which terms spoke for one class and against another.
 ///
@@ -91,10 +92,10 @@ impl Filter {
             .unwrap_or(class);
         let Reasons { row, intercept, contributions, values } =
             self.reasons(&scratch.counted, class, against)?;
-        let mut unknown = 0;
+        let (mut term, mut unknown) = (DecodedTerm::new(self.layers()), 0);
         for (id, count) in row.iter() {
             // also of a term that was forgotten
-            unknown += if self.layers().document_frequency(id)? == 0 { count as usize } else { 0 };
+            unknown += if term.term(id)?.cells.is_empty() { count as usize } else { 0 };
         }
         let mut terms = contributions
             .into_iter()
@@ -169,21 +170,13 @@ impl Filter {
     }
 
     fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
-        let document_frequencies = self.document_frequencies(id)?;
-        Ok(TermContribution {
-            term: self.layers().text(id)?.to_owned(),
-            count,
-            document_frequencies,
-            contribution,
-        })
-    }
-
-    /// In how many learned documents of each class a term occurs.
-    fn document_frequencies(&self, id: TermId) -> Result<Vec<u64>> {
-        let mut frequencies = vec![0; self.store.header.totals.len()];
-        self.layers().for_each_cell(id, |cell| frequencies[usize::from(cell.class)] = u64::from(cell.df))?;
-        frequencies.truncate(self.classes().len());
-        Ok(frequencies)
+        let mut term = DecodedTerm::new(self.layers());
+        let mut document_frequencies = vec![0; self.store.header.totals.len()];
+        for cell in term.term(id)?.cells {
+            document_frequencies[usize::from(cell.class)] = u64::from(cell.df);
+        }
+        document_frequencies.truncate(self.classes().len());
+        Ok(TermContribution { term: term.text()?.to_owned(), count, document_frequencies, contribution })
     }
 
     /// The `most` terms that speak most strongly for a class against its strongest rival, each as if it were all that

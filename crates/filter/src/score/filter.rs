@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tamis_model::{ClassId, Classes, Counts};
+use tamis_model::{ClassId, Classes};
 
 use crate::config::decision::Decision;
 use crate::config::labels::unknown_label;

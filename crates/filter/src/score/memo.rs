@@ -6,7 +6,7 @@ use tamis_model::{DocumentSums, TermEntry, TermTable};
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 
 use crate::error::Result;
-use crate::store::layers::{Layers, LoneTerm};
+use crate::store::layers::{DecodedTerm, Layers};
 
 /// The terms met first, with the ids that a model knows them by and what they say: most words of a text are those of
 /// the texts before, and need not be looked up again. When there are as many as are kept, further ones are forgotten with the
@@ -57,7 +57,7 @@ pub(crate) trait Additive {
     fn amount(&self, count: u32) -> f64;
 
     /// What a term says.
-    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()>;
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()>;
 }
 
 impl Default for Memo {
@@ -128,7 +128,7 @@ impl Memo {
         }
         self.ids.resize(self.terms.len(), None);
         self.places.resize(self.terms.len(), TermTable::NOTHING);
-        let mut term = LoneTerm::new(layers);
+        let mut term = DecodedTerm::new(layers);
         for new in &self.new {
             let id = term.look_up(new.fingerprint)?;
             self.ids[new.id as usize] = id;

@@ -15,7 +15,7 @@ use crate::extract::extractor::Counted;
 use crate::file::table::Table;
 use crate::score::memo::Additive;
 use crate::score::verdict::less;
-use crate::store::layers::LoneTerm;
+use crate::store::layers::DecodedTerm;
 use crate::store::store::Store;
 
 /// Mixed naive Bayes, made ready to run.
@@ -138,10 +138,10 @@ impl Additive for MixedScorer {
         1.0
     }
 
-    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
         // a model has no other terms than those of its columns
         let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
-        let Ok(()) = self.model.weigh_term(term, part, term.id(), entry);
+        self.model.weigh_term(part, (term.totals(), term.id()), term.known().cells, entry);
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Scoring a document: counted, looked up, added up, decided.
 
 use tamis_mail::LimitsHit;
-use tamis_model::{ClassId, Counts, Readings};
+use tamis_model::{ClassId, Readings};
 
 use crate::error::Result;
 use crate::extract::document::Document;

@@ -13,7 +13,7 @@ use crate::extract::extractor::Counted;
 use crate::file::header::Header;
 use crate::score::memo::Additive;
 use crate::score::mixed::MixedScorer;
-use crate::store::layers::{Layers, LoneTerm, TermByTerm};
+use crate::store::layers::{DecodedTerm, Layers};
 use crate::store::store::Store;
 
 /// Scoring derived from a header: a few numbers, whatever the size of the model.
@@ -42,7 +42,7 @@ impl Scorer {
                 let choices = choices.ok_or_else(|| Error::inconsistent("header", "choices", "none"))?;
                 let positive = positive_class(&header.classes);
                 let log_odds = WeightedLogOdds::new(choices, bias, totals, n_features, positive)?;
-                Ok(Scorer::Weighted(WeightedScorer { log_odds, is_corrected: options.correction, positive }))
+                Ok(Scorer::Weighted(WeightedScorer { log_odds, positive }))
             }
             Scoring::NaiveBayes(parameters) => {
                 let summary = header.summary.as_ref();
@@ -144,7 +144,6 @@ impl ExpectedScorer {
 /// Weighted log-odds, corrected.
 pub(crate) struct WeightedScorer {
     pub(crate) log_odds: WeightedLogOdds,
-    is_corrected: bool,
     /// Of two classes the one that log-odds are of.
     pub(crate) positive: ClassId,
 }
@@ -157,8 +156,7 @@ impl WeightedScorer {
 
     /// What counts and correction say of a row.
     pub(crate) fn read(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Readings) -> Result<()> {
-        let terms = TermByTerm::new(layers);
-        self.log_odds.read(&terms, self.is_corrected.then_some(&terms), row, out)
+        self.log_odds.read(&mut DecodedTerm::new(layers), row, out)
     }
 
     /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns how many terms are known.
@@ -202,9 +200,8 @@ impl WeightedScorer {
         classes: [ClassId; 2],
     ) -> Result<(f64, Vec<(TermId, f64)>)> {
         let mut contributions = Vec::new();
-        let terms = TermByTerm::new(layers);
-        let weights = self.is_corrected.then_some(&terms);
-        let intercept = self.log_odds.contributions(&terms, weights, row, classes, &mut contributions)?;
+        let mut term = DecodedTerm::new(layers);
+        let intercept = self.log_odds.contributions(&mut term, row, classes, &mut contributions)?;
         Ok((intercept, contributions))
     }
 
@@ -229,8 +226,8 @@ impl Additive for WeightedScorer {
         self.log_odds.amount(count)
     }
 
-    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        let Ok(()) = self.log_odds.weigh_term(term, self.is_corrected.then_some(term), term.id(), entry);
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.log_odds.weigh_term(term.known(), entry);
         Ok(())
     }
 }
@@ -245,8 +242,8 @@ impl Additive for NaiveBayes {
         self.amount(count)
     }
 
-    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        let Ok(()) = self.weigh_term(term, term.id(), entry);
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
         Ok(())
     }
 }
@@ -261,9 +258,8 @@ impl Additive for ExpectedScorer {
         self.model.amount(&self.transform, count)
     }
 
-    fn weigh(&self, term: &LoneTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        let Ok(df) = term.document_frequency(term.id());
-        let Ok(()) = self.model.weigh_term(&self.transform, [df, self.documents], term, term.id(), entry);
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
         Ok(())
     }
 }

@@ -1,8 +1,6 @@
 //! The terms that scoring is of: a model's own, and those of a shared model behind it. Their statistics add up.
 
-use std::convert::Infallible;
-
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, KnownTerms};
 use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Result};
@@ -78,6 +76,16 @@ impl<'a> Layers<'a> {
         Layers { own, shared }
     }
 
+    /// The totals of each class.
+    pub(crate) fn totals(&self) -> &'a [ClassTotals] {
+        self.shared.map_or(&self.own.totals, |(_, sums)| &sums.totals)
+    }
+
+    /// How many ids of terms there are: they are below this.
+    pub(crate) fn n_terms(&self) -> usize {
+        self.own.n_terms() + self.shared.map_or(0, |(shared, _)| shared.n_terms())
+    }
+
     /// The bias of each column of the correction.
     pub(crate) fn bias(&self) -> Result<Vec<i64>> {
         let mut bias = self.own.bias().to_vec();
@@ -148,7 +156,6 @@ impl<'a> Layers<'a> {
         Ok(Some((id, Found { own, shared })))
     }
 
-    #[inline]
     fn found(&self, id: TermId) -> Result<Found<'a>> {
         if let Some((shared, id)) = self.of_shared(id) {
             return Ok(Found { own: None, shared: Some((id, shared.runs(id)?)) });
@@ -212,96 +219,47 @@ impl<'a> Layers<'a> {
     }
 }
 
-impl Counts for Layers<'_> {
-    type Error = Error;
-
-    fn totals(&self) -> &[ClassTotals] {
-        self.shared.map_or(&self.own.totals, |(_, sums)| &sums.totals)
-    }
-
-    fn n_terms(&self) -> usize {
-        self.own.n_terms() + self.shared.map_or(0, |(shared, _)| shared.n_terms())
-    }
-
-    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
-        self.cells(self.found(term)?, visit)
-    }
-}
-
-/// Layers that find a term once for all that is asked of it in a row: its document frequency, cells and weights.
-pub(crate) struct TermByTerm<'a> {
-    layers: Layers<'a>,
-    last: std::cell::Cell<Option<(TermId, Found<'a>)>>,
-}
-
-impl<'a> TermByTerm<'a> {
-    pub(crate) fn new(layers: Layers<'a>) -> Self {
-        TermByTerm { layers, last: std::cell::Cell::default() }
-    }
-
-    fn found(&self, id: TermId) -> Result<Found<'a>> {
-        if let Some((last, found)) = self.last.get()
-            && last == id
-        {
-            return Ok(found);
-        }
-        let found = self.layers.found(id)?;
-        self.last.set(Some((id, found)));
-        Ok(found)
-    }
-}
-
-impl Counts for TermByTerm<'_> {
-    type Error = Error;
-
-    fn totals(&self) -> &[ClassTotals] {
-        self.layers.totals()
-    }
-
-    fn n_terms(&self) -> usize {
-        self.layers.n_terms()
-    }
-
-    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> Result<()> {
-        self.layers.cells(self.found(term)?, visit)
-    }
-}
-
-impl ClassWeights for TermByTerm<'_> {
-    type Error = Error;
-
-    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        self.layers.weights(self.found(term)?, visit)
-    }
-}
-
-/// A term of layers, decoded, so that it can be read over and over. Other terms have neither counts nor weights.
-pub(crate) struct LoneTerm<'a> {
+/// A term of layers, decoded: found once, then read over and over.
+pub(crate) struct DecodedTerm<'a> {
     layers: Layers<'a>,
     id: TermId,
     cells: Vec<Cell>,
     weights: Vec<(ClassId, f64)>,
 }
 
-impl<'a> LoneTerm<'a> {
+impl<'a> DecodedTerm<'a> {
     /// None yet.
     pub(crate) fn new(layers: Layers<'a>) -> Self {
-        LoneTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new() }
+        DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new() }
     }
 
     /// Takes the term with this fingerprint in place of the one before; returns its id, if it is known.
     pub(crate) fn look_up(&mut self, fingerprint: u64) -> Result<Option<TermId>> {
+        let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
+        self.decode(id, found)?;
+        Ok(Some(id))
+    }
+
+    fn decode(&mut self, id: TermId, found: Found<'a>) -> Result<()> {
+        self.id = id;
         self.cells.clear();
         self.weights.clear();
-        let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
-        self.id = id;
         self.layers.cells(found, |cell| self.cells.push(cell))?;
-        self.layers.weights(found, |class, weight| self.weights.push((class, weight)))?;
-        Ok(Some(id))
+        self.layers.weights(found, |class, weight| self.weights.push((class, weight)))
     }
 
     pub(crate) fn id(&self) -> TermId {
         self.id
+    }
+
+    /// Its counts and weights.
+    pub(crate) fn known(&self) -> KnownTerm<'_> {
+        KnownTerm { cells: &self.cells, weights: &self.weights }
+    }
+
+    /// The totals of the counts that its cells are of.
+    pub(crate) fn totals(&self) -> &'a [ClassTotals] {
+        self.layers.totals()
     }
 
     pub(crate) fn text(&self) -> Result<&'a str> {
@@ -309,36 +267,12 @@ impl<'a> LoneTerm<'a> {
     }
 }
 
-impl Counts for LoneTerm<'_> {
-    type Error = Infallible;
+impl KnownTerms for DecodedTerm<'_> {
+    type Error = Error;
 
-    fn totals(&self) -> &[ClassTotals] {
-        self.layers.totals()
-    }
-
-    fn n_terms(&self) -> usize {
-        self.layers.n_terms()
-    }
-
-    fn for_each_cell(&self, term: TermId, visit: impl FnMut(Cell)) -> std::result::Result<(), Infallible> {
-        if term == self.id {
-            self.cells.iter().copied().for_each(visit);
-        }
-        Ok(())
-    }
-}
-
-impl ClassWeights for LoneTerm<'_> {
-    type Error = Infallible;
-
-    fn for_each_weight(
-        &self,
-        term: TermId,
-        mut visit: impl FnMut(ClassId, f64),
-    ) -> std::result::Result<(), Infallible> {
-        if term == self.id {
-            self.weights.iter().for_each(|(class, weight)| visit(*class, *weight));
-        }
-        Ok(())
+    /// Takes the term with this id in place of the one before.
+    fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>> {
+        self.decode(id, self.layers.found(id)?)?;
+        Ok(self.known())
     }
 }

@@ -24,7 +24,7 @@ use crate::score::filter::Filter;
 use crate::score::score::Scratch;
 use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
-use crate::store::layers::TermByTerm;
+use crate::store::layers::DecodedTerm;
 use crate::train::trainer::Trainer;
 use crate::update::options::LearnOptions;
 use crate::update::rewrite;
@@ -443,9 +443,9 @@ impl Learner {
         if !options.correction {
             return Ok((Vec::new(), held_out));
         }
-        let terms = TermByTerm::new(layers);
+        let mut term = DecodedTerm::new(layers);
         let taught = (row, document.class, document.multiplicity);
-        Ok((scorer.log_odds.correct_one(&terms, &terms, options, taught)?, held_out))
+        Ok((scorer.log_odds.correct_one(&mut term, layers.totals(), options, taught)?, held_out))
     }
 
     /// What counts and correction say of the part of the document that scores highest; `None` if no term is known.

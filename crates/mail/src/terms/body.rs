@@ -3,7 +3,7 @@ use super::emitter::Emitter;
 use super::scan::padded;
 use memchr::memchr2;
 use tamis_tokenizer::WordRule;
-use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter, positions};
+use tamis_tokenizer::bits::{BLOCK, bits, is_mail_core, is_mail_joiner, next_non_ascii, positions};
 
 /// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
 pub(super) fn figures(text: &str, out: &mut Emitter<'_>) {
@@ -118,7 +118,11 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn count(&mut self, text: &str) {
         let (bytes, mut done) = (text.as_bytes(), 0);
-        while let Some(non_ascii) = next_non_ascii(bytes, done) {
+        loop {
+            let non_ascii = next_non_ascii(bytes, done);
+            if non_ascii == bytes.len() {
+                return self.count_ascii(&bytes[done..]);
+            }
             // what is not ASCII is cut out at white space, behind which no word goes on, with more of it that is near
             let before = bytes[done..non_ascii].iter().rposition(|byte| is_space(*byte));
             let (start, mut end) = (done + before.unwrap_or(0), non_ascii);
@@ -137,7 +141,6 @@ impl Words {
             });
             done = end;
         }
-        self.count_ascii(&bytes[done..]);
     }
 
     /// The same for ASCII, 64 bytes at a time: of most words it is enough to know that they begin.
@@ -152,7 +155,7 @@ impl Words {
             });
             #[cfg(test)]
             tamis_testing::step(BLOCK);
-            let (core, joiners) = (bits(block, is_core), bits(block, is_joiner));
+            let (core, joiners) = (bits(block, is_mail_core), bits(block, is_mail_joiner));
             let small = bits(block, |byte| byte.is_ascii_lowercase());
             let starts = core & !(core << 1 | core_before);
             self.all += starts.count_ones() as usize;
@@ -163,10 +166,10 @@ impl Words {
             (core_before, joiner_before) = (core >> (BLOCK - 1), joiners >> (BLOCK - 1));
             while looked_at != 0 {
                 let start = BLOCK * number + looked_at.trailing_zeros() as usize;
-                let before = text[..start].iter().rposition(|byte| !is_joiner(*byte));
+                let before = text[..start].iter().rposition(|byte| !is_mail_joiner(*byte));
                 #[cfg(test)]
                 tamis_testing::step(start - before.unwrap_or(0));
-                if before.is_some_and(|at| is_core(text[at])) {
+                if before.is_some_and(|at| is_mail_core(text[at])) {
                     self.all -= 1; // goes on with the word before
                 } else {
                     self.capitals += usize::from(begins_in_capitals(&text[start..]));
@@ -187,25 +190,8 @@ impl Words {
     }
 }
 
-/// Where the first byte outside ASCII is, from `from` on. Few texts have many: blocks are tested whole, which the compiler
-/// turns into vector code.
-fn next_non_ascii(bytes: &[u8], from: usize) -> Option<usize> {
-    let block = from + BLOCK * bytes[from..].chunks(BLOCK).position(|block| !block.is_ascii())?;
-    Some(block + bytes[block..].iter().position(|byte| !byte.is_ascii())?)
-}
-
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n')
-}
-
-/// What words of ASCII are made of, by [`WordRule::Mail`].
-fn is_core(byte: u8) -> bool {
-    is_letter(byte) || is_digit(byte) || byte == b'$' || byte == b'!' || byte == b'%'
-}
-
-/// What joins two pieces to one word.
-fn is_joiner(byte: u8) -> bool {
-    byte == b'\'' || byte == b'-'
 }
 
 /// [`is_capitals`] of the word that a text of ASCII begins with.
@@ -217,10 +203,10 @@ fn begins_in_capitals(text: &[u8]) -> bool {
         if byte.is_ascii_lowercase() {
             return false;
         }
-        if is_core(*byte) {
+        if is_mail_core(*byte) {
             length = at + 1;
             capital |= byte.is_ascii_uppercase();
-        } else if !is_joiner(*byte) {
+        } else if !is_mail_joiner(*byte) {
             break;
         }
     }

@@ -48,11 +48,13 @@ impl Complement {
     /// The sum of `ln(count outside the class + alpha)` over the features, one per class. Starts from a class that has
     /// none of the features and corrects for those each class has.
     pub(crate) fn log_counts<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = f64> + 'a {
-        let absent: f64 = self.features.iter().map(|(&total, &n)| n as f64 * rule.log_count(total, 0)).sum();
+        let absent: f64 =
+            self.features.iter().map(|(&total, &n)| n as f64 * rule.log_count(total as f64, 0.0)).sum();
         self.classes.iter().map(move |histogram| {
             let entries = histogram.iter().flat_map(|(&total, counts)| {
-                let log = rule.log_count(total, 0);
-                counts.iter().map(move |(&count, &n)| n as f64 * (rule.log_count(total, count) - log))
+                let total = total as f64;
+                let log = rule.log_count(total, 0.0);
+                counts.iter().map(move |(&count, &n)| n as f64 * (rule.log_count(total, count as f64) - log))
             });
             absent + entries.sum::<f64>()
         })

@@ -12,9 +12,13 @@ pub(crate) struct Mass {
 }
 
 impl Mass {
-    pub(crate) fn add(&mut self, cell: Cell) {
-        self.df += u64::from(cell.df);
-        self.tf += u64::from(cell.tf);
+    pub(crate) fn of(cells: &[Cell]) -> Mass {
+        let mut mass = Mass::default();
+        for cell in cells {
+            mass.df += u64::from(cell.df);
+            mass.tf += u64::from(cell.tf);
+        }
+        mass
     }
 }
 

@@ -17,12 +17,11 @@ use tamis_tokenizer::{CountRow, TermId};
 use crate::bayes::error::{FitError, ParametersError};
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::linear_form::LinearForm;
-use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
-use crate::bayes::rule::{Class, Document, Rule, Weight};
+use crate::bayes::rule::{Class, Rule, Weight};
 use crate::bayes::selection::Selection;
 use crate::bayes::summary::Summary;
-use crate::counts::counts::{ClassId, Counts};
+use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
 use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
 use crate::numbers::logs::{argmax, log_normalize, softmax};
 
@@ -135,17 +134,20 @@ impl NaiveBayes {
         term: TermId,
         class: ClassId,
     ) -> Result<Option<f64>, C::Error> {
-        let Some(mass) = self.selection.feature(counts, term)? else { return Ok(None) };
-        let mut n = 0;
-        counts.for_each_cell(term, |cell| {
-            if cell.class == class {
-                n = self.rule.evidence(cell);
-            }
-        })?;
+        let mut cells = Vec::new();
+        read_cells(counts, term, &mut cells)?;
+        let Some(mass) = self.selection.feature(counts.totals(), term, &cells) else { return Ok(None) };
+        let n = self.count_in(class, &cells);
         Ok(self.classes.get(usize::from(class)).map(|class| match self.rule.likelihood().is_complement() {
-            true => self.rule.weight(class, self.rule.total(mass), n).value(),
+            true => self.rule.weight(class, self.rule.total(mass) as f64, n).value(),
             false => self.rule.log_prob(class, n),
         }))
+    }
+
+    /// What is counted in a class of a term with these cells.
+    fn count_in(&self, class: ClassId, cells: &[Cell]) -> f64 {
+        let own = cells.iter().find(|cell| cell.class == class);
+        own.map_or(0.0, |cell| self.rule.evidence(*cell) as f64)
     }
 
     /// Writes the joint log-likelihood of the document and each class to `out`; returns how many distinct
@@ -161,16 +163,23 @@ impl NaiveBayes {
         row: CountRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        out.clear();
-        out.extend_from_slice(&self.start);
-        let mut document = Document::default();
-        for (term, count) in row.iter() {
-            if let Some(mass) = self.selection.feature(counts, term)? {
-                self.add_presence(counts, term, mass, count, &mut document, out)?;
-            }
+        Ok(self.joint_log_likelihood_of(&self.add_up(counts, row.iter())?, out))
+    }
+
+    /// What the terms of a document add up to.
+    fn add_up<C: Counts>(
+        &self,
+        counts: &C,
+        terms: impl Iterator<Item = (TermId, u32)>,
+    ) -> Result<DocumentSums, C::Error> {
+        let (mut cells, mut entry, mut sums) = (Vec::new(), TermEntry::default(), DocumentSums::default());
+        sums.begin(self.n_sums());
+        for (term, count) in terms {
+            read_cells(counts, term, &mut cells)?;
+            self.weigh_term(counts.totals(), term, &cells, &mut entry);
+            sums.add(&entry, self.amount(count));
         }
-        self.add_absence(&document, out);
-        Ok(document.known)
+        Ok(sums)
     }
 
     /// How many [`DocumentSums`] it needs: one a class, without smoothing two.
@@ -184,29 +193,13 @@ impl NaiveBayes {
         self.rule.count(count)
     }
 
-    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it is no feature.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn weigh_term<C: Counts>(
-        &self,
-        counts: &C,
-        term: TermId,
-        out: &mut TermEntry,
-    ) -> Result<(), C::Error> {
+    /// Writes what a term with these cells says to `out`: nothing if it is no feature. `totals` are those of the counts.
+    pub fn weigh_term(&self, totals: &[ClassTotals], term: TermId, cells: &[Cell], out: &mut TermEntry) {
         out.clear();
-        let Some(mass) = self.selection.feature(counts, term)? else { return Ok(()) };
-        let total = self.rule.total(mass);
-        (out.is_known, out.weight, out.absent) = (true, 1.0, self.rule.common(total));
-        counts.for_each_cell(term, |cell| {
-            let at = usize::from(cell.class);
-            let Some(class) = self.classes.get(at) else { return };
-            let Weight { finite, zeros } = self.rule.presence(class, total, self.rule.evidence(cell));
-            out.cells.push((at, finite));
-            if self.rule.has_zeros() {
-                out.cells.push((self.n_classes() + at, zeros));
-            }
-        })
+        if let Some(mass) = self.selection.feature(totals, term, cells) {
+            let counts = cells.iter().map(|cell| (cell.class, self.rule.evidence(*cell) as f64));
+            self.rule.weigh_term(&self.classes, self.rule.total(mass) as f64, counts, out);
+        }
     }
 
     /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms add up to these sums.
@@ -214,16 +207,15 @@ impl NaiveBayes {
         out.clear();
         out.extend_from_slice(&self.start);
         out.iter_mut().zip(&sums.columns).for_each(|(out, sum)| *out += sum);
-        let Scalars { weight, absent, known, .. } = sums.scalars;
-        self.add_absence(&Document { tokens: weight, common: absent, known }, out);
-        known
+        self.add_absence(&sums.scalars, out);
+        sums.scalars.known
     }
 
     /// Adds what a document with so many occurrences of features weighs in classes that have none of them, the prior left out; the
     /// zeros of all classes come after their finite parts.
     pub(crate) fn add_without_cells(&self, occurrences: f64, out: &mut [f64]) {
         let n = self.n_classes();
-        let document = Document { tokens: occurrences, ..Document::default() };
+        let document = Scalars { weight: occurrences, ..Scalars::default() };
         for (at, class) in self.classes.iter().enumerate() {
             let absence = class.absence(&document);
             out[at] += self.start[at] - self.class_log_prior[at] + absence.finite;
@@ -233,44 +225,23 @@ impl NaiveBayes {
         }
     }
 
-    /// Adds the logarithm of the likelihood of the document, the prior left out; `scratch` is for reuse.
-    pub(crate) fn add_log_likelihood<C: Counts>(
-        &self,
-        counts: &C,
-        row: CountRow<'_>,
-        scratch: &mut Vec<f64>,
-        out: &mut [f64],
-    ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, row, scratch)?;
-        self.add_without_prior(scratch, out);
-        Ok(known)
-    }
-
-    /// Adds the logarithm of the probability of one outcome, the row's only term; if that has no counts, of
-    /// any outcome that was never seen.
+    /// Adds the logarithm of the probability of one outcome, the row's only term, the prior left out; if the term has no counts,
+    /// of any outcome that was never seen. Not for the complement, whose intercept has no prior in it.
     pub(crate) fn add_outcome<C: Counts>(
         &self,
         counts: &C,
         row: CountRow<'_>,
-        scratch: &mut Vec<f64>,
         out: &mut [f64],
     ) -> Result<(), C::Error> {
-        if self.joint_log_likelihood(counts, row, scratch)? == 0 {
-            let mut document = Document::default();
-            self.rule.observe(&mut document, 0, 1);
-            scratch.clear();
-            scratch.extend_from_slice(&self.start);
-            self.add_absence(&document, scratch);
+        let (mut sums, mut joint) = (self.add_up(counts, row.iter())?, Vec::new());
+        if sums.scalars.known == 0 {
+            sums.scalars.weight = 1.0;
         }
-        self.add_without_prior(scratch, out);
-        Ok(())
-    }
-
-    /// Adds joint log-likelihoods less the prior in them; not for the complement, which has none in them.
-    fn add_without_prior(&self, joint: &[f64], out: &mut [f64]) {
+        self.joint_log_likelihood_of(&sums, &mut joint);
         for ((out, joint), prior) in out.iter_mut().zip(joint).zip(&self.class_log_prior) {
             *out += joint - prior;
         }
+        Ok(())
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
@@ -329,14 +300,10 @@ impl NaiveBayes {
         count: u32,
         out: &mut Vec<f64>,
     ) -> Result<bool, C::Error> {
-        out.clear();
-        out.resize(self.start.len(), 0.0);
-        let mut document = Document::default();
-        if let Some(mass) = self.selection.feature(counts, term)?.filter(|_| count > 0) {
-            self.add_presence(counts, term, mass, count, &mut document, out)?;
-        }
-        self.add_absence(&document, out);
-        Ok(document.known > 0)
+        let sums = self.add_up(counts, Some((term, count)).filter(|_| count > 0).into_iter())?;
+        *out = sums.columns;
+        self.add_absence(&sums.scalars, out);
+        Ok(sums.scalars.known > 0)
     }
 
     /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than
@@ -387,19 +354,13 @@ impl NaiveBayes {
         let (Some((minus, down)), Some((plus, up))) = (class(negative), class(positive)) else {
             return Ok(LinearForm { weights, bias: 0.0 });
         };
+        let mut cells = Vec::new();
         for (term, weight) in (0..).zip(&mut weights) {
-            let Some(mass) = self.selection.feature(counts, term)? else { continue };
-            let (mut n_minus, mut n_plus) = (0, 0);
-            counts.for_each_cell(term, |cell| {
-                if cell.class == negative {
-                    n_minus = self.rule.evidence(cell);
-                }
-                if cell.class == positive {
-                    n_plus = self.rule.evidence(cell);
-                }
-            })?;
-            let weigh = |class, n| self.rule.weight(class, self.rule.total(mass), n);
-            *weight = weigh(plus, n_plus).minus(weigh(minus, n_minus)).value();
+            read_cells(counts, term, &mut cells)?;
+            let Some(mass) = self.selection.feature(counts.totals(), term, &cells) else { continue };
+            let weigh =
+                |of, class| self.rule.weight(of, self.rule.total(mass) as f64, self.count_in(class, &cells));
+            *weight = weigh(plus, positive).minus(weigh(minus, negative)).value();
         }
         Ok(LinearForm { weights, bias: up.minus(down).value() })
     }
@@ -411,35 +372,9 @@ impl NaiveBayes {
         Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
     }
 
-    /// Counts a term of the document, and adds for the classes that have it what it weighs more than an absent
-    /// one.
-    fn add_presence<C: Counts>(
-        &self,
-        counts: &C,
-        term: TermId,
-        mass: Mass,
-        count: u32,
-        document: &mut Document,
-        out: &mut [f64],
-    ) -> Result<(), C::Error> {
-        let total = self.rule.total(mass);
-        let count = self.rule.observe(document, total, count);
-        let (out, zeros) = out.split_at_mut(self.n_classes());
-        counts.for_each_cell(term, |cell| {
-            let at = usize::from(cell.class);
-            if let (Some(class), Some(out)) = (self.classes.get(at), out.get_mut(at)) {
-                let weight = self.rule.presence(class, total, self.rule.evidence(cell));
-                *out += count * weight.finite;
-                if let Some(zeros) = zeros.get_mut(at) {
-                    *zeros += count * weight.zeros;
-                }
-            }
-        })
-    }
-
     /// Adds for all classes what the features of the document weigh in a class that has none of them, and
     /// leaves one number a class.
-    fn add_absence(&self, document: &Document, out: &mut Vec<f64>) {
+    fn add_absence(&self, document: &Scalars, out: &mut Vec<f64>) {
         let n = self.n_classes();
         for (at, class) in self.classes.iter().enumerate() {
             let absence = class.absence(document);

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
-use crate::counts::counts::{Cell, ClassTotals};
+use crate::counts::counts::{Cell, ClassId, ClassTotals};
+use crate::counts::sums::{Scalars, TermEntry};
 use crate::numbers::logs::log_smoothed;
 
-/// How the counts of a term become a probability, or for the complement likelihoods a weight.
+/// How the counts of a term, whole or expected, become a probability, or for the complement likelihoods a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rule {
     likelihood: Likelihood,
@@ -17,14 +20,14 @@ pub(crate) struct Rule {
 }
 
 /// What all terms of a class share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Class {
     /// What is counted: tokens (multinomial), documents (Bernoulli), tokens of the other classes (complement).
-    total: u64,
+    total: f64,
     /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
-    log_total: f64,
+    pub(crate) log_total: f64,
     /// The factor of complement weights; 0 for the other likelihoods.
-    scale: f64,
+    pub(crate) scale: f64,
     /// The weight of a term that the class lacks; for the complement, without the part that depends on the term.
     absent: Weight,
 }
@@ -33,11 +36,24 @@ pub(crate) struct Class {
 ///
 /// Without smoothing a probability can be 0 and its logarithm infinite; sums of such logarithms must not
 /// become infinity minus infinity, which is NaN.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "f64", into = "f64")]
 pub(crate) struct Weight {
     pub(crate) finite: f64,
     /// A whole number.
     pub(crate) zeros: f64,
+}
+
+impl From<f64> for Weight {
+    fn from(log_prob: f64) -> Self {
+        Weight::of(log_prob)
+    }
+}
+
+impl From<Weight> for f64 {
+    fn from(weight: Weight) -> Self {
+        weight.value()
+    }
 }
 
 impl Weight {
@@ -76,22 +92,17 @@ impl Class {
         self.absent.finite = scale * self.log_total;
     }
 
-    /// The weight of a document's features in a class that has none of them.
-    pub(crate) fn absence(&self, document: &Document) -> Weight {
-        let finite = document.tokens * self.absent.finite - self.scale * document.common;
-        Weight { finite, zeros: document.tokens * self.absent.zeros }
+    /// Whether its numbers are finite and in range; for values read from elsewhere.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.total >= 0.0
+            && [self.total, self.log_total, self.scale, self.absent.value()].into_iter().all(f64::is_finite)
     }
-}
 
-/// Sums over the features of one document.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Document {
-    /// Occurrences of features, or distinct features if presence is counted.
-    pub(crate) tokens: f64,
-    /// Distinct features.
-    pub(crate) known: usize,
-    /// What the complement likelihoods subtract for each term, in every class.
-    pub(crate) common: f64,
+    /// The weight of a document's features, given their sums, in a class that has none of them.
+    pub(crate) fn absence(&self, document: &Scalars) -> Weight {
+        let finite = document.weight * self.absent.finite - self.scale * document.absent;
+        Weight { finite, zeros: document.weight * self.absent.zeros }
+    }
 }
 
 impl Rule {
@@ -101,6 +112,11 @@ impl Rule {
             presence: parameters.counts_presence(),
             alpha: parameters.alpha.alpha(),
         }
+    }
+
+    /// The rule for expected counts.
+    pub(crate) fn for_expected(likelihood: Likelihood, alpha: f64) -> Rule {
+        Rule { likelihood, presence: likelihood == Likelihood::Bernoulli, alpha }
     }
 
     pub(crate) fn likelihood(&self) -> Likelihood {
@@ -115,21 +131,27 @@ impl Rule {
     /// `all` are the totals of all classes together.
     pub(crate) fn class(&self, totals: &ClassTotals, all: u64, n_features: u64) -> Class {
         let tokens = self.tokens(totals);
-        // a model without features weighs nothing, so any number will do
-        let features = n_features.max(1) as f64;
-        let (total, outcomes) = match self.likelihood {
-            Likelihood::Bernoulli => (totals.documents, 2.0),
-            Likelihood::Multinomial => (tokens, features),
-            Likelihood::Complement | Likelihood::ComplementNormalized => {
-                (all.saturating_sub(tokens), features)
-            }
+        let total = match self.likelihood {
+            Likelihood::Bernoulli => totals.documents,
+            Likelihood::Multinomial => tokens,
+            Likelihood::Complement | Likelihood::ComplementNormalized => all.saturating_sub(tokens),
+        };
+        self.class_of(total as f64, n_features)
+    }
+
+    /// Takes the [total](Class::total) of the class.
+    pub(crate) fn class_of(&self, total: f64, n_features: u64) -> Class {
+        let outcomes = match self.likelihood {
+            Likelihood::Bernoulli => 2.0,
+            // a model without features weighs nothing, so any number will do
+            _ => n_features.max(1) as f64,
         };
         let log_total = log_smoothed(total, self.alpha, outcomes);
         let mut class = Class { total, log_total, scale: 0.0, absent: Weight::default() };
         if self.likelihood.is_complement() {
             class.rescale(1.0);
         } else {
-            class.absent = self.weight(&class, 0, 0);
+            class.absent = self.weight(&class, 0.0, 0.0);
         }
         class
     }
@@ -158,15 +180,15 @@ impl Rule {
 
     /// log p(t|c) of a term counted `n` times in the class; never above 0, even for corrupt counts. Minus infinity in a
     /// class without evidence and smoothing.
-    pub(crate) fn log_prob(&self, class: &Class, n: u64) -> f64 {
-        match n.min(class.total) as f64 + self.alpha {
+    pub(crate) fn log_prob(&self, class: &Class, n: f64) -> f64 {
+        match n.min(class.total) + self.alpha {
             0.0 => f64::NEG_INFINITY,
             n => (n.ln() - class.log_total).min(0.0),
         }
     }
 
     /// log (1 - p(t|c)) for Bernoulli, without cancellation.
-    fn log_not(&self, class: &Class, n: u64) -> f64 {
+    pub(crate) fn log_not(&self, class: &Class, n: f64) -> f64 {
         self.log_prob(class, class.total - n.min(class.total))
     }
 
@@ -176,13 +198,13 @@ impl Rule {
     }
 
     /// ln(count + alpha) of a term counted `n` times in a class and `total - n` outside it, for the complement.
-    pub(crate) fn log_count(&self, total: u64, n: u64) -> f64 {
-        (total.saturating_sub(n) as f64 + self.alpha).ln()
+    pub(crate) fn log_count(&self, total: f64, n: f64) -> f64 {
+        ((total - n).max(0.0) + self.alpha).ln()
     }
 
     /// What one occurrence adds to the joint log-likelihood. `total` is the count of the term in all classes, `n` in
     /// this one.
-    pub(crate) fn weight(&self, class: &Class, total: u64, n: u64) -> Weight {
+    pub(crate) fn weight(&self, class: &Class, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli => {
                 Weight::of(self.log_prob(class, n)).minus(Weight::of(self.log_not(class, n)))
@@ -195,30 +217,42 @@ impl Rule {
     }
 
     /// The weight of one occurrence in a class that has the term, less that in a class that lacks it.
-    pub(crate) fn presence(&self, class: &Class, total: u64, n: u64) -> Weight {
+    fn presence(&self, class: &Class, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli | Likelihood::Multinomial => {
                 self.weight(class, total, n).minus(class.absent)
             }
             Likelihood::Complement | Likelihood::ComplementNormalized => {
-                let log_ratio = self.log_count(total, 0) - self.log_count(total, n);
+                let log_ratio = self.log_count(total, 0.0) - self.log_count(total, n);
                 Weight { finite: class.scale * log_ratio, zeros: 0.0 }
             }
         }
     }
 
-    /// Adds a term of the document and returns its count.
-    pub(crate) fn observe(&self, document: &mut Document, total: u64, count: u32) -> f64 {
-        let count = self.count(count);
-        document.known += 1;
-        document.tokens += count;
-        document.common += count * self.common(total);
-        count
+    /// Writes the weights of one occurrence of a feature to `out`. `total` is the count of the term in all classes, `counts`
+    /// those in the classes that have it.
+    pub(crate) fn weigh_term(
+        &self,
+        classes: &[Class],
+        total: f64,
+        counts: impl Iterator<Item = (ClassId, f64)>,
+        out: &mut TermEntry,
+    ) {
+        (out.is_known, out.weight, out.absent) = (true, 1.0, self.common(total));
+        for (class, n) in counts {
+            let at = usize::from(class);
+            let Some(class) = classes.get(at) else { continue };
+            let Weight { finite, zeros } = self.presence(class, total, n);
+            out.cells.push((at, finite));
+            if self.has_zeros() {
+                out.cells.push((classes.len() + at, zeros));
+            }
+        }
     }
 
     /// What the complement likelihoods subtract for one occurrence of a term, in every class.
-    pub(crate) fn common(&self, total: u64) -> f64 {
-        if self.likelihood.is_complement() { self.log_count(total, 0) } else { 0.0 }
+    pub(crate) fn common(&self, total: f64) -> f64 {
+        if self.likelihood.is_complement() { self.log_count(total, 0.0) } else { 0.0 }
     }
 
     /// The sum of log (1 - p) over all features, for Bernoulli. Sums over document frequencies, so that the order of
@@ -230,8 +264,8 @@ impl Rule {
         n_features: u64,
     ) -> Weight {
         let present: u64 = histogram.values().sum();
-        let absent = Weight::of(self.log_not(class, 0)).times((n_features - present) as f64);
-        let log_not = |df: u32, n: u64| Weight::of(self.log_not(class, u64::from(df))).times(n as f64);
+        let absent = Weight::of(self.log_not(class, 0.0)).times((n_features - present) as f64);
+        let log_not = |df: u32, n: u64| Weight::of(self.log_not(class, f64::from(df))).times(n as f64);
         absent.plus(histogram.iter().fold(Weight::default(), |sum, (&df, &n)| sum.plus(log_not(df, n))))
     }
 }

@@ -1,14 +1,12 @@
 //! Chi-square and mutual information of a term and the class, for feature selection.
 
-use std::convert::Infallible;
-
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
 use crate::bayes::features::Criterion;
 use crate::bayes::likelihood::Counting;
 use crate::bayes::mass::{Cut, Mass, keeps};
-use crate::counts::counts::{Cell, ClassTotals, Counts};
+use crate::counts::counts::{Cell, ClassTotals};
 
 /// The chi-square statistic of a term's counts against independence of the class: the sum over classes of `(observed -
 /// expected)^2 / expected`, where the expected counts are shared out like the documents.
@@ -45,15 +43,8 @@ pub fn mutual_information(cells: &[Cell], totals: &[ClassTotals]) -> f64 {
 }
 
 fn score(by: Criterion, presence: bool, cells: &[Cell], totals: &[ClassTotals]) -> f64 {
-    let mut mass = Mass::default();
-    cells.iter().for_each(|&cell| mass.add(cell));
     let documents = totals.iter().fold(0u64, |sum, class| sum.saturating_add(class.documents));
-    let visit = |add: &mut dyn FnMut(Cell)| {
-        cells.iter().copied().for_each(add);
-        Ok::<(), Infallible>(())
-    };
-    let Ok(score) = Scorer::new(by, presence, documents).score(totals, mass, visit);
-    score
+    Scorer::new(by, presence, documents).score(totals, Mass::of(cells), cells)
 }
 
 /// Scores terms by a criterion, given what all terms share.
@@ -71,30 +62,24 @@ impl Scorer {
 
     /// The bits of a term's score; they sort like the scores because none is negative. In single precision, so that
     /// rounding (order of the classes, the machine's logarithm) breaks no ties.
-    pub(crate) fn rank<C: Counts>(&self, counts: &C, term: TermId, mass: Mass) -> Result<u64, C::Error> {
-        let score = self.score(counts.totals(), mass, |add| counts.for_each_cell(term, add))?;
-        Ok(u64::from((score as f32).to_bits()))
+    pub(crate) fn rank(&self, totals: &[ClassTotals], mass: Mass, cells: &[Cell]) -> u64 {
+        u64::from((self.score(totals, mass, cells) as f32).to_bits())
     }
 
-    /// The score of a term whose cells `visit` shows.
-    fn score<E>(
-        &self,
-        totals: &[ClassTotals],
-        mass: Mass,
-        visit: impl FnOnce(&mut dyn FnMut(Cell)) -> Result<(), E>,
-    ) -> Result<f64, E> {
+    /// The score of a term with these cells.
+    fn score(&self, totals: &[ClassTotals], mass: Mass, cells: &[Cell]) -> f64 {
         let (mut sum, mut with_cells) = (0.0, 0u64);
-        visit(&mut |cell| {
+        for &cell in cells {
             let class = totals.get(usize::from(cell.class)).map_or(0, |class| class.documents);
             if class > 0 {
                 sum += self.of_cell(cell, class, mass);
                 with_cells = with_cells.saturating_add(class);
             }
-        })?;
+        }
         // classes without the term count as one
         sum += self.of_absence(self.documents.saturating_sub(with_cells), mass);
         // rounding may give a value just below 0, corrupt counts any value
-        Ok(if sum > 0.0 { sum } else { 0.0 })
+        if sum > 0.0 { sum } else { 0.0 }
     }
 
     /// What a class of `class` documents adds through its cell.
@@ -152,7 +137,7 @@ impl BestTerms {
         BestTerms { scorer, cut }
     }
 
-    pub(crate) fn contains<C: Counts>(&self, counts: &C, term: TermId, mass: Mass) -> Result<bool, C::Error> {
-        Ok(keeps(self.cut, self.scorer.rank(counts, term, mass)?, term))
+    pub(crate) fn contains(&self, totals: &[ClassTotals], term: TermId, mass: Mass, cells: &[Cell]) -> bool {
+        keeps(self.cut, self.scorer.rank(totals, mass, cells), term)
     }
 }

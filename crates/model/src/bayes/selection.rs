@@ -9,7 +9,7 @@ use tamis_tokenizer::TermId;
 use crate::bayes::mass::{Cut, Mass, keeps};
 use crate::bayes::parameters::Parameters;
 use crate::bayes::select::{BestTerms, Scorer};
-use crate::counts::counts::Counts;
+use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells};
 
 /// Decides from a term's own counts whether it is a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,12 +35,12 @@ impl Selection {
         let max_df = limits.max_df.map_or(u64::MAX, |share| (share * documents as f64) as u64);
         let mut selection = Selection { min_df: limits.min_df.max(1), max_df, cut: None, best: None };
         if let Some(max) = limits.max_features {
-            selection.cut = selection.find_cut(counts, terms.clone(), max, |_, mass| Ok(mass.tf))?;
+            selection.cut = selection.find_cut(counts, terms.clone(), max, |mass, _| mass.tf)?;
         }
         if let Some(select) = limits.select {
             let scorer = Scorer::new(select.by, parameters.counts_presence(), documents);
-            let cut =
-                selection.find_cut(counts, terms, select.n, |term, mass| scorer.rank(counts, term, mass))?;
+            let rank = |mass, cells: &[Cell]| scorer.rank(counts.totals(), mass, cells);
+            let cut = selection.find_cut(counts, terms, select.n, rank)?;
             selection.best = cut.map(|cut| BestTerms::new(scorer, cut));
         }
         Ok(selection)
@@ -52,14 +52,15 @@ impl Selection {
         counts: &C,
         terms: impl Iterator<Item = TermId>,
         max: usize,
-        rank: impl Fn(TermId, Mass) -> Result<u64, C::Error>,
+        rank: impl Fn(Mass, &[Cell]) -> u64,
     ) -> Result<Option<Cut>, C::Error> {
         // the worst of the best is on top
         let mut best = BinaryHeap::new();
-        let mut more = false;
+        let (mut more, mut cells) = (false, Vec::new());
         for term in terms {
-            if let Some(mass) = self.feature(counts, term)? {
-                best.push(Reverse((rank(term, mass)?, Reverse(term))));
+            read_cells(counts, term, &mut cells)?;
+            if let Some(mass) = self.feature(counts.totals(), term, &cells) {
+                best.push(Reverse((rank(mass, &cells), Reverse(term))));
                 if best.len() > max {
                     best.pop();
                     more = true;
@@ -70,12 +71,11 @@ impl Selection {
     }
 
     /// The counts of a term over all classes, if it is a feature.
-    pub(crate) fn feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<Option<Mass>, C::Error> {
-        let mut mass = Mass::default();
-        counts.for_each_cell(term, |cell| mass.add(cell))?;
+    pub(crate) fn feature(&self, totals: &[ClassTotals], term: TermId, cells: &[Cell]) -> Option<Mass> {
+        let mass = Mass::of(cells);
         let within = self.min_df <= mass.df && mass.df <= self.max_df;
         let kept = within && self.cut.is_none_or(|cut| keeps(cut, mass.tf, term));
-        let kept = kept && self.best.map_or(Ok(true), |best| best.contains(counts, term, mass))?;
-        Ok(kept.then_some(mass))
+        let kept = kept && self.best.is_none_or(|best| best.contains(totals, term, mass, cells));
+        kept.then_some(mass)
     }
 }

@@ -12,7 +12,7 @@ use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::Rule;
 use crate::bayes::selection::Selection;
-use crate::counts::counts::{Cell, ClassTotals, Counts, term_ids};
+use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 
 /// What a model needs to know of all terms: a few integers per class, and the rule that selects features.
 ///
@@ -65,9 +65,8 @@ impl Parameters {
         let mut summary = Summary { n_features: 0, totals, selection, histograms, complement };
         let (rule, mut cells) = (Rule::new(self), Vec::new());
         for term in terms {
-            if let Some(mass) = selection.feature(counts, term)? {
-                cells.clear();
-                counts.for_each_cell(term, |cell| cells.push(cell))?;
+            read_cells(counts, term, &mut cells)?;
+            if let Some(mass) = selection.feature(counts.totals(), term, &cells) {
                 summary.add(&rule, mass, &cells);
             }
         }
@@ -103,7 +102,9 @@ impl Summary {
     /// # Errors
     /// Reading the counts fails.
     pub fn is_feature<C: Counts>(&self, counts: &C, term: TermId) -> Result<bool, C::Error> {
-        Ok(self.selection.feature(counts, term)?.is_some())
+        let mut cells = Vec::new();
+        read_cells(counts, term, &mut cells)?;
+        Ok(self.selection.feature(counts.totals(), term, &cells).is_some())
     }
 
     pub(crate) fn selection(&self) -> Selection {

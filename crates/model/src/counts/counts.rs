@@ -58,6 +58,40 @@ pub trait Counts {
     }
 }
 
+/// Reads the cells of a term, in place of those before.
+pub(crate) fn read_cells<C: Counts>(counts: &C, term: TermId, cells: &mut Vec<Cell>) -> Result<(), C::Error> {
+    cells.clear();
+    counts.for_each_cell(term, |cell| cells.push(cell))
+}
+
+/// What a model knows of one term: its counts, and its weights in increasing order of columns. An unknown term has neither.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownTerm<'a> {
+    /// The counts, in increasing order of classes.
+    pub cells: &'a [Cell],
+    /// The weights of the correction, one a column that has one.
+    pub weights: &'a [(ClassId, f64)],
+}
+
+impl KnownTerm<'_> {
+    /// How many documents of any class contain the term.
+    pub fn document_frequency(&self) -> u64 {
+        self.cells.iter().map(|cell| u64::from(cell.df)).sum()
+    }
+}
+
+/// A model's terms, read one at a time: [`CorrectedStatistics`](crate::CorrectedStatistics) in memory, or a file that is mapped.
+pub trait KnownTerms {
+    /// What reading can fail with; [`Infallible`](std::convert::Infallible) in memory.
+    type Error;
+
+    /// Reads a term, in place of the one before.
+    ///
+    /// # Errors
+    /// Whatever reading fails with.
+    fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>, Self::Error>;
+}
+
 /// All term ids of `counts`, in order.
 pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + Clone + use<C> {
     (0..=TermId::MAX).take(counts.n_terms())

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-/// The weights of a term, independent of the document: they are multiplied by a function of the term's count and added
+/// The weights of a term, independent of the document. Each is multiplied by a function of the term's count and added
 /// up in [`DocumentSums`]. Their meaning is the scorer's; the default adds nothing.
 ///
 /// [`WeightedLogOdds::weigh_term`](crate::WeightedLogOdds::weigh_term), [`NaiveBayes::weigh_term`](crate::NaiveBayes::weigh_term)
@@ -17,7 +17,7 @@ pub struct TermEntry {
     pub(crate) full: f64,
     /// Its weight in every class that lacks it.
     pub(crate) absent: f64,
-    /// What it adds to single columns: those of the classes that have it.
+    /// What it adds to single columns, those of the classes that have it, for each unit of its weight.
     pub(crate) cells: Vec<(usize, f64)>,
 }
 
@@ -37,7 +37,7 @@ impl TermEntry {
 /// Sums over the terms of a document.
 ///
 /// ```
-/// use tamis_model::{DocumentSums, Likelihood, NaiveBayes, Parameters, Statistics, TermEntry};
+/// use tamis_model::{Counts, DocumentSums, Likelihood, NaiveBayes, Parameters, Statistics, TermEntry};
 /// use tamis_tokenizer::CountVector;
 ///
 /// let mut statistics = Statistics::new(2);
@@ -49,7 +49,8 @@ impl TermEntry {
 /// let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
 /// sums.begin(model.n_sums());
 /// for (term, count) in document.row().iter() {
-///     let Ok(()) = model.weigh_term(&statistics, term, &mut entry);
+///     let cells: Vec<_> = statistics.cells(term).collect();
+///     model.weigh_term(statistics.totals(), term, &cells, &mut entry);
 ///     sums.add(&entry, model.amount(count));
 /// }
 /// let (mut joint, mut expected) = (Vec::new(), Vec::new());
@@ -81,13 +82,15 @@ pub(crate) struct Scalars {
 }
 
 impl Scalars {
+    /// Adds a term; returns v.
     #[inline(always)]
-    pub(crate) fn add(&mut self, [weight, full, absent]: [f64; 3], amount: f64) {
+    pub(crate) fn add(&mut self, [weight, full, absent]: [f64; 3], amount: f64) -> f64 {
         let (v, full) = (amount * weight, amount * full);
         self.weight += v;
         self.square += v * v;
         self.full_square += full * full;
         self.absent += v * absent;
+        v
     }
 }
 
@@ -102,11 +105,11 @@ impl DocumentSums {
     /// Adds a term of the document; `amount` is the scorer's function of its count.
     pub fn add(&mut self, entry: &TermEntry, amount: f64) {
         let TermEntry { is_known, weight, full, absent, cells } = entry;
-        self.scalars.add([*weight, *full, *absent], amount);
+        let v = self.scalars.add([*weight, *full, *absent], amount);
         self.scalars.known += usize::from(*is_known);
         for (at, number) in cells {
             if let Some(sum) = self.columns.get_mut(*at) {
-                *sum += amount * number;
+                *sum += v * number;
             }
         }
     }
@@ -223,9 +226,9 @@ impl TermTable {
             let place = place as usize;
             let entry = self.numbers.get(place..place + HEAD + N).and_then(<[f64]>::split_first_chunk);
             let Some(([weight, full, absent, shape], row)) = entry else { continue };
-            scalars.add([*weight, *full, *absent], amount);
+            let v = scalars.add([*weight, *full, *absent], amount);
             scalars.known += usize::from(Shape::of(*shape).is_known);
-            columns.iter_mut().zip(row).for_each(|(sum, number)| *sum += amount * number);
+            columns.iter_mut().zip(row).for_each(|(sum, number)| *sum += v * number);
         }
         sums.scalars = scalars;
         sums.columns.iter_mut().zip(columns).for_each(|(to, sum)| *to += sum);
@@ -240,17 +243,17 @@ impl TermTable {
             let entry = self.numbers.get(place as usize..).and_then(<[f64]>::split_first_chunk);
             let Some(([weight, full, absent, shape], rest)) = entry else { continue };
             let Shape { is_known, is_sparse, n } = Shape::of(*shape);
-            scalars.add([*weight, *full, *absent], amount);
+            let v = scalars.add([*weight, *full, *absent], amount);
             scalars.known += usize::from(is_known);
             if is_sparse {
                 add_rows([mem::take(&mut waiting), (&[], 0.0)], columns);
                 for [at, number] in rest.as_chunks().0.iter().take(n) {
                     if let Some(sum) = columns.get_mut(at.to_bits() as usize) {
-                        *sum += amount * number;
+                        *sum += v * number;
                     }
                 }
             } else if n > 0 {
-                let row = (&rest[..n.min(rest.len())], amount);
+                let row = (&rest[..n.min(rest.len())], v);
                 if waiting.0.is_empty() {
                     waiting = row;
                 } else {

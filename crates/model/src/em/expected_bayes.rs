@@ -6,11 +6,11 @@ use tamis_tokenizer::TermId;
 use crate::bayes::error::ParametersError;
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::prior::ClassPrior;
+use crate::bayes::rule::{Class, Rule};
 use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::ClassId;
-use crate::counts::counts::ClassWeights;
+use crate::counts::counts::{ClassId, ClassWeights, KnownTerm};
 use crate::counts::rows::WeightedRow;
-use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
+use crate::counts::sums::{DocumentSums, TermEntry};
 use crate::counts::transform::{Transform, log_documents};
 use crate::em::expected::{ExpectedStatistics, term_ids};
 use crate::numbers::logs::{argmax, softmax};
@@ -79,10 +79,15 @@ impl ExpectedNaiveBayes {
         let n_features =
             term_ids(statistics).filter(|&t| statistics.weights(t).next().is_some()).count() as u64;
         let alpha = alpha.alpha();
+        let rule = Rule::for_expected(likelihood, alpha);
         let all: f64 = statistics.totals().iter().sum();
         let class = |(&documents, &total): (&f64, &f64)| {
-            let total = if likelihood.is_complement() { (all - total).max(0.0) } else { total };
-            Class::new(likelihood, alpha, documents, total, n_features)
+            let total = match likelihood {
+                Likelihood::Bernoulli => documents,
+                Likelihood::Multinomial => total,
+                Likelihood::Complement | Likelihood::ComplementNormalized => (all - total).max(0.0),
+            };
+            rule.class_of(total, n_features)
         };
         let classes = statistics.class_weights().iter().zip(statistics.totals()).map(class).collect();
         let intercept = match likelihood.is_complement() {
@@ -93,7 +98,7 @@ impl ExpectedNaiveBayes {
             ExpectedNaiveBayes { likelihood, alpha, n_features, classes, class_log_prior, intercept };
         match likelihood {
             Likelihood::Bernoulli => {
-                let absence = model.sum_over_features(statistics, |class, n| class.log_not(alpha, n));
+                let absence = model.sum_over_features(statistics, |class, n| rule.log_not(class, n));
                 model.intercept.iter_mut().zip(absence).for_each(|(sum, absence)| *sum += absence);
             }
             Likelihood::ComplementNormalized => model.normalize(statistics),
@@ -105,18 +110,17 @@ impl ExpectedNaiveBayes {
     /// Divides the complement weights of each class by their sum over all features. A single feature weighs nothing.
     fn normalize(&mut self, statistics: &ExpectedStatistics) {
         // the sum for a class that has none of the features, then what each class changes
-        let (mut absent, mut sums) = (0.0, vec![0.0; self.classes.len()]);
+        let (rule, mut absent, mut sums) = (self.rule(), 0.0, vec![0.0; self.classes.len()]);
         for term in term_ids(statistics).filter(|&term| statistics.weights(term).next().is_some()) {
             let total = statistics.weights(term).map(|(_, n)| n).sum();
-            let log_absent = self.log_outside(total, 0.0);
+            let log_absent = rule.log_count(total, 0.0);
             absent += log_absent;
             for (class, n) in statistics.weights(term) {
-                sums[usize::from(class)] += self.log_outside(total, n) - log_absent;
+                sums[usize::from(class)] += rule.log_count(total, n) - log_absent;
             }
         }
         for (class, sum) in self.classes.iter_mut().zip(sums) {
-            let sum = self.n_features as f64 * class.log_total - absent - sum;
-            class.rescale(if self.n_features > 1 && sum > 0.0 { 1.0 / sum } else { 0.0 });
+            rule.normalize(class, absent + sum, self.n_features);
         }
     }
 
@@ -124,13 +128,11 @@ impl ExpectedNaiveBayes {
     pub fn is_consistent(&self) -> bool {
         let n = self.classes.len();
         let lists = [&self.class_log_prior, &self.intercept];
-        let numbers = |class: &Class| [class.total, class.log_total, class.scale, class.absent];
-        let classes = self.classes.iter().flat_map(numbers);
         n > 0
             && self.alpha > 0.0
-            && self.classes.iter().all(|class| class.total >= 0.0)
+            && self.classes.iter().all(Class::is_finite)
             && lists.iter().all(|list| list.len() == n)
-            && classes.chain(lists.into_iter().flatten().copied()).chain([self.alpha]).all(f64::is_finite)
+            && lists.into_iter().flatten().copied().chain([self.alpha]).all(f64::is_finite)
     }
 
     /// The number of classes, at least 1.
@@ -175,9 +177,13 @@ impl ExpectedNaiveBayes {
         })?;
         let class = self.classes.get(usize::from(class)).filter(|_| known);
         Ok(class.map(|class| match self.likelihood.is_complement() {
-            true => class.scale * (class.log_total - self.log_outside(total, n)),
-            false => class.log_prob(self.alpha, n),
+            true => self.rule().weight(class, total, n).value(),
+            false => self.rule().log_prob(class, n),
         }))
+    }
+
+    fn rule(&self) -> Rule {
+        Rule::for_expected(self.likelihood, self.alpha)
     }
 
     /// Writes the joint log-likelihood of the document and each class to `out`; returns the number of its known terms.
@@ -191,32 +197,20 @@ impl ExpectedNaiveBayes {
         row: WeightedRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, W::Error> {
-        out.clear();
-        out.extend_from_slice(&self.intercept);
-        let (mut n_known, mut sum, mut common) = (0, 0.0, 0.0);
+        let (mut known, mut entry, mut sums) = (Vec::new(), TermEntry::default(), DocumentSums::default());
+        sums.columns.extend_from_slice(&self.intercept);
         for (term, amount) in row.iter() {
-            let amount = if self.likelihood == Likelihood::Bernoulli { 1.0 } else { amount };
-            let total = self.total(weights, term)?;
-            let mut known = false;
-            weights.for_each_weight(term, |class, n| {
-                known = true;
-                let at = usize::from(class);
-                if let (Some(class), Some(out)) = (self.classes.get(at), out.get_mut(at)) {
-                    *out += amount * self.presence(class, total, n);
-                }
-            })?;
-            if known {
-                n_known += 1;
-                sum += amount;
-                if self.likelihood.is_complement() {
-                    common += amount * self.log_outside(total, 0.0);
-                }
-            }
+            known.clear();
+            weights.for_each_weight(term, |class, weight| known.push((class, weight)))?;
+            entry.clear();
+            self.weigh(&known, &mut entry);
+            sums.add(&entry, if self.likelihood == Likelihood::Bernoulli { 1.0 } else { amount });
         }
-        for (out, class) in out.iter_mut().zip(&self.classes) {
-            *out += sum * class.absent - class.scale * common;
-        }
-        Ok(n_known)
+        let DocumentSums { scalars, columns } = sums;
+        out.clear();
+        let with_absence = |(sum, class): (f64, &Class)| sum + class.absence(&scalars).finite;
+        out.extend(columns.into_iter().zip(&self.classes).map(with_absence));
+        Ok(scalars.known)
     }
 
     /// The number of [`DocumentSums`] it needs: one per class.
@@ -230,37 +224,28 @@ impl ExpectedNaiveBayes {
         if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.amount(count) }
     }
 
-    /// Writes the weights of a term to `out`, to be reused over documents; empty if it weighs nothing. `df` of
-    /// `documents` contain it.
-    ///
-    /// # Errors
-    /// Reading the weights fails.
-    pub fn weigh_term<W: ClassWeights>(
+    /// Writes what a term says to `out`: nothing if it weighs nothing. Its cells are of `documents`.
+    pub fn weigh_term(
         &self,
         transform: &Transform,
-        [df, documents]: [u64; 2],
-        weights: &W,
-        term: TermId,
+        documents: u64,
+        known: KnownTerm<'_>,
         out: &mut TermEntry,
-    ) -> Result<(), W::Error> {
+    ) {
         out.clear();
-        out.full = transform.rarity(df, log_documents(documents));
-        if out.full <= 0.0 {
-            return Ok(());
+        out.full = transform.rarity(known.document_frequency(), log_documents(documents));
+        if out.full > 0.0 {
+            self.weigh(known.weights, out);
+            out.weight *= if self.likelihood == Likelihood::Bernoulli { 1.0 } else { out.full };
         }
-        let weight = if self.likelihood == Likelihood::Bernoulli { 1.0 } else { out.full };
-        let total = self.total(weights, term)?;
-        weights.for_each_weight(term, |class, n| {
-            (out.is_known, out.weight) = (true, weight);
-            let at = usize::from(class);
-            if let Some(class) = self.classes.get(at) {
-                out.cells.push((at, weight * self.presence(class, total, n)));
-            }
-        })?;
-        if out.is_known && self.likelihood.is_complement() {
-            out.absent = self.log_outside(total, 0.0);
+    }
+
+    /// Writes what a term with these weights says to `out`, where it stands for as much as it weighs; nothing if it has none.
+    fn weigh(&self, weights: &[(ClassId, f64)], out: &mut TermEntry) {
+        if !weights.is_empty() {
+            let total = weights.iter().map(|(_, n)| n).sum();
+            self.rule().weigh_term(&self.classes, total, weights.iter().copied(), out);
         }
-        Ok(())
     }
 
     /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, from the sums over its transformed terms.
@@ -270,35 +255,14 @@ impl ExpectedNaiveBayes {
         sums: &DocumentSums,
         out: &mut Vec<f64>,
     ) -> usize {
-        let Scalars { weight, full_square, absent, known, .. } = sums.scalars;
-        let scale = if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.scale(full_square) };
-        let terms = self.classes.iter().zip(&sums.columns);
-        let of_terms = |(class, sum): (&Class, &f64)| sum + (weight * class.absent - class.scale * absent);
+        let DocumentSums { scalars, columns } = sums;
+        let scale =
+            if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.scale(scalars.full_square) };
+        let terms = self.classes.iter().zip(columns);
+        let of_terms = |(class, sum): (&Class, &f64)| sum + class.absence(scalars).finite;
         out.clear();
         out.extend(self.intercept.iter().zip(terms).map(|(start, terms)| start + scale * of_terms(terms)));
-        known
-    }
-
-    /// The weight of a term in all classes; 0 for likelihoods that do not need it.
-    fn total<W: ClassWeights>(&self, weights: &W, term: TermId) -> Result<f64, W::Error> {
-        let mut total = 0.0;
-        if self.likelihood.is_complement() {
-            weights.for_each_weight(term, |_, n| total += n)?;
-        }
-        Ok(total)
-    }
-
-    /// The logarithm of the smoothed weight of a term outside a class in which it has weight `n`.
-    fn log_outside(&self, total: f64, n: f64) -> f64 {
-        ((total - n).max(0.0) + self.alpha).ln()
-    }
-
-    /// The weight of one occurrence in a class where the term has weight `n`, less that in a class that lacks it.
-    fn presence(&self, class: &Class, total: f64, n: f64) -> f64 {
-        match self.likelihood.is_complement() {
-            true => class.scale * (self.log_outside(total, 0.0) - self.log_outside(total, n)),
-            false => class.weight(self.likelihood, self.alpha, n) - class.absent,
-        }
+        scalars.known
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities.
@@ -329,9 +293,10 @@ impl ExpectedNaiveBayes {
     /// The log-density, up to a constant, of the prior under which the `p(t|c)` are the posterior mode: Dirichlet with
     /// `alpha + 1` (multinomial), Beta with `alpha + 1` twice (Bernoulli).
     pub(crate) fn log_prior_density(&self, statistics: &ExpectedStatistics) -> f64 {
+        let rule = self.rule();
         let density = |class: &Class, n| match self.likelihood {
-            Likelihood::Bernoulli => class.log_prob(self.alpha, n) + class.log_not(self.alpha, n),
-            _ => class.log_prob(self.alpha, n),
+            Likelihood::Bernoulli => rule.log_prob(class, n) + rule.log_not(class, n),
+            _ => rule.log_prob(class, n),
         };
         self.alpha * self.sum_over_features(statistics, density).iter().sum::<f64>()
     }
@@ -345,63 +310,5 @@ impl ExpectedNaiveBayes {
             sums[at] += f(&self.classes[at], n) - absent[at];
         }
         sums
-    }
-}
-
-/// What all terms of a class share.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Class {
-    /// The weight of all terms of the class (multinomial) or of the other classes (complement), or its documents
-    /// (Bernoulli).
-    total: f64,
-    /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
-    log_total: f64,
-    /// The factor of complement weights; 0 for the other likelihoods.
-    scale: f64,
-    /// The weight of a term that the class lacks; for the complement, without the part that depends on the term.
-    absent: f64,
-}
-
-impl Class {
-    fn new(likelihood: Likelihood, alpha: f64, documents: f64, total: f64, n_features: u64) -> Class {
-        let (total, outcomes) = match likelihood {
-            Likelihood::Bernoulli => (documents, 2.0),
-            // a model without features weighs nothing, so any number will do
-            _ => (total, n_features.max(1) as f64),
-        };
-        // huge numbers: the same with alpha taken out of the sum
-        let sum = total + alpha * outcomes;
-        let log_total = if sum.is_finite() { sum.ln() } else { alpha.ln() + (total / alpha + outcomes).ln() };
-        let mut class = Class { total, log_total, scale: 0.0, absent: 0.0 };
-        match likelihood.is_complement() {
-            true => class.rescale(1.0),
-            false => class.absent = class.weight(likelihood, alpha, 0.0),
-        }
-        class
-    }
-
-    /// Sets the factor of complement weights.
-    fn rescale(&mut self, scale: f64) {
-        self.scale = scale;
-        self.absent = scale * self.log_total;
-    }
-
-    /// log p(t|c) of a term of weight `n` in the class; never above 0, even for corrupt counts.
-    fn log_prob(&self, alpha: f64, n: f64) -> f64 {
-        ((n.min(self.total) + alpha).ln() - self.log_total).min(0.0)
-    }
-
-    /// log (1 - p(t|c)) for Bernoulli, without cancellation.
-    fn log_not(&self, alpha: f64, n: f64) -> f64 {
-        self.log_prob(alpha, self.total - n.min(self.total))
-    }
-
-    /// What one occurrence adds to the joint log-likelihood. Not for the complement, which depends on the other
-    /// classes.
-    fn weight(&self, likelihood: Likelihood, alpha: f64, n: f64) -> f64 {
-        match likelihood {
-            Likelihood::Bernoulli => self.log_prob(alpha, n) - self.log_not(alpha, n),
-            _ => self.log_prob(alpha, n),
-        }
     }
 }

@@ -14,7 +14,7 @@ use crate::left_out::folds::Groups;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_class, sample_size};
 use crate::linear::choices::{Choices, WeightedOptions};
-use crate::linear::coefficients::{Coefficients, Correction};
+use crate::linear::coefficients::{Coefficients, CorrectedStatistics, Correction};
 use crate::linear::columns::Columns;
 use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
 
@@ -178,13 +178,14 @@ impl Fit<'_> {
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
+            let mut terms = CorrectedStatistics::new(counts, None);
             let mut windows = Vec::new();
             for window in self.documents.windows(*document) {
-                let Ok(()) = scorer.read(counts, None::<&Correction>, window.row(), &mut readings);
+                let Ok(()) = scorer.read(&mut terms, window.row(), &mut readings);
                 scorer.bayes(&readings, &mut bayes);
                 windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
             }
-            let Ok(()) = scorer.read(counts, None::<&Correction>, fold.rows[at].row(), &mut readings);
+            let Ok(()) = scorer.read(&mut terms, fold.rows[at].row(), &mut readings);
             scorer.bayes(&readings, &mut bayes);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
             let is_scored = match self.columns.is_one() {

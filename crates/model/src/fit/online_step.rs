@@ -2,8 +2,8 @@
 
 use tamis_tokenizer::CountRow;
 
-use crate::counts::counts::ClassWeights;
-use crate::counts::counts::{ClassId, Counts};
+use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
+use crate::counts::sums::{DocumentSums, TermEntry};
 use crate::counts::term_frequency::log_tf_units;
 use crate::counts::transform::{idf, log_documents};
 use crate::fit::ascent::DualAscent;
@@ -21,15 +21,15 @@ impl WeightedLogOdds {
     /// The bias is not changed: one document would move the scores of all others.
     ///
     /// # Errors
-    /// Reading the counts or weights fails.
-    pub fn correct_one<C: Counts, W: ClassWeights<Error = C::Error>>(
+    /// Reading a term fails.
+    pub fn correct_one<T: KnownTerms>(
         &self,
-        counts: &C,
-        weights: &W,
+        terms: &mut T,
+        totals: &[ClassTotals],
         options: &WeightedOptions,
         (row, own, copies): (CountRow<'_>, ClassId, u32),
-    ) -> Result<Vec<Coefficient>, C::Error> {
-        let (columns, totals) = (self.columns(), counts.totals());
+    ) -> Result<Vec<Coefficient>, T::Error> {
+        let columns = self.columns();
         let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
         let others = (0..=ClassId::MAX).zip(totals).filter(|(class, _)| *class != own);
         if row.is_empty() || !others.into_iter().any(|(_, totals)| totals.documents > 0) {
@@ -38,22 +38,28 @@ impl WeightedLogOdds {
         if columns.is_one() && !has_documents(own) {
             return Ok(Vec::new());
         }
-        let (mut readings, mut b) = (Readings::default(), Vec::new());
-        self.read(counts, None::<&W>, row, &mut readings)?;
-        self.bayes(&readings, &mut b);
         let copies = u64::from(copies);
         let log_documents = log_documents(self.documents().saturating_add(copies));
         let (mut square, mut sums) = (0.0, vec![0.0; columns.len()]);
+        let (mut entry, mut of_counts) = (TermEntry::default(), DocumentSums::default());
+        of_counts.begin(self.n_sums());
         for (term, tf) in row.iter() {
-            let df = counts.document_frequency(term)?.saturating_add(copies);
+            let KnownTerm { cells, weights } = terms.term(term)?;
+            let of_counts_alone = KnownTerm { cells, weights: &[] };
+            self.weigh_term(of_counts_alone, &mut entry);
+            of_counts.add(&entry, self.amount(tf));
+            let df = of_counts_alone.document_frequency().saturating_add(copies);
             let (tf, idf) = (log_tf_units(tf), idf(df, log_documents));
             square += (tf * idf) * (tf * idf);
-            weights.for_each_weight(term, |column, weight| {
-                if let Some(sum) = sums.get_mut(usize::from(column)) {
+            for (column, weight) in weights {
+                if let Some(sum) = sums.get_mut(usize::from(*column)) {
                     *sum += tf * idf * idf * weight;
                 }
-            })?;
+            }
         }
+        let (mut readings, mut b) = (Readings::default(), Vec::new());
+        self.read_sums(&of_counts, &mut readings);
+        self.bayes(&readings, &mut b);
         let length = vector_length(square);
         let gain = square / (length * length);
         let c = options.regularisation * copies.min(1_000) as f64;

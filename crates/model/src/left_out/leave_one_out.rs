@@ -109,7 +109,7 @@ impl<'a> LeaveOneOut<'a> {
         // without features nothing is scored, so any number will do
         let n_features = self.n_features.saturating_sub(unique_terms).max(1) as f64;
         let all = self.all_df.saturating_sub(n_terms);
-        let log = |df: u64| log_smoothed(df, alpha.alpha(), n_features);
+        let log = |df: u64| log_smoothed(df as f64, alpha.alpha(), n_features);
         let of_class = |class: ClassId| {
             let df = self.totals[usize::from(class)].df;
             let df = if own == class { df.saturating_sub(n_terms) } else { df };
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::left_out::documents::Block;
     use crate::linear::choices::Choices;
-    use crate::linear::coefficients::Correction;
+    use crate::linear::coefficients::CorrectedStatistics;
     use crate::linear::weighted::Readings;
     use crate::linear::weighted::WeightedLogOdds;
 
@@ -160,7 +160,7 @@ mod tests {
                     let n_features = others.n_features() as u64;
                     let scorer = WeightedLogOdds::new(&choices, &[], others.totals(), n_features, positive).unwrap();
                     let mut expected = Readings::default();
-                    let Ok(()) = scorer.read(&others, None::<&Correction>, row.row(), &mut expected);
+                    let Ok(()) = scorer.read(&mut CorrectedStatistics::new(&others, None), row.row(), &mut expected);
                     for (score, expected) in scores.iter().zip(&expected.counts) {
                         prop_assert!((score - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{score} {expected}");
                     }

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::counts::cells::{Cells, ClassCell};
-use crate::counts::counts::{ClassId, ClassWeights};
+use crate::counts::counts::{Cell, ClassId, ClassWeights, KnownTerm, KnownTerms};
+use crate::counts::statistics::Statistics;
 use crate::counts::statistics::error::StatisticsError;
 use crate::counts::term_frequency::{TF_UNIT, tf_units};
 
@@ -178,6 +179,35 @@ impl ClassWeights for Correction {
     fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<(), Infallible> {
         self.cells.get(term).iter().for_each(|weight| visit(weight.class, weight.value()));
         Ok(())
+    }
+}
+
+/// Counts in memory with the correction on top of them, as terms that [`WeightedLogOdds`](crate::WeightedLogOdds) reads.
+#[derive(Debug)]
+pub struct CorrectedStatistics<'a> {
+    statistics: &'a Statistics,
+    correction: Option<&'a Correction>,
+    cells: Vec<Cell>,
+    weights: Vec<(ClassId, f64)>,
+}
+
+impl<'a> CorrectedStatistics<'a> {
+    /// Without a correction, no term has weights.
+    pub fn new(statistics: &'a Statistics, correction: Option<&'a Correction>) -> Self {
+        CorrectedStatistics { statistics, correction, cells: Vec::new(), weights: Vec::new() }
+    }
+}
+
+impl KnownTerms for CorrectedStatistics<'_> {
+    type Error = Infallible;
+
+    fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>, Infallible> {
+        self.cells.clear();
+        self.cells.extend(self.statistics.cells(id));
+        self.weights.clear();
+        let weights = self.correction.map(|correction| correction.weights(id));
+        self.weights.extend(weights.into_iter().flatten().map(|weight| (weight.class, weight.value())));
+        Ok(KnownTerm { cells: &self.cells, weights: &self.weights })
     }
 }
 

@@ -1,7 +1,7 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::ParametersError;
-use crate::counts::counts::{ClassId, ClassTotals, ClassWeights, Counts};
+use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
 use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
 use crate::counts::term_frequency::log_tf_units;
 use crate::counts::transform::{idf, log_documents};
@@ -40,7 +40,7 @@ use crate::numbers::logs::log_smoothed;
 /// one-versus-all-but-one weights and their document transforms, here on the document to score instead of the training data.
 ///
 /// ```
-/// use tamis_model::{Choices, Correction, Counts, Readings, Statistics, WeightedLogOdds};
+/// use tamis_model::{Choices, Correction, CorrectedStatistics, Counts, Readings, Statistics, WeightedLogOdds};
 /// use tamis_tokenizer::CountVector;
 ///
 /// let rows = [[(0, 1), (3, 1)], [(1, 2), (3, 1)], [(2, 1), (3, 2)]].map(CountVector::from_pairs);
@@ -48,11 +48,11 @@ use crate::numbers::logs::log_smoothed;
 /// for (class, row) in (0..).zip(rows) {
 ///     statistics.observe(class, row?.row())?;
 /// }
-/// let (choices, none) = (Choices::for_classes(3), Correction::default());
+/// let choices = Choices::for_classes(3);
 /// let scorer = WeightedLogOdds::new(&choices, &[], statistics.totals(), statistics.n_features() as u64, 0)?;
 /// let (mut readings, mut z) = (Readings::default(), Vec::new());
 /// let document = CountVector::from_pairs([(1, 1), (9, 1)])?;
-/// let Ok(()) = scorer.read(&statistics, Some(&none), document.row(), &mut readings);
+/// let Ok(()) = scorer.read(&mut CorrectedStatistics::new(&statistics, None), document.row(), &mut readings);
 /// scorer.log_odds(&readings, &mut z);
 /// assert_eq!(readings.known_terms, 1);
 /// assert!(z[1] > z[0] && z[1] > z[2]);
@@ -109,6 +109,9 @@ impl Logs {
 /// How many logarithms are worth keeping where there are many documents or classes.
 pub(crate) const LOGS: usize = 1024;
 
+/// How many are where a single document may be all that is scored: those of the counts that most terms have.
+const FEW_LOGS: usize = 16;
+
 /// idf to the power of g.
 #[inline]
 pub(crate) fn powered(idf: f64, power: f64) -> f64 {
@@ -135,15 +138,17 @@ pub(crate) fn log_share(documents: u64, all: u64, n_classes: usize) -> f64 {
     ((documents as f64 + 0.5) / (all as f64 + 0.5 * n_classes as f64)).ln()
 }
 
-/// The parts of a term with counts that do not depend on the class.
-struct Part {
-    /// v
-    v: f64,
-    /// ln(1 + tf) i i
-    read: f64,
-    /// ln a - ln(n + r + a)
-    absent: f64,
-    df: u64,
+/// What the sums over a document are divided by: the lengths of its two vectors.
+#[derive(Clone, Copy)]
+struct Lengths {
+    counts: f64,
+    correction: f64,
+}
+
+impl Lengths {
+    fn of(sums: &Scalars) -> Self {
+        Lengths { counts: norm(sums.square), correction: vector_length(sums.full_square) }
+    }
 }
 
 impl WeightedLogOdds {
@@ -170,7 +175,8 @@ impl WeightedLogOdds {
         let n_features = n_features.max(1) as f64;
         let log_total = |class: ClassId| {
             let df = totals[usize::from(class)].df;
-            log_smoothed(all_df.saturating_sub(df), alpha, n_features) - log_smoothed(df, alpha, n_features)
+            let log = |df: u64| log_smoothed(df as f64, alpha, n_features);
+            log(all_df.saturating_sub(df)) - log(df)
         };
         let prior = |class: ClassId| match columns.is_one() {
             true => 1.0,
@@ -186,7 +192,7 @@ impl WeightedLogOdds {
             prior: columns.classes().map(|class| choices.bayes[1] * prior(class)).collect(),
             bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
             is_learned: totals.iter().map(|totals| totals.documents > 0).collect(),
-            logs: Logs::new(alpha, if columns.is_one() { 0 } else { LOGS }),
+            logs: Logs::new(alpha, if columns.is_one() { FEW_LOGS } else { LOGS }),
         })
     }
 
@@ -213,74 +219,21 @@ impl WeightedLogOdds {
     /// Writes what counts and correction say of a document to `out`, never NaN or infinite.
     ///
     /// # Errors
-    /// Reading the counts or the weights fails; `out` then holds nothing of use.
-    pub fn read<C: Counts, W: ClassWeights<Error = C::Error>>(
+    /// Reading a term fails; `out` is then as it was.
+    pub fn read<T: KnownTerms>(
         &self,
-        counts: &C,
-        weights: Option<&W>,
+        terms: &mut T,
         row: CountRow<'_>,
         out: &mut Readings,
-    ) -> Result<(), C::Error> {
-        let Readings { counts: scores, correction, .. } = out;
-        for numbers in [&mut *scores, &mut *correction] {
-            numbers.clear();
-            numbers.resize(self.columns.len(), 0.0);
-        }
-        let mut sums = Scalars::default();
+    ) -> Result<(), T::Error> {
+        let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
+        sums.begin(self.n_sums());
         for (term, tf) in row.iter() {
-            let Some(part) = self.part(counts, term, tf, &mut sums)? else { continue };
-            self.for_each_score(counts, term, &part, |column, share| {
-                if let Some(score) = scores.get_mut(column) {
-                    *score += share;
-                }
-            })?;
-            if let Some(weights) = weights {
-                weights.for_each_weight(term, |column, weight| {
-                    if let Some(sum) = correction.get_mut(usize::from(column)) {
-                        *sum += part.read * weight;
-                    }
-                })?;
-            }
+            self.weigh_term(terms.term(term)?, &mut entry);
+            sums.add(&entry, self.amount(tf));
         }
-        self.divide(&sums, out);
+        self.read_sums(&sums, out);
         Ok(())
-    }
-
-    /// What does not depend on the class of a term that some document has; it is added to the sums.
-    #[inline]
-    fn part<C: Counts>(
-        &self,
-        counts: &C,
-        term: TermId,
-        tf: u32,
-        sums: &mut Scalars,
-    ) -> Result<Option<Part>, C::Error> {
-        let df = counts.document_frequency(term)?;
-        if df == 0 {
-            return Ok(None);
-        }
-        let (log_tf, idf) = (log_tf_units(tf), idf(df, self.log_documents));
-        let weight = powered(idf, self.choices.idf_power);
-        let absent = self.log_ratio(0, df);
-        sums.add([weight, idf, absent], log_tf);
-        sums.known += 1;
-        Ok(Some(Part { v: log_tf * weight, read: log_tf * idf * idf, absent, df }))
-    }
-
-    /// Visits what a term adds to the scores of the counts besides the part of the absent, before these are divided by the norm.
-    #[inline]
-    fn for_each_score<C: Counts>(
-        &self,
-        counts: &C,
-        term: TermId,
-        part: &Part,
-        mut visit: impl FnMut(usize, f64),
-    ) -> Result<(), C::Error> {
-        counts.for_each_cell(term, |cell| {
-            let Some(column) = self.columns.of(cell.class) else { return };
-            let log_ratio = self.log_ratio(cell.df.into(), part.df);
-            visit(column, part.v * (log_ratio - part.absent));
-        })
     }
 
     /// ln(n + a) - ln(r + a), of a term of which a class has `n` documents of `df`.
@@ -335,9 +288,9 @@ impl WeightedLogOdds {
             .for_each(|(z, _)| *z = least);
     }
 
-    /// How many [`DocumentSums`] it needs: of two classes one, of more one a class for the counts and one for the correction.
+    /// How many [`DocumentSums`] it needs: one a column for the counts, and one for the correction.
     pub fn n_sums(&self) -> usize {
-        if self.columns.is_one() { 1 } else { 2 * self.columns.len() }
+        2 * self.columns.len()
     }
 
     /// What so many occurrences of a term amount to: ln(1 + tf).
@@ -346,96 +299,64 @@ impl WeightedLogOdds {
         log_tf_units(count)
     }
 
-    /// Writes what a term says to `out`, for those who meet it more than once: nothing if it has no counts.
-    ///
-    /// # Errors
-    /// Reading the counts or the weights fails.
-    pub fn weigh_term<C: Counts, W: ClassWeights<Error = C::Error>>(
-        &self,
-        counts: &C,
-        weights: Option<&W>,
-        term: TermId,
-        out: &mut TermEntry,
-    ) -> Result<(), C::Error> {
+    /// Writes what a term says to `out`: nothing if it has no counts.
+    pub fn weigh_term(&self, KnownTerm { cells, weights }: KnownTerm<'_>, out: &mut TermEntry) {
         out.clear();
-        let df = counts.document_frequency(term)?;
+        let df = KnownTerm { cells, weights }.document_frequency();
         if df == 0 {
-            return Ok(());
+            return;
         }
-        let is_one = self.columns.is_one();
-        let idf = idf(df, self.log_documents);
-        (out.is_known, out.full, out.weight) = (true, idf, powered(idf, self.choices.idf_power));
-        if is_one {
-            // the one column is all there is to say
-            let mut n = 0;
-            counts.for_each_cell(term, |cell| {
-                n += if self.columns.of(cell.class).is_some() { u64::from(cell.df) } else { 0 };
-            })?;
-            out.absent = self.log_ratio(n, df);
-        } else {
-            let absent = self.log_ratio(0, df);
-            out.absent = absent;
-            counts.for_each_cell(term, |cell| {
-                let Some(column) = self.columns.of(cell.class) else { return };
-                let log_ratio = self.log_ratio(cell.df.into(), df);
-                out.cells.push((column, out.weight * (log_ratio - absent)));
-            })?;
+        let (idf, absent) = (idf(df, self.log_documents), self.log_ratio(0, df));
+        let weight = powered(idf, self.choices.idf_power);
+        (out.is_known, out.full, out.weight, out.absent) = (true, idf, weight, absent);
+        for cell in cells {
+            let Some(column) = self.columns.of(cell.class) else { continue };
+            out.cells.push((column, self.log_ratio(cell.df.into(), df) - absent));
         }
-        if let Some(weights) = weights {
-            let first = if is_one { 0 } else { self.columns.len() };
-            let read = idf * idf;
-            weights.for_each_weight(term, |column, weight| {
-                out.cells.push((first + usize::from(column), read * weight));
-            })?;
-        }
-        Ok(())
+        // i i u, by the weight that all sums are multiplied by
+        let factor = if weight > 0.0 { idf * idf / weight } else { 0.0 };
+        let first = self.columns.len();
+        out.cells.extend(weights.iter().map(|(column, u)| (first + usize::from(*column), factor * u)));
     }
 
-    /// What [`read`](Self::read) says, of a document whose known terms add up to these sums.
+    /// Writes what counts and correction say of a document to `out`, given what its terms add up to.
     ///
     /// ```
-    /// # use tamis_model::{Choices, Correction, Counts, DocumentSums, Readings, Statistics, TermEntry, WeightedLogOdds};
+    /// # use tamis_model::{Choices, CorrectedStatistics, Counts, DocumentSums, KnownTerms, Readings, Statistics, TermEntry, WeightedLogOdds};
     /// # use tamis_tokenizer::CountVector;
     /// # let documents = [[(0, 1), (1, 2)], [(1, 1), (2, 5)]];
     /// # let mut statistics = Statistics::new(2);
     /// # for (class, document) in (0..).zip(documents) {
     /// #     statistics.observe(class, CountVector::from_pairs(document)?.row())?;
     /// # }
-    /// let none = Correction::default();
     /// let scorer = WeightedLogOdds::new(&Choices::for_classes(2), &[], statistics.totals(), 3, 1)?;
-    /// let document = CountVector::from_pairs([(1, 3), (2, 1)])?;
+    /// let mut terms = CorrectedStatistics::new(&statistics, None);
     /// let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
     /// sums.begin(scorer.n_sums());
-    /// for (term, count) in document.row().iter() {
-    ///     let Ok(()) = scorer.weigh_term(&statistics, Some(&none), term, &mut entry);
+    /// for (term, count) in [(1, 3), (2, 1)] {
+    ///     let Ok(known) = terms.term(term);
+    ///     scorer.weigh_term(known, &mut entry);
     ///     sums.add(&entry, scorer.amount(count));
     /// }
-    /// let [mut readings, mut of_sums] = [Readings::default(), Readings::default()];
-    /// let Ok(()) = scorer.read(&statistics, Some(&none), document.row(), &mut readings);
-    /// scorer.read_sums(&sums, &mut of_sums);
-    /// assert!((readings.counts[0] - of_sums.counts[0]).abs() < 1e-12);
+    /// let mut readings = Readings::default();
+    /// scorer.read_sums(&sums, &mut readings);
+    /// assert!(readings.counts[0] > 0.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_sums(&self, sums: &DocumentSums, out: &mut Readings) {
-        let DocumentSums { scalars, columns } = sums;
-        let of_counts = if self.columns.is_one() { 0 } else { self.columns.len() };
-        let (counts, correction) = columns.split_at(of_counts.min(columns.len()));
-        for (to, sums) in [(&mut out.counts, counts), (&mut out.correction, correction)] {
-            to.clear();
-            to.extend_from_slice(sums);
-            to.resize(self.columns.len(), 0.0);
-        }
-        self.divide(scalars, out);
+        self.divide(sums, Lengths::of(&sums.scalars), out);
     }
 
-    /// From sums over the terms of a document to what is said of it.
-    fn divide(&self, sums: &Scalars, out: &mut Readings) {
-        let (norm, length) = (norm(sums.square), vector_length(sums.full_square));
-        for (score, log_totals) in out.counts.iter_mut().zip(&self.log_totals) {
-            *score = (*score + (sums.absent + sums.weight * log_totals)) / norm;
-        }
-        out.correction.iter_mut().for_each(|sum| *sum /= length);
-        out.known_terms = sums.known;
+    /// From sums over terms of a document of these lengths to what they say of it.
+    fn divide(&self, DocumentSums { scalars, columns }: &DocumentSums, by: Lengths, out: &mut Readings) {
+        let (counts, correction) = columns.split_at(self.columns.len().min(columns.len()));
+        let of_all = |log_total: &f64| scalars.absent + scalars.weight * log_total;
+        let log_totals = self.log_totals.iter();
+        out.counts.clear();
+        out.counts.extend(counts.iter().zip(log_totals).map(|(sum, log)| (sum + of_all(log)) / by.counts));
+        out.correction.clear();
+        out.correction.extend(correction.iter().map(|sum| sum / by.correction));
+        out.known_terms = scalars.known;
     }
 
     /// Writes to `out` each known term of the document, in its order, with what it adds to the log-odds of the class `of` against
@@ -443,43 +364,39 @@ impl WeightedLogOdds {
     /// their difference.
     ///
     /// # Errors
-    /// Reading the counts or the weights fails; `out` then holds nothing of use.
-    pub fn contributions<C: Counts, W: ClassWeights<Error = C::Error>>(
+    /// Reading a term fails; `out` then holds nothing of use.
+    pub fn contributions<T: KnownTerms>(
         &self,
-        counts: &C,
-        weights: Option<&W>,
+        terms: &mut T,
         row: CountRow<'_>,
         [of, against]: [ClassId; 2],
         out: &mut Vec<(TermId, f64)>,
-    ) -> Result<f64, C::Error> {
-        out.clear();
-        let sign = |column: usize| {
-            f64::from(u8::from(self.columns.of(of) == Some(column)))
-                - f64::from(u8::from(self.columns.of(against) == Some(column)))
-        };
-        let difference =
-            |numbers: &[f64]| numbers.iter().enumerate().map(|(column, n)| sign(column) * n).sum::<f64>();
-        let (log_totals, signs) =
-            (difference(&self.log_totals), (0..self.columns.len()).map(sign).sum::<f64>());
-        let [q0, q1, q2] = self.choices.stack;
-        let mut sums = Scalars::default();
-        let mut shares = Vec::new();
+    ) -> Result<f64, T::Error> {
+        let column = |class: ClassId| self.columns.of(class);
+        let number = |of: &[f64], class| column(class).and_then(|at| of.get(at)).copied().unwrap_or(0.0);
+        let difference = |numbers: &[f64]| number(numbers, of) - number(numbers, against);
+        let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
+        sums.begin(self.n_sums());
+        let mut known = Vec::new();
         for (term, tf) in row.iter() {
-            let Some(part) = self.part(counts, term, tf, &mut sums)? else { continue };
-            let mut share = part.v * (signs * part.absent + log_totals);
-            self.for_each_score(counts, term, &part, |column, own| share += sign(column) * own)?;
-            let mut correction = 0.0;
-            if let Some(weights) = weights {
-                weights.for_each_weight(term, |column, weight| {
-                    correction += sign(usize::from(column)) * part.read * weight;
-                })?;
+            self.weigh_term(terms.term(term)?, &mut entry);
+            if entry.is_known {
+                sums.add(&entry, self.amount(tf));
+                known.push((term, self.amount(tf), entry.clone()));
             }
-            shares.push((term, share, correction));
         }
-        let (norm, length) = (norm(sums.square), vector_length(sums.full_square));
-        let bayes = q0 * self.choices.bayes[0] / norm;
-        out.extend(shares.into_iter().map(|(term, s, d)| (term, bayes * s + q1 / length * d)));
-        Ok(q0 * difference(&self.prior) + q1 * difference(&self.bias) + signs * q2)
+        let (lengths, mut readings) = (Lengths::of(&sums.scalars), Readings::default());
+        let [q0, q1, q2] = self.choices.stack;
+        out.clear();
+        for (term, amount, entry) in known {
+            sums.begin(self.n_sums());
+            sums.add(&entry, amount);
+            self.divide(&sums, lengths, &mut readings);
+            let (s, d) = (difference(&readings.counts), difference(&readings.correction));
+            out.push((term, q0 * self.choices.bayes[0] * s + q1 * d));
+        }
+        let offset = difference(&vec![q2; self.columns.len()]);
+        Ok(q0 * difference(&self.prior) + q1 * difference(&self.bias) + offset)
     }
 }
 

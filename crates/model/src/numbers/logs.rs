@@ -61,12 +61,12 @@ pub(crate) fn argmax(values: &[f64]) -> ClassId {
 
 /// ln(total + alpha outcomes), the denominator of smoothed probabilities; finite for any finite alpha > 0 and
 /// at least one outcome.
-pub(crate) fn log_smoothed(total: u64, alpha: f64, outcomes: f64) -> f64 {
-    let sum = total as f64 + alpha * outcomes;
+pub(crate) fn log_smoothed(total: f64, alpha: f64, outcomes: f64) -> f64 {
+    let sum = total + alpha * outcomes;
     match sum.is_finite() {
         true => sum.ln(),
         // huge alpha: factor it out of the sum
-        false => alpha.ln() + (total as f64 / alpha + outcomes).ln(),
+        false => alpha.ln() + (total / alpha + outcomes).ln(),
     }
 }
 

@@ -251,7 +251,7 @@ impl CategoricalNaiveBayes {
         let outcomes = &statistics.outcomes;
         // an empty row stands for an outcome never seen
         let row = outcomes.row((feature, value));
-        let Ok(()) = model.add_outcome(outcomes.counts(), row.row(), &mut Vec::new(), out);
+        let Ok(()) = model.add_outcome(outcomes.counts(), row.row(), out);
         true
     }
 }

@@ -1,11 +1,13 @@
 //! Mixed naive Bayes: features of different kinds in one model.
 
+use std::mem;
+
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::ParametersError;
 use crate::bayes::naive_bayes::NaiveBayes;
 use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::{ClassId, ClassTotals, Counts};
+use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
 use crate::counts::sums::{DocumentSums, TermEntry};
 use crate::gaussian::naive_bayes::GaussianFeature;
 use crate::numbers::logs::{argmax, log_normalize, softmax};
@@ -109,24 +111,22 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        out.clear();
-        out.extend_from_slice(&self.class_log_prior);
-        let (mut reals, mut rows) = (reals.iter().copied(), rows.iter().copied());
-        let (mut known, mut scratch) = (0, Vec::new());
-        for part in &self.parts {
-            known += usize::from(match part {
-                ColumnLikelihood::Gaussian(feature) => feature.add_log_density(reals.next().flatten(), out),
-                ColumnLikelihood::Category(model) => match rows.next().flatten() {
-                    Some(row) => model.add_outcome(counts, row, &mut scratch, out).map(|()| true)?,
-                    None => false,
-                },
-                ColumnLikelihood::Terms(model) => match rows.next().flatten() {
-                    Some(row) => model.add_log_likelihood(counts, row, &mut scratch, out).map(|_| true)?,
-                    None => false,
-                },
-            });
+        let (mut cells, mut entry, mut sums) = (Vec::new(), TermEntry::default(), DocumentSums::default());
+        sums.begin(self.n_sums());
+        let of_terms = |part: &usize| !matches!(self.parts[*part], ColumnLikelihood::Gaussian(_));
+        for (part, row) in (0..self.parts.len()).filter(of_terms).zip(rows) {
+            let Some(row) = row else { continue };
+            for (term, count) in row.iter() {
+                read_cells(counts, term, &mut cells)?;
+                self.weigh_term(part, (counts.totals(), term), &cells, &mut entry);
+                sums.add(&entry, self.amount(part, count));
+            }
+            if row.is_empty() {
+                // there all the same
+                sums.columns[self.n_terms_of(part)] += 1.0;
+            }
         }
-        Ok(known)
+        Ok(self.joint_log_likelihood_of(reals, &sums, out))
     }
 
     /// The number of [`DocumentSums`] it needs: one per class (two if a part has no smoothing), and two per part.
@@ -143,26 +143,37 @@ impl MixedNaiveBayes {
         self.parts.iter().map(n_sums).max().unwrap_or(0).max(self.class_log_prior.len())
     }
 
-    /// Writes the weights of a term of a part to `out`, to be reused over documents; empty if the part has no terms.
-    /// The factor of a count is the part's [`NaiveBayes::amount`].
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn weigh_term<C: Counts>(
+    /// Where it is told how many terms of a part there are; the sum before it says how much its features amount to.
+    fn n_terms_of(&self, part: usize) -> usize {
+        self.first_of_parts() + 2 * part + 1
+    }
+
+    /// What so many occurrences of a term of a part amount to.
+    pub fn amount(&self, part: usize, count: u32) -> f64 {
+        match self.parts.get(part) {
+            Some(ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model)) => model.amount(count),
+            Some(ColumnLikelihood::Gaussian(_)) | None => 0.0,
+        }
+    }
+
+    /// Writes what a term of a part, with these cells, says to `out`: nothing if the part has no terms. `totals` are those of the
+    /// counts.
+    pub fn weigh_term(
         &self,
-        counts: &C,
         part: usize,
-        term: TermId,
+        (totals, term): (&[ClassTotals], TermId),
+        cells: &[Cell],
         out: &mut TermEntry,
-    ) -> Result<(), C::Error> {
+    ) {
         out.clear();
         if let Some(ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model)) = self.parts.get(part)
         {
-            model.weigh_term(counts, term, out)?;
-            let of_part = self.first_of_parts() + 2 * part;
-            out.cells.extend([(of_part, out.weight), (of_part + 1, 1.0)]);
+            model.weigh_term(totals, term, cells, out);
+            // of a term without counts, too, there is one
+            let known = mem::replace(&mut out.weight, 1.0);
+            let n_terms = self.n_terms_of(part);
+            out.cells.extend([(n_terms - 1, known), (n_terms, 1.0)]);
         }
-        Ok(())
     }
 
     /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, from the sums over the terms of its parts. A

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::words::shapes::Runs;
+use crate::bits::{is_mail_core, is_mail_joiner};
 
 /// A word in its text.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(crate) struct Span<'t> {
 /// Calls `emit` with every word, found a character after the other.
 pub(crate) fn for_each_word_of_mail<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
     let mut at = 0;
-    for run in text.split(|c: char| c.is_ascii() && !Runs::is_core(c as u8) && !Runs::is_sign(c as u8)) {
+    for run in text.split(|c: char| c.is_ascii() && !is_mail_core(c as u8) && !is_mail_joiner(c as u8)) {
         let trimmed = run.trim_start_matches(is_edge);
         let start = at + run.len() - trimmed.len();
         let trimmed = trimmed.trim_end_matches(is_edge);

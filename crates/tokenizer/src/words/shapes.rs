@@ -1,6 +1,6 @@
 //! What words of ASCII are made of, by the two word rules.
 
-use crate::bits::{BLOCK, bits, is_digit, is_letter};
+use crate::bits::{BLOCK, bits, is_digit, is_letter, is_mail_core, is_mail_joiner};
 use crate::words::scan::{Shape, followed, preceded};
 
 /// Words of mail: runs without the signs at their edges.
@@ -12,22 +12,10 @@ pub(crate) struct Runs {
     signs: u64,
 }
 
-impl Runs {
-    #[inline(always)]
-    pub(crate) fn is_core(byte: u8) -> bool {
-        is_letter(byte) || is_digit(byte) || byte == b'!' || byte | 1 == b'%' || byte >= 0x80
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_sign(byte: u8) -> bool {
-        byte == b'\'' || byte == b'-'
-    }
-}
-
 impl Shape for Runs {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
-        Runs { core: bits(block, Self::is_core), signs: bits(block, Self::is_sign) }
+        Runs { core: bits(block, is_mail_core), signs: bits(block, is_mail_joiner) }
     }
 
     #[inline(always)]
@@ -47,8 +35,8 @@ impl Shape for Runs {
 
     #[inline(never)]
     fn row(bytes: &[u8], at: usize) -> usize {
-        let length = bytes[at..].iter().take_while(|byte| Self::is_sign(**byte)).count();
-        if bytes.get(at + length).is_some_and(|byte| Self::is_core(*byte)) { length } else { 0 }
+        let length = bytes[at..].iter().take_while(|byte| is_mail_joiner(**byte)).count();
+        if bytes.get(at + length).is_some_and(|byte| is_mail_core(*byte)) { length } else { 0 }
     }
 }
 
