@@ -8,12 +8,12 @@ use memchr::memchr;
 use reader::{MOST_LINKS, Reader, close_comments};
 use std::borrow::Cow;
 
-/// The text of an HTML document as its reader sees it, hidden text included.
+/// The text of an HTML document, including hidden text.
 ///
-/// Scripts, style sheets and comments are dropped, character references decoded, the `alt` text of images
-/// kept. Tags that only format vanish, for spam hides words in them (`vi<b></b>agra`); every other tag of
-/// HTML, and the end of a link, becomes a line break, so that words on its sides stay apart. Unknown tags
-/// vanish: browsers show nothing for them. Linear in time, whatever the document.
+/// Scripts, style sheets and comments are dropped, character references decoded, the `alt` text of images kept.
+/// Formatting tags are removed, since spam splits words with them (`vi<b></b>agra`), and so are unknown tags, which
+/// browsers ignore. Any other tag, and the end of a link, becomes a line break, which keeps words apart. Takes linear
+/// time on any input.
 ///
 /// ```
 /// use tamis_mail::html_to_text;
@@ -25,9 +25,9 @@ pub fn html_to_text(html: &str) -> String {
     read(html, 0).text
 }
 
-/// The `href` and `src` attributes that lead elsewhere: by http, https, ftp or mailto.
+/// The links in `href` and `src` attributes: http, https, ftp or mailto.
 ///
-/// The first 200 in order, repeated ones too, character references decoded.
+/// The first 200 in order, with repetitions, character references decoded.
 ///
 /// ```
 /// use tamis_mail::html_links;
@@ -52,7 +52,7 @@ fn read(html: &str, most_links: usize) -> HtmlText {
     Reader::read(&html, most_links)
 }
 
-/// Whether a text says early on that it is HTML.
+/// Whether a text looks like HTML: an `<html` tag near its start.
 pub(crate) fn looks_like_html(text: &str) -> bool {
     let head = &text.as_bytes()[..text.len().min(2_000)];
     memchr::memchr_iter(b'<', head)

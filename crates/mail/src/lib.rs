@@ -1,20 +1,18 @@
 //! Mail to fields of text: RFC 5322, MIME and HTML, parsed leniently and within limits.
 //!
-//! Raw bytes go in, a [`Message`] comes out: its header fields with RFC 2047 words decoded, its MIME
-//! parts with their text in UTF-8. This is the only crate of tamis that sees hostile mail, and these are
-//! its promises:
+//! Raw bytes go in, a [`Message`] comes out: its header fields with RFC 2047 words decoded, its MIME parts with their
+//! text in UTF-8. This is the only crate of tamis that parses hostile mail. It promises:
 //!
-//! * **Parsing always yields something.** There is no error type: whatever is broken is read as text.
-//! * **It never panics**, and no structure of a message is followed by unbounded recursion.
-//! * **Time is linear, memory bounded**, both by [`Limits`]; what a limit cut off is told by
-//!   [`Message::limits_hit`].
-//! * **Nothing is printed**, and nothing global is changed.
+//! * **Parsing always yields something.** There is no error type: broken structure is read as text.
+//! * **It never panics**, and recursion is bounded for any message structure.
+//! * **Time is linear, memory bounded**, both by [`Limits`]; [`Message::limits_hit`] tells which limits truncated a
+//!   message.
+//! * **It prints nothing** and changes no global state.
 //!
-//! The MIME structure is read by this crate's own splitter, not by a parser crate: cutting a region into
-//! smaller regions needs no tree, so there is nothing to overflow a stack when it is dropped, every
-//! boundary is found at line starts only, and no scan is repeated for a boundary that never comes.
-//! mail-parser, the best of the crates looked at, aborts the process on nested messages and needs
-//! quadratic time on some multiparts; the tests still use it as a second opinion on real mail.
+//! MIME is split by this crate's own code, not by a parser crate. It cuts regions into smaller regions and builds no
+//! tree, so dropping cannot overflow the stack; boundaries are searched at line starts only, and never twice.
+//! mail-parser, the best crate we found, aborts the process on nested messages and needs quadratic time on some
+//! multiparts; the tests use it as a second opinion on real mail.
 //!
 //! ```
 //! use tamis_mail::{Limits, Message};

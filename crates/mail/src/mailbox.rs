@@ -1,4 +1,4 @@
-//! Where messages are kept: files of many, and folders.
+//! Mailboxes: mbox files and Maildirs.
 
 pub mod maildir;
 pub mod mbox;

@@ -1,7 +1,8 @@
-//! From bytes to a message: its header fields, its parts, its text.
+//! Parsing a message: header fields, MIME parts, text.
 //!
-//! A [`Message`](message::Message) is what the rest of tamis sees. [`fields`] are lines of a header, [`mime`] splits a message into
-//! [parts](part::Part); [`transfer`], [`charset`], [`encoded_word`] and [`parameters`] decode what they hold.
+//! A [`Message`](message::Message) is the result. [`fields`] reads header fields and [`mime`] splits a message into
+//! [parts](part::Part); [`transfer`] (quoted-printable, base64), [`charset`], [`encoded_word`] and [`parameters`]
+//! decode them.
 
 pub(crate) mod charset;
 pub(crate) mod detect;

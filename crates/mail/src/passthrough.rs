@@ -1,4 +1,4 @@
-//! Verdicts written into messages.
+//! Passthrough: writes verdicts into messages as header fields.
 use crate::message::fields::{Fields, line_end, verdicts_in};
 use crate::message::ignored::is_verdict;
 use std::ops::Range;
@@ -29,55 +29,55 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Verdict<'a> {
-    /// The class found.
+    /// The class.
     pub label: &'a str,
-    /// Whether the verdict is none of the classes; the label shown is `unsure`.
+    /// Whether the verdict is unsure; the label shown is then `unsure`.
     pub unsure: bool,
     /// The probability of the class, from 0 to 1.
     pub probability: f64,
     /// The log-odds, in nats.
     pub log_odds: f64,
-    /// What `X-Spam-Flag` and `X-Spam-Status` say; none where no class is spam, and they are left out.
+    /// For `X-Spam-Flag` and `X-Spam-Status`; `None` leaves them out, if no class is spam.
     pub spam: Option<SpamStatus>,
     /// The version of the program.
     pub version: &'a str,
 }
 
-/// Whether a message is spam, as other programs are told.
+/// The spam verdict for other programs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SpamStatus {
     /// Whether the verdict is spam.
     pub is_spam: bool,
     /// The log-odds of spam, in nats.
     pub score: f64,
-    /// The log-odds from which a message is spam, in nats.
+    /// The log-odds above which a message is spam, in nats.
     pub threshold: f64,
 }
 
 /// The message with up to three fields added at the end of its header block.
 ///
-/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the first line that stays,
-/// after removing fields of these names that came with it; with `keep_headers`, only `X-Tamis` is removed. They are
-/// removed up to the first empty line, because other programs read on behind a line that is no field, and where a lone
-/// carriage return stands before them.
-/// No other byte changes, with one exception: a message without header block whose first line is indented
-/// gets an empty line in front, or that line would become part of the last field.
+/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the first remaining line. Fields of
+/// these names that came with the message are removed first; with `keep_headers`, only `X-Tamis` is. They are removed
+/// up to the first empty line, because other programs read on after a line that is not a field, and also after a lone
+/// carriage return. No other byte changes, with one exception: a message without header block whose first line is
+/// indented gets an empty line in front, or that line would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
     let Head { mut bytes, rest } = head(raw, verdict, keep_headers);
     bytes.extend_from_slice(&raw[rest..]);
     bytes
 }
 
-/// How an annotated message begins.
+/// The beginning of an annotated message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// What the message begins with: its header block and what was added.
+    /// The header block with the added fields.
     pub bytes: Vec<u8>,
-    /// Where in the message goes on what follows these bytes, unchanged to its end.
+    /// Where in the message the unchanged rest begins.
     pub rest: usize,
 }
 
-/// What [`annotate`] changes of a message, which may be given in part: as far as [`has_whole_header`] says is enough.
+/// The part of a message that [`annotate`] changes. The message may be given in part, if [`has_whole_header`] is true
+/// of it.
 ///
 /// ```
 /// use tamis_mail::passthrough::{Verdict, annotate, has_whole_header, head};
@@ -113,7 +113,7 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     let first_kept = [&out, &more, &raw[rest..], raw].into_iter().find(|bytes| !bytes.is_empty());
     let line_break = line_break(first_kept.unwrap_or_default());
 
-    // A header block whose last line was not ended is not ended afterwards either.
+    // an unterminated last header line stays unterminated
     let unended = block == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
     if unended && !out.ends_with(b"\n") {
         out.extend_from_slice(line_break);
@@ -129,7 +129,7 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     Head { bytes: out, rest }
 }
 
-/// Copies a part of a message, these ranges in it left out.
+/// Copies a part of a message without these ranges.
 fn copy_without(left_out: &[Range<usize>], raw: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
     let mut copied = part.start;
     for range in left_out {
@@ -139,7 +139,7 @@ fn copy_without(left_out: &[Range<usize>], raw: &[u8], part: Range<usize>, out: 
     out.extend_from_slice(&raw[copied..part.end]);
 }
 
-/// Whether the beginning of a message has all of its header block: an empty line ends it.
+/// Whether the beginning of a message includes its whole header block, up to an empty line.
 pub fn has_whole_header(start: &[u8]) -> bool {
     let is_end = |rest: &[u8]| rest.starts_with(b"\n") || rest.starts_with(b"\r\n");
     is_end(start) || memchr::memchr_iter(b'\n', start).any(|at| is_end(&start[at + 1..]))
@@ -169,7 +169,7 @@ fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
     lines.into_iter().map(String::into_bytes).collect()
 }
 
-/// A word that can neither end the line nor be taken for another part of it, short enough for a line.
+/// A word made safe for a header line: it cannot end the line or be read as another part of it, and is short enough.
 fn harmless(word: &str) -> String {
     word.chars().take(100).map(|c| if c.is_control() || c == ';' { '_' } else { c }).collect()
 }

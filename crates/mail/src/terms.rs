@@ -1,6 +1,6 @@
-//! What a message says about itself, as terms: who wrote it, the way it took, how it was made, where it leads.
+//! Features of a message as terms: sender and recipients, route, MIME structure, links, and words.
 //!
-//! | Prefix | Of what |
+//! | Prefix | Meaning |
 //! | --- | --- |
 //! | none, `s:` | words of the body, of the subject (given as text, to be cut by the tokenizer) |
 //! | `from:` `reply-to:` `to:` `cc:` `sender:` `return-path:` | words; addresses (`from:a:`); domains (`from:d:`) |
@@ -13,8 +13,8 @@
 //! | `date:` | time zone and shape of the date |
 //! | `cur:` `num:` `pun:` `caps:` `len:` `subj:` | amounts, numbers, `!!`, capitals, length, shape of the subject |
 //!
-//! No text of a sender's choice stands where a prefix does, so none poses as a term of another kind. All
-//! that is counted is bounded, and so is the length of a term; time is linear in the size of the message.
+//! A sender cannot choose the text of a prefix, so no term can pose as one of another kind. Counts and the length of a
+//! term are bounded; time is linear in the size of the message.
 mod addresses;
 mod body;
 mod date;
@@ -35,15 +35,14 @@ use std::borrow::Cow;
 use tamis_tokenizer::stretches;
 
 impl Message {
-    /// Calls `emit` with every piece of evidence, as often as it occurs, in an order that depends on the
-    /// message only.
+    /// Calls `emit` with every feature, as often as it occurs, in a deterministic order.
     ///
-    /// With `content_only`, that is the text of the subject and of the parts and nothing else. The body comes in
-    /// stretches of about `stretch` bytes (`usize::MAX`: a part is one), so that they can be judged one by one.
-    /// Line ends, the `From ` line of a mailbox and [ignored](crate::message::ignored) fields make no difference.
+    /// With `content_only`, only the text of the subject and the parts. The body comes in stretches of about `stretch`
+    /// bytes (`usize::MAX`: one per part), which can be scored one by one. Line ends, an mbox `From ` line and
+    /// [ignored](crate::message::ignored) fields make no difference.
     ///
-    /// What a message lacks is evidence only if it looks like mail at all: a fragment with fewer than two of the
-    /// fields that writing or delivering puts there has its words, links and figures and nothing else.
+    /// Missing fields are evidence only if the message looks like mail: a fragment with fewer than two of the usual
+    /// fields yields only its words, links and figures.
     ///
     /// ```
     /// use tamis_mail::{Limits, Message, Piece};
@@ -91,10 +90,10 @@ impl Message {
         out.flush();
     }
 
-    /// When the message says it was written, in seconds since 1970 (UTC).
+    /// The date of the message, in seconds since 1970 (UTC).
     ///
-    /// That is the first Date field, as RFC 5322 and its forerunners write it; None if it cannot be read or is
-    /// no such time. An unknown zone counts as UTC, as the RFC wants it.
+    /// Read from the first Date field, in the format of RFC 5322 and its predecessors; `None` if invalid. An unknown
+    /// zone counts as UTC, as the RFC requires.
     ///
     /// ```
     /// use tamis_mail::{Limits, Message};
@@ -107,18 +106,18 @@ impl Message {
     }
 }
 
-/// Cuts the text of a part, and beside it what it was read from: of HTML the source, where its links stand.
+/// Cuts the text of a part into stretches, and its source (the HTML, which contains the links) alongside.
 fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str)) {
     let (mut text, mut source) = (part.plain_text(), Cow::Borrowed(part.text.as_deref().unwrap_or_default()));
     if stretch < usize::MAX {
-        // Line ends must not move the cuts.
+        // line ends must not move the cuts
         for text in [&mut text, &mut source] {
             if text.contains('\r') {
                 *text = Cow::Owned(text.replace('\r', ""));
             }
         }
     }
-    // Links come with about the words that they stand among.
+    // links come with roughly the words around them
     let as_many = text.len().div_ceil(stretch.max(1)).max(1);
     let mut texts = stretches(&text, stretch);
     let mut sources = stretches(&source, source.len().div_ceil(as_many));

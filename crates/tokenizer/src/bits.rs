@@ -1,14 +1,14 @@
-//! Tests of many bytes at a time: 64 of them become the bits of a number.
+//! SIMD-friendly byte tests: 64 bytes become the bits of a number.
 
 use std::iter;
 
 use wide::u8x16;
 
-/// Bytes that are tested at a time.
+/// Number of bytes tested at a time.
 pub const BLOCK: usize = 64;
 
-/// Bit i says whether byte i is such a one. `is_such` should be made of comparisons, without branches: the compiler then
-/// tests many bytes in one instruction.
+/// Bit i is set if `is_such` holds for byte i. `is_such` should consist of comparisons without branches, so that the
+/// compiler vectorizes it.
 ///
 /// ```
 /// use tamis_tokenizer::bits::{BLOCK, bits};
@@ -19,7 +19,7 @@ pub const BLOCK: usize = 64;
 /// ```
 #[inline]
 pub fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
-    // all bits of a byte set or none, of which one instruction collects the highest
+    // set all bits of a byte or none; one instruction collects the highest
     let flags = block.map(|byte| u8::from(is_such(byte)).wrapping_neg());
     let (parts, _) = flags.as_chunks();
     parts
@@ -52,8 +52,7 @@ pub fn is_mail_joiner(byte: u8) -> bool {
     byte == b'\'' || byte == b'-'
 }
 
-/// Where such bytes are, in order. For those that are frequent: rare ones are found faster by `memchr`, which pays for
-/// each one found.
+/// The positions of bytes for which `is_such` holds, in order. For frequent bytes; `memchr` is faster for rare ones.
 ///
 /// ```
 /// use tamis_tokenizer::bits::positions;
@@ -84,7 +83,7 @@ pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<It
 
 /// The first byte outside ASCII at or after `from`, else the end.
 pub fn next_non_ascii(bytes: &[u8], from: usize) -> usize {
-    // Blocks are tested whole, which the compiler turns into vector code.
+    // whole blocks, so that the compiler vectorizes the test
     for (number, block) in bytes[from..].chunks(BLOCK).enumerate() {
         if !block.is_ascii() {
             let ascii = block.iter().take_while(|byte| byte.is_ascii()).count();

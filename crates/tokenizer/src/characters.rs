@@ -1,4 +1,4 @@
-//! What words ask about a character, in one look-up.
+//! A table of all characters: everything segmentation, folding and normalization need, in one look-up.
 
 pub(crate) mod entry;
 pub(crate) mod fold;
@@ -7,17 +7,16 @@ pub(crate) mod rules;
 
 use entry::Entry;
 
-// The build script makes BLOCKS and ENTRIES. Integers alone: they need no relocation when the program starts.
+// The build script makes BLOCKS and ENTRIES: plain integers, which need no relocation at start.
 include!(concat!(env!("OUT_DIR"), "/characters.rs"));
 
-/// The entry of the character that begins at a place, and its length; after the end, something that ends words and has
-/// no length.
+/// The entry and length of the character at a byte position; past the end, [`Entry::END`] and 0.
 #[inline(always)]
 pub(crate) fn look(bytes: &[u8], at: usize) -> (Entry, usize) {
     let low = |byte: u8| usize::from(byte & 63);
     match bytes.get(at..) {
         Some([a @ 0..0x80, ..]) => (Entry(ENTRIES[usize::from(*a)]), 1),
-        // their blocks are the first ones, in order
+        // their blocks come first, in order
         Some([a @ 0..0xe0, b, ..]) => (Entry(ENTRIES[usize::from(a & 31) << 6 | low(*b)]), 2),
         Some([a @ 0..0xf0, b, c, ..]) => (entry(usize::from(a & 15) << 6 | low(*b), low(*c)), 3),
         Some([a, b, c, d, ..]) => (entry(usize::from(a & 7) << 12 | low(*b) << 6 | low(*c), low(*d)), 4),
@@ -25,7 +24,7 @@ pub(crate) fn look(bytes: &[u8], at: usize) -> (Entry, usize) {
     }
 }
 
-/// The entry of a character of two bytes, the first lowest.
+/// The entry of a two-byte character given in little-endian order.
 #[inline(always)]
 pub(crate) fn look_two(bytes: u16) -> Entry {
     Entry(ENTRIES[usize::from((bytes & 31) << 6 | bytes >> 8 & 63)])

@@ -1,7 +1,8 @@
-//! Terms to numbers, and how often they occur.
+//! The vocabulary and count vectors: terms to ids and counts.
 //!
-//! A [`Vocabulary`](vocabulary::Vocabulary) finds terms by their [`fingerprint`](mod@fingerprint) in a [`table`], and counts the document
-//! at hand there ([`tally`]). A [`vector`] holds the counts of one document, a [`matrix`] those of many.
+//! A [`Vocabulary`](vocabulary::Vocabulary) finds terms by their [`fingerprint`](mod@fingerprint) in a hash [`table`]
+//! and counts those of the current document ([`tally`]). A [`vector`] holds the counts of one document, a [`matrix`]
+//! those of many.
 
 pub(crate) mod fingerprint;
 pub(crate) mod matrix;

@@ -1,14 +1,14 @@
-//! What can be refused, each with what was expected and what was found.
+//! Errors of the tokenizer, with expected and got.
 
 use std::error::Error;
 use std::fmt;
 
-/// A name that stands for nothing.
+/// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseNameError {
     /// What is wrong with it.
     pub(crate) fault: &'static str,
-    /// The names there are.
+    /// The known names.
     pub(crate) expected: String,
     pub(crate) got: String,
 }
@@ -26,7 +26,7 @@ impl Error for ParseNameError {}
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// An n-gram range that is empty or reaches outside 1 to 8.
+    /// An n-gram range that is empty or exceeds 1 to 8.
     NgramRange {
         /// The smallest n given.
         min: u8,
@@ -42,7 +42,7 @@ pub enum OptionsError {
     MinChars {
         /// The value given.
         got: u16,
-        /// The largest value that would do.
+        /// The largest value allowed.
         max_chars: u16,
     },
 }
@@ -84,18 +84,18 @@ impl fmt::Display for VocabularyFull {
 
 impl Error for VocabularyFull {}
 
-/// Counts that are not what a count vector or matrix holds.
+/// Why counts were refused for a vector or matrix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CountError {
-    /// Not one count for each term id.
+    /// Ids and counts of different number.
     Lengths {
         /// Number of ids.
         ids: usize,
         /// Number of counts.
         counts: usize,
     },
-    /// A term id that is not larger than the one before it in its row.
+    /// Ids that are not strictly increasing in a row.
     Order {
         /// The id before.
         previous: u32,
@@ -107,12 +107,12 @@ pub enum CountError {
         /// The term with that count.
         id: u32,
     },
-    /// Counts of one term that together exceed `u32::MAX`.
+    /// Overflow: counts of one term sum to more than `u32::MAX`.
     Overflow {
         /// The term.
         id: u32,
     },
-    /// Row boundaries that do not begin with 0, or fall, or do not end with the number of ids.
+    /// Row boundaries that do not start at 0, decrease, or do not end at the number of ids.
     RowBounds {
         /// The index of the first wrong boundary; the length of `indptr` when one is missing.
         index: usize,

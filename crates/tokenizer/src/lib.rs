@@ -4,10 +4,10 @@
 //! text --WordRule--> words --Tokenizer--> terms --Vocabulary--> ids --> CountVector, CountMatrix
 //! ```
 //!
-//! * A [`WordRule`] says what a word is: Unicode's segmentation, or the runs that tell spam from ham.
-//! * [`normalize()`] undoes disguise: invisible characters, variants and look-alikes of letters.
-//! * A [`Tokenizer`] makes terms of words: length, case, stop words, stems, n-grams; pairs of characters where
-//!   a script has no spaces; or n-grams of characters. Everything it does is in its [`TokenizerOptions`].
+//! * A [`WordRule`] says what a word is: Unicode text segmentation (UAX #29), or a rule for mail.
+//! * [`normalize()`] undoes obfuscation: NFKC, invisible characters, look-alike letters.
+//! * A [`Tokenizer`] turns words into terms: length, case folding, stop words, stemming, n-grams; bigrams of characters
+//!   for scripts without spaces; or n-grams of characters. [`TokenizerOptions`] control it all.
 //! * A [`Vocabulary`] numbers terms and finds them by their 64-bit [`fingerprint`].
 //! * A [`CountVector`] counts the terms of one document, a [`CountMatrix`] those of many.
 //!
@@ -29,7 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing here panics, whatever the text; memory follows the longest text and the number of different terms.
+//! Nothing here panics, whatever the text; memory grows with the longest text and the number of distinct terms.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,4 +1,4 @@
-//! The word rules written plainly: what the fast code is tested against.
+//! Simple reference implementations of the word rules, for tests of the fast code.
 
 use unicode_segmentation::UnicodeSegmentation;
 

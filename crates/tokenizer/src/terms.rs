@@ -1,8 +1,8 @@
 //! From text to terms.
 //!
-//! A [`Tokenizer`](tokenizer::Tokenizer) makes terms of words ([`word_terms`]) or of characters ([`ngrams`]), as its
-//! [`options`] say. Words that are not all ASCII are found and folded by [`walk`], at one look-up a character; the few that
-//! this cannot settle by [`exact`].
+//! A [`Tokenizer`](tokenizer::Tokenizer) turns words ([`word_terms`]) or characters ([`ngrams`]) into terms, controlled
+//! by [`options`]. Words that are not all ASCII are found and folded by [`walk`], with one look-up per character; the
+//! few that it cannot handle by [`exact`].
 
 pub(crate) mod exact;
 pub(crate) mod language;

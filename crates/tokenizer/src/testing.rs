@@ -1,4 +1,4 @@
-//! Texts that try hard: for the property tests.
+//! Difficult texts for property tests.
 
 use proptest::prelude::*;
 
@@ -95,7 +95,7 @@ const PIECES: &[&str] = &[
     "ष",
 ];
 
-/// Texts of up to 40 such pieces.
+/// Texts of up to 40 of these pieces.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..40).prop_map(|pieces| pieces.concat())
 }

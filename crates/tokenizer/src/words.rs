@@ -1,7 +1,7 @@
-//! Where words are in a text.
+//! Word segmentation: the positions of words in a text.
 //!
-//! [`WordRule`](rule::WordRule) says what a word is. ASCII is scanned by bits, 64 bytes at a time ([`scan`]), for what the
-//! rule calls a word ([`shapes`]); where other characters are, it finds the runs that hold the words ([`runs`]).
+//! [`WordRule`](rule::WordRule) says what a word is. [`scan`] finds words of ASCII 64 bytes at a time, with the
+//! characters of [`shapes`]; elsewhere [`runs`] finds the runs that contain words.
 
 pub(crate) mod batch;
 pub(crate) mod plain;

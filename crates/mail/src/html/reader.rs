@@ -1,11 +1,11 @@
-//! One pass over a document, by the rules of the HTML standard's tokenizer (section 13.2.5 of it).
+//! A one-pass HTML reader that follows the tokenizer of the HTML standard (section 13.2.5).
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memmem};
 use std::borrow::Cow;
 
-/// Links kept of one document.
+/// Maximum number of links per document.
 pub(super) const MOST_LINKS: usize = 200;
 
-/// What [`read_html`](crate::read_html) finds in a document.
+/// The result of [`read_html`](crate::read_html).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HtmlText {
     /// The text: see [`html_to_text`](crate::html_to_text).
@@ -14,7 +14,7 @@ pub struct HtmlText {
     pub links: Vec<String>,
 }
 
-/// What has been found of a document, whose line ends are `\n` and whose comments end.
+/// The state of reading a document with `\n` line ends and closed comments.
 pub(super) struct Reader<'h> {
     html: &'h str,
     bytes: &'h [u8],
@@ -26,12 +26,12 @@ pub(super) struct Reader<'h> {
 struct Value<'h> {
     /// Without its quotes.
     inner: &'h str,
-    /// Where the tag goes on behind them.
+    /// Where the tag continues after them.
     end: usize,
 }
 
 impl<'h> Reader<'h> {
-    /// Text and links of a document, no more links than so many.
+    /// Text and links of a document, at most `most_links` links.
     pub(super) fn read(html: &'h str, most_links: usize) -> HtmlText {
         let found = HtmlText { text: String::with_capacity(html.len()), links: Vec::new() };
         let mut reader = Reader { html, bytes: html.as_bytes(), most_links, found };
@@ -43,7 +43,8 @@ impl<'h> Reader<'h> {
         reader.found
     }
 
-    /// Takes in the text from `start` on, with its character references decoded, up to the next `<`, whose place is returned.
+    /// Appends the text from `start` up to the next `<`, with character references decoded. Returns the position of the
+    /// `<`.
     fn text(&mut self, start: usize) -> usize {
         let (mut done, mut next) = (start, start);
         loop {
@@ -78,14 +79,15 @@ impl<'h> Reader<'h> {
         found
     }
 
-    /// The first byte from `from` on that is such a one.
+    /// The first byte at or after `from` of one of the kinds `of`.
     #[inline]
     fn find_any(&self, from: usize, of: u8) -> Option<usize> {
         let length = self.bytes[from..].iter().position(|byte| is_any(*byte, of));
         self.reached(from, length.map(|length| from + length))
     }
 
-    /// Takes in what the `<` at `start` begins, and tells where text goes on; nowhere if it does not end.
+    /// Handles the markup that the `<` at `start` begins. Returns where text continues; `None` if the markup does not
+    /// end.
     fn markup(&mut self, start: usize) -> Option<usize> {
         match &self.bytes[start + 1..] {
             [b'!', b'-', b'-', ..] => self.end_of_comment(start + 4),
@@ -100,7 +102,7 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// Behind `-->` or `--!>`; the first of them may share its dashes with the `<!--` before `start`.
+    /// The position after `-->` or `--!>`; the first may share its dashes with the `<!--` before `start`.
     fn end_of_comment(&self, start: usize) -> Option<usize> {
         let ends = |at: &usize| {
             self.bytes[start - 2..*at].ends_with(b"--") || self.bytes[start..*at].ends_with(b"--!")
@@ -109,7 +111,7 @@ impl<'h> Reader<'h> {
         self.reached(start, all.find(ends)).map(|at| at + 1)
     }
 
-    /// Reads a tag from its name on, and passes over the script or style sheet that it begins.
+    /// Reads a tag from its name on, and skips the script or style sheet that it begins.
     fn tag(&mut self, start: usize, is_end: bool) -> Option<usize> {
         let mut lower = [0; LONGEST_NAME];
         let mut at = start;
@@ -123,13 +125,13 @@ impl<'h> Reader<'h> {
             }
             at += 1;
         }
-        // none instead of one that is too long
+        // a name that is too long counts as none
         let name = lower.get(..at - start).unwrap_or_default();
         let separates = is_separator(name) || is_end && name == b"a";
         let (mut is_open, mut last) = (false, None);
         loop {
             at = self.find_any(at, CLOSE | EQUALS | OTHER)?;
-            // a tag counts from its first attribute on, an attribute once another one or the tag's end follows
+            // a tag counts from its first attribute on, an attribute when another one or the end of the tag follows
             if separates && !is_end && !is_open {
                 self.separate();
             }
@@ -163,7 +165,7 @@ impl<'h> Reader<'h> {
         Some(at + 1)
     }
 
-    /// The value that begins at `start`: in quotes, or as far as the next white space or end of the tag.
+    /// The attribute value at `start`: quoted, or up to white space or the end of the tag.
     fn value(&self, start: usize) -> Option<Value<'h>> {
         let (inner, end, past) = match self.bytes[start] {
             quote @ (b'"' | b'\'') => {
@@ -203,7 +205,7 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// Where the end tag of a script begins. Within a comment, one that ends a script begun there does not count.
+    /// The position of a script's end tag. Inside a comment, the end tag of a script begun there does not count.
     fn end_of_script(&self, start: usize) -> Option<usize> {
         let (mut in_comment, mut in_inner) = (false, false);
         for at in memchr2_iter(b'<', b'-', &self.bytes[start..]).map(|length| start + length) {
@@ -224,7 +226,7 @@ impl<'h> Reader<'h> {
         None
     }
 
-    /// Whether a tag that is written so, in any case, stands at `at`.
+    /// Whether this tag is at `at`, ignoring case.
     fn is_tag(&self, at: usize, tag: &[u8]) -> bool {
         let rest = &self.bytes[at..];
         rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
@@ -233,7 +235,7 @@ impl<'h> Reader<'h> {
 }
 
 impl Value<'_> {
-    /// With character references decoded.
+    /// The text with character references decoded.
     fn text(&self) -> Cow<'_, str> {
         if !self.inner.contains(['&', '\0']) {
             return Cow::Borrowed(self.inner);
@@ -245,7 +247,7 @@ impl Value<'_> {
     }
 }
 
-/// Appends what the text that an `&` begins, as far as it may be a character reference, stands for; returns its length.
+/// Appends the decoded character reference at the start of `text`; returns its length.
 fn push_reference(text: &str, out: &mut String) -> usize {
     let common = COMMON.iter().find(|(reference, _)| text.starts_with(reference));
     if let Some((reference, character)) = common {
@@ -260,18 +262,18 @@ fn push_reference(text: &str, out: &mut String) -> usize {
     length
 }
 
-/// The references that most documents have no others than.
+/// The most common character references.
 const COMMON: [(&str, char); 5] =
     [("&nbsp;", '\u{a0}'), ("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"')];
 
-// What a byte is to a tag.
+// kinds of bytes within a tag
 const SPACE: u8 = 1;
 const SLASH: u8 = 2;
 const CLOSE: u8 = 4;
 const EQUALS: u8 = 8;
 const OTHER: u8 = 16;
 
-/// What each byte is: one look tells.
+/// The kinds of each byte.
 static KINDS: [u8; 256] = {
     let mut kinds = [OTHER; 256];
     kinds[b' ' as usize] = SPACE;
@@ -297,10 +299,10 @@ pub(super) fn leads_elsewhere(link: &str) -> bool {
         .any(|scheme| link.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
 }
 
-/// Bytes of the longest name that [`is_separator`] knows.
+/// Length of the longest name in [`is_separator`].
 const LONGEST_NAME: usize = 10;
 
-/// Whether a tag, begun or ended, keeps the words on its sides apart: all of HTML but what only formats.
+/// Whether a start or end tag separates words: all HTML tags except formatting ones.
 #[rustfmt::skip]
 pub(super) fn is_separator(name: &[u8]) -> bool {
     matches!(
@@ -318,8 +320,8 @@ pub(super) fn is_separator(name: &[u8]) -> bool {
     )
 }
 
-/// The document with comments that never end made to end with their tag, as mail readers let them: the
-/// standard has the rest of the document vanish in them, and a spammer's text from the filter.
+/// Closes unclosed comments at the end of their tag, as mail readers do. By the standard the rest of the document would
+/// be part of the comment, which would hide a spammer's text.
 pub(super) fn close_comments(html: &str) -> Cow<'_, str> {
     if memmem::find(html.as_bytes(), b"<!--").is_none() {
         return Cow::Borrowed(html);

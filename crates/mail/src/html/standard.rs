@@ -1,9 +1,9 @@
-//! HTML read by html5gum's tokenizer, one event after the other: what the fast code is tested against.
+//! Reference implementation on html5gum's tokenizer, for tests of the fast reader.
 use crate::html::reader::{HtmlText, MOST_LINKS, close_comments, is_separator, leads_elsewhere};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
 
-/// What [`read_html`](crate::read_html) must find.
+/// The expected result of [`read_html`](crate::read_html).
 pub fn read_html(html: &str) -> HtmlText {
     let html = close_comments(html);
     let mut reader = Reader::default();
@@ -19,9 +19,9 @@ pub fn read_html(html: &str) -> HtmlText {
 #[derive(Default)]
 struct Reader {
     found: HtmlText,
-    /// The contents of the element that begins are not to be read, and in this state of the tokenizer.
+    /// Tokenizer state for skipping the contents of the element that begins.
     raw_text: Option<State>,
-    /// Within a script or style sheet.
+    /// Inside a script or style sheet.
     skipping: bool,
     attribute: Attribute,
 }
@@ -35,7 +35,7 @@ enum Attribute {
 }
 
 impl Reader {
-    /// Takes in one event; the answer is the state the tokenizer must go on in.
+    /// Handles one event; returns the tokenizer's next state if it must change.
     fn event(&mut self, event: &CallbackEvent<'_>) -> Option<State> {
         match event {
             CallbackEvent::OpenStartTag { name } => {

@@ -1,4 +1,4 @@
-//! Maildirs: directories with one message a file.
+//! Maildirs: directories with one message per file.
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,21 @@ pub fn is_maildir(path: &Path) -> bool {
     ["cur", "new"].iter().all(|folder| path.join(folder).is_dir())
 }
 
-/// What a Maildir holds.
+/// The contents of a Maildir.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Listing {
-    /// The message files of `cur` and `new` together, sorted by name.
+    /// The message files of `cur` and `new`, sorted by name.
     pub messages: Vec<PathBuf>,
-    /// What stands among them and is no regular file, such as a FIFO, and links that lead nowhere: not to be opened.
+    /// Entries that are not regular files, such as FIFOs and broken links; they must not be opened.
     pub special: Vec<PathBuf>,
-    /// How many files and folders were left out because their names begin with a dot, sub-folders (`.Folder`) among
-    /// them.
+    /// Number of files and folders left out because their names begin with a dot, such as sub-folders (`.Folder`).
     pub hidden: usize,
 }
 
 /// The message files of a Maildir, and what was left out.
 ///
 /// # Errors
-/// When the Maildir or one of its two directories cannot be read.
+/// The Maildir or one of its two directories cannot be read.
 pub fn list(path: &Path) -> io::Result<Listing> {
     let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
     let mut listing = Listing::default();

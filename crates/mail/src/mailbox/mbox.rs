@@ -1,18 +1,17 @@
-//! Mailboxes in one file (RFC 4155, read leniently).
+//! mbox files (RFC 4155, read leniently).
 //!
-//! The reader is this crate's own: mail-parser's collects each line and message whole, whatever its size.
+//! Memory is bounded, unlike with mail-parser's reader, which collects each line and message whole.
 use crate::message::fields::{Fields, line_end};
 use std::io::{self, BufRead};
 
-/// Bytes of a line that decide what it is, and the most that is read of one at a time.
+/// Bytes of a line that decide what it is; also the most read at a time.
 const CHUNK: usize = 4096;
 
-/// The messages of an mbox file, one after the other.
+/// An iterator over the messages of an mbox file.
 ///
-/// Never holds more than one message, and of that never more than the given number of bytes: what goes
-/// beyond is read and thrown away. A separator is a line that begins with `From `, stands at the very
-/// start or after an empty line, and tells a year or a time of day; so prose that begins with the word
-/// From does not split a message. A file that does not begin with a separator is read as if it did.
+/// Holds at most one message, truncated to the given number of bytes. A separator is a line that begins with `From `,
+/// is the first line or follows an empty one, and contains a year or a time of day; so prose that begins with "From"
+/// does not split a message. A file without a first separator is read as if it had one.
 ///
 /// ```
 /// use tamis_mail::mbox::Reader;
@@ -29,7 +28,7 @@ pub struct Reader<R: BufRead> {
     reader: R,
     max_message_bytes: usize,
     number: usize,
-    /// The beginning of the line that comes next, read already; empty at the end of the file.
+    /// The start of the next line, already read; empty at the end of the file.
     line: Vec<u8>,
     started: bool,
 }
@@ -39,9 +38,9 @@ pub struct Reader<R: BufRead> {
 pub struct Entry {
     /// Its number in the file, from 1.
     pub number: usize,
-    /// The message without its separator and the empty line that ends it, `>From ` unquoted (mboxrd).
+    /// The message without separator and final empty line, `>From ` unquoted (mboxrd).
     pub bytes: Vec<u8>,
-    /// Whether bytes beyond the most that were asked for were thrown away.
+    /// Whether the message was truncated to the limit.
     pub truncated: bool,
 }
 
@@ -51,7 +50,7 @@ impl<R: BufRead> Reader<R> {
         Reader { reader, max_message_bytes, number: 0, line: Vec::new(), started: false }
     }
 
-    /// Puts the next line, or the next 4 KiB of a longer one, in the place of `self.line`.
+    /// Reads the next line, or the next 4 KiB of a longer one, into `self.line`.
     fn advance(&mut self) -> io::Result<()> {
         self.line.clear();
         while self.line.len() < CHUNK {
@@ -71,7 +70,7 @@ impl<R: BufRead> Reader<R> {
         Ok(())
     }
 
-    /// Moves to the line after the one that `self.line` begins.
+    /// Skips to the next line.
     fn skip_line(&mut self) -> io::Result<()> {
         while !self.line.is_empty() && !self.line.ends_with(b"\n") {
             self.advance()?;
@@ -124,11 +123,11 @@ impl<R: BufRead> Iterator for Reader<R> {
     }
 }
 
-/// A message as it grows.
+/// A message being read.
 struct Message {
     entry: Entry,
     most: usize,
-    /// An empty line not yet added: the last one belongs to the mailbox, not to the message.
+    /// An empty line not yet added: the last one belongs to the mailbox.
     blank: Option<&'static [u8]>,
 }
 
@@ -156,7 +155,7 @@ fn is_empty_line(line: &[u8]) -> bool {
     matches!(line, b"\n" | b"\r\n")
 }
 
-/// `>From `, `>>From ` and so on: lines of a message that its mailbox had to tell from separators.
+/// Whether a line is a quoted `>From `, `>>From ` and so on.
 fn is_quoted(line: &[u8]) -> bool {
     let quotes = line.iter().take_while(|c| **c == b'>').count();
     quotes > 0 && line[quotes..].starts_with(b"From ")
@@ -182,9 +181,9 @@ fn is_time(word: &[u8]) -> bool {
     matches!(parts.len(), 2 | 3) && parts.iter().all(|part| digits(part)) && parts[1].len() == 2
 }
 
-/// Whether the first bytes of a file are those of an mbox: a separator, then a header field.
+/// Whether a file begins like an mbox: a separator, then a header field.
 ///
-/// A single message that was saved with its `From ` line is an mbox with one message.
+/// A single message saved with its `From ` line is an mbox with one message.
 ///
 /// ```
 /// use tamis_mail::mbox::looks_like_mbox;
@@ -201,7 +200,7 @@ pub fn looks_like_mbox(first_bytes: &[u8]) -> bool {
 
 /// Whether the first bytes of an mbox hold more than one message: a separator beyond the first, then a header field.
 ///
-/// So prose that looks like a separator does not make two messages of a single one.
+/// So prose that looks like a separator does not split a message.
 ///
 /// ```
 /// use tamis_mail::mbox::holds_several;

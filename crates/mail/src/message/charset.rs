@@ -1,13 +1,13 @@
-//! Bytes to text.
+//! Charsets: bytes to text.
 use encoding_rs::{DecoderResult, Encoding, WINDOWS_1252};
 use memchr::memchr;
 use std::borrow::Cow;
 
 /// Text in the declared charset if it decodes without error, else in UTF-8, else in windows-1252.
 ///
-/// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). A byte order
-/// mark outranks it, and `us-ascii` is as good as none, for text that needs no charset does not care and
-/// text that does was mislabelled. windows-1252 never fails. NUL characters are removed.
+/// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). A byte order mark
+/// overrides it, and `us-ascii` is ignored: pure ASCII needs no charset, and other text was mislabelled. windows-1252
+/// never fails. NUL characters are removed.
 ///
 /// ```
 /// use tamis_mail::decode_text;
@@ -20,7 +20,7 @@ pub fn decode_text<'a>(bytes: &'a [u8], charset: Option<&str>) -> Cow<'a, str> {
     decode(bytes, charset, false)
 }
 
-/// As [`decode_text`]; when the bytes were `cut` off somewhere, half a character at their end is dropped.
+/// As [`decode_text`]; if the bytes were `cut` off, an incomplete character at the end is dropped.
 pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> Cow<'a, str> {
     let bom = Encoding::for_bom(bytes).and_then(|(encoding, length)| strict(encoding, &bytes[length..], cut));
     let text = bom
@@ -30,8 +30,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> C
     without_nul(text)
 }
 
-/// Text in UTF-8, else in windows-1252: that of a header, whose line ends no other encoding would leave in place,
-/// whatever byte order mark a value begins with.
+/// Header text: UTF-8, else windows-1252. Byte order marks are ignored, since other encodings could swallow line ends.
 pub(crate) fn decode_header(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     without_nul(utf8(bytes, false).unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0))

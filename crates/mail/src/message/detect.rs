@@ -1,19 +1,18 @@
-//! Telling mail from other files.
+//! Detects whether a file is mail.
 use crate::message::fields::Fields;
 
-/// Bytes looked at.
+/// Bytes examined.
 const WINDOW: usize = 64 * 1024;
 
-/// Fields that only mail has. From and Subject alone are a newsgroup post with its header cut down.
+/// Fields typical of mail. From and Subject alone may be a newsgroup post.
 const OF_MAIL: [&str; 9] =
     ["from", "to", "date", "received", "message-id", "return-path", "mime-version", "delivered-to", "sender"];
 
-/// Whether bytes begin as a mail message does.
+/// Whether bytes look like a mail message.
 ///
-/// That is: well-formed header lines (RFC 5322, section 2.2; folded ones too, after an mbox `From ` line
-/// or not) up to an empty line or the end, and among them two or more different ones of From, To, Date,
-/// Received, Message-ID, Return-Path, MIME-Version, Delivered-To and Sender. The first 64 KiB are looked
-/// at.
+/// They must begin with well-formed header lines (RFC 5322, section 2.2; folding and an mbox `From ` line are allowed)
+/// up to an empty line or the end, with at least two of From, To, Date, Received, Message-ID, Return-Path,
+/// MIME-Version, Delivered-To and Sender. Examines the first 64 KiB.
 ///
 /// ```
 /// use tamis_mail::looks_like_mail;
@@ -30,7 +29,7 @@ pub fn looks_like_mail(bytes: &[u8]) -> bool {
     of_mail && (cut_line || fields.ended_well())
 }
 
-/// Whether two or more different ones of these names of header fields are of fields that only mail has.
+/// Whether at least two different names are of fields typical of mail.
 pub(crate) fn are_of_mail<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     let mut seen = None;
     let mut numbers = names.filter_map(|name| OF_MAIL.iter().position(|it| name.eq_ignore_ascii_case(it)));

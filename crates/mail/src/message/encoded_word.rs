@@ -1,12 +1,12 @@
-//! Encoded words in header values (RFC 2047), wherever they stand.
+//! Encoded words in header values (RFC 2047), at any position.
 use crate::message::charset::decode_text;
 use crate::message::transfer::{base64, quoted_printable};
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
-/// A value with its encoded words decoded, and white space between two of them removed (section 6.2).
+/// Decodes the encoded words of a value and removes white space between two of them (section 6.2).
 pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
-    // rarer than `=`, and in every encoded word
+    // `?` is in every encoded word and rarer than `=`
     if memchr(b'?', value.as_bytes()).is_none() {
         return Cow::Borrowed(value);
     }
@@ -21,7 +21,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
             rest = &rest[at + 2..];
             continue;
         };
-        // no end after this start is no end after any later one: searching again would be quadratic
+        // without an end here there is none later either; searching again would be quadratic
         let Some(length) = find(*b"?=", &candidate[start.length..]) else { break };
         let (text, tail) = candidate[start.length..].split_at(length);
         if run.is_none() || !gap.trim().is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where two characters stand, the first of which is rare.
+/// The position of two characters, the first of which is rare.
 fn find([first, second]: [u8; 2], text: &str) -> Option<usize> {
     let found = memchr_iter(first, text.as_bytes()).find(|at| text.as_bytes().get(at + 1) == Some(&second));
     #[cfg(test)]
@@ -50,7 +50,7 @@ fn find([first, second]: [u8; 2], text: &str) -> Option<usize> {
     found
 }
 
-/// Adjacent words of one charset: decoded together, for some mailers split characters between words.
+/// Adjacent words of one charset, decoded together because some mailers split characters between words.
 struct Run<'a> {
     charset: &'a str,
     bytes: Vec<u8>,
@@ -70,7 +70,7 @@ struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// Longest charset name looked for, in bytes; a word has 75 at most, but some mailers cannot count.
+    /// Longest charset name accepted, in bytes. A whole word should have at most 75.
     const CHARSET: usize = 75;
 
     fn read(word: &'a str) -> Option<Self> {

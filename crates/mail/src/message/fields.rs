@@ -1,4 +1,4 @@
-//! The header block of a message or MIME part, cut into fields (RFC 5322, section 2.2).
+//! Header fields of a message or MIME part (RFC 5322, section 2.2).
 use crate::message::charset::decode_header;
 use crate::message::ignored::is_verdict;
 use memchr::{memchr, memchr_iter, memchr2};
@@ -6,19 +6,19 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::Utf8Error;
 
-/// Bytes of a header block that are checked at once to be UTF-8: most are shorter.
+/// Bytes of a header block checked for UTF-8 at once; most blocks are shorter.
 const PLAIN: usize = 4_096;
 
-/// One field as it stands in the message, folded and undecoded.
+/// A raw header field, folded and undecoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Field<'a> {
     /// The name as written.
     pub(crate) name: &'a str,
     /// What follows the colon, line ends included.
     value: &'a [u8],
-    /// The same as text, where that is known to be UTF-8 and without NUL.
+    /// The value as text, if known to be UTF-8 without NUL.
     text: Option<&'a str>,
-    /// Whether that is known to be one line, whatever takes a carriage return for the end of one.
+    /// Whether the value is known to be one line, even if a lone carriage return counts as a line end.
     is_one_line: bool,
 }
 
@@ -44,8 +44,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The text without line ends, and without white space around it; and without forged verdicts behind a lone carriage
-/// return (see [`verdicts_in`]).
+/// The text without line ends and surrounding white space, and without forged verdicts after a lone carriage return
+/// (see [`verdicts_in`]).
 fn on_one_line(text: &str) -> Cow<'_, str> {
     let whole = text;
     let text = trim_start(whole);
@@ -74,7 +74,7 @@ fn on_one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// As `trim_start`, quicker where the first character that is none is of ASCII.
+/// `trim_start` with a fast path for ASCII.
 fn trim_start(text: &str) -> &str {
     match text.bytes().position(|byte| !is_ascii_space(byte)) {
         Some(at) if text.as_bytes()[at].is_ascii() => &text[at..],
@@ -82,7 +82,7 @@ fn trim_start(text: &str) -> &str {
     }
 }
 
-/// As `trim_end`, quicker where the last character that is none is of ASCII.
+/// `trim_end` with a fast path for ASCII.
 fn trim_end(text: &str) -> &str {
     match text.bytes().rposition(|byte| !is_ascii_space(byte)) {
         Some(at) if text.as_bytes()[at].is_ascii() => &text[..=at],
@@ -90,21 +90,21 @@ fn trim_end(text: &str) -> &str {
     }
 }
 
-/// What of ASCII is white space to Unicode.
+/// ASCII white space as Unicode defines it.
 fn is_ascii_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
-/// The fields of a header block, which ends at the first line that belongs to no field.
+/// An iterator over the fields of a header block, which ends at the first line that is not part of a field.
 ///
-/// That is an empty line in a well-formed message; in a broken one it is the first line of text. Lines
-/// that begin with `From ` or `>From ` are left behind by mailboxes: they are passed over.
+/// That is an empty line in a well-formed message, else the first line of text. `From ` and `>From ` lines, left by
+/// mailboxes, are skipped.
 pub(crate) struct Fields<'a> {
     raw: &'a [u8],
-    /// As much of its beginning as is known to be UTF-8 and without NUL: that costs less at once than field by field.
+    /// The prefix that is UTF-8 without NUL; checking it at once is cheaper than field by field.
     plain: &'a str,
     has_returns: bool,
-    /// How far the block has been read; once the iterator has ended, the end of the block.
+    /// The current position; the end of the block once the iterator has ended.
     pub(crate) position: usize,
 }
 
@@ -117,14 +117,14 @@ impl<'a> Fields<'a> {
         Fields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
     }
 
-    /// What follows the block, read to its end: without the empty line if there is one.
+    /// The body after the block, without the empty line.
     pub(crate) fn into_body(mut self) -> &'a [u8] {
         self.by_ref().for_each(drop);
         let rest = &self.raw[self.position..];
         rest.strip_prefix(b"\n").or_else(|| rest.strip_prefix(b"\r\n")).unwrap_or(rest)
     }
 
-    /// Whether the iterator, having ended, stands at an empty line or at the end of the bytes.
+    /// Whether the block ended at an empty line or at the end of the bytes.
     pub(crate) fn ended_well(&self) -> bool {
         let rest = &self.raw[self.position..];
         rest.is_empty() || is_empty_line(rest)
@@ -160,7 +160,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Where the line that begins at `start` ends, its line feed included.
+/// The end of the line that begins at `start`, including its line feed.
 pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
     let end = memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1);
     #[cfg(test)]
@@ -168,9 +168,9 @@ pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
     end
 }
 
-/// Where verdicts stand from a line start on, as the most lenient reader finds them: up to the first empty line, behind
-/// lines that are no fields, where [`Fields`] ends, and behind a lone carriage return, which some programs take for the
-/// end of a line.
+/// The ranges of verdict fields from a line start on, as the most lenient reader would find them: up to the first empty
+/// line, also after lines that are not fields (where [`Fields`] ends) and after a lone carriage return, which some
+/// programs treat as a line end.
 pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = from;
@@ -191,7 +191,7 @@ pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> b
             let is_lone = |at: &usize| !matches!(raw.get(at + 1), Some(b'\n' | b' ' | b'\t'));
             let mut returns = memchr_iter(b'\r', text).map(|at| start + at).filter(is_lone).peekable();
             while let Some(at) = returns.next() {
-                // one that begins a line is an empty line to those who take it for an end: they have left the block
+                // at the start of a line it would be an empty line, which ends the block
                 if at > start && wanted(at + 1) {
                     found.push(at..returns.peek().copied().unwrap_or(start + text.len()));
                 }
@@ -206,15 +206,15 @@ fn is_empty_line(rest: &[u8]) -> bool {
     rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
 }
 
-/// How long the name is that begins a line, of visible ASCII, and where the value begins in it.
+/// Length of the field name (visible ASCII) at the start of a line, and the start of the value.
 fn field_name(line: &[u8]) -> Option<(usize, usize)> {
     let length = line.iter().position(|byte| ENDS_NAME[usize::from(*byte)])?;
-    // RFC 5322, section 4.5: there used to be white space before the colon
+    // RFC 5322, section 4.5: obsolete white space before the colon
     let space = line[length..].iter().position(|c| !matches!(c, b' ' | b'\t'))?;
     (length > 0 && line[length + space] == b':').then_some((length, length + space + 1))
 }
 
-/// The bytes that no name has: all but visible ASCII, and the colon.
+/// The bytes that cannot be in a name: all but visible ASCII, and the colon.
 static ENDS_NAME: [bool; 256] = {
     let mut ends = [true; 256];
     let mut byte = 0;
@@ -266,7 +266,7 @@ mod tests {
         let (fields, _) = read(b"A: caf\xe9\nB: caf\xc3\xa9\nC: a\0b\rc\n");
         let values: Vec<_> = fields.iter().map(|f| f.1.as_str()).collect();
         assert_eq!(values, ["café", "café", "abc"]);
-        // no byte order mark makes UTF-16 of a header, which would take in its line end
+        // byte order marks are ignored: UTF-16 would swallow the line end
         for (raw, expected) in
             [(&b"A:\xfe\xff ab"[..], "þÿ ab"), (b"A:\xfe\xff abc\n", "þÿ abc"), (b"A:\xef\xbb\xbfa", "a")]
         {

@@ -1,13 +1,13 @@
-//! Header fields that are no evidence.
+//! Header fields that are ignored.
 //!
-//! Other filters, delivery agents and mailboxes add fields to mail after it has been sent. Trained on,
-//! they poison a filter: `Status` in one's own mailbox of ham says "ham" of every mail that has been read.
-//! They are removed before names, order and counts of fields are taken.
+//! Other filters, delivery agents and mailboxes add fields to mail after it was sent. Learned, they would poison a
+//! filter: `Status` in a ham mailbox would make every mail that was read look like ham. They are removed before names,
+//! order and counts of fields are taken.
 
-/// Names removed, in lower case.
+/// Ignored names, in lower case.
 const NAMES: &[&str] = &["content-length", "delivered-to", "lines", "status"];
 
-/// Names removed that begin with `x-`, in lower case.
+/// Ignored names that begin with `x-`, in lower case.
 const X_NAMES: &[&str] = &[
     "x-delivered-to",
     "x-envelope-to",
@@ -25,7 +25,7 @@ const X_NAMES: &[&str] = &[
     "x-uidl",
 ];
 
-/// What names removed begin with, in lower case; all with `x-`.
+/// Prefixes of ignored names, in lower case; all begin with `x-`.
 const X_PREFIXES: &[&str] = &[
     "x-amavis",
     "x-antispam",
@@ -50,7 +50,7 @@ const X_PREFIXES: &[&str] = &[
     "x-virus",
 ];
 
-/// Whether a header field of this name, in any case, is no evidence.
+/// Whether header fields of this name are ignored. Case does not matter.
 ///
 /// ```
 /// use tamis_mail::ignored::is_ignored;
@@ -63,20 +63,20 @@ pub fn is_ignored(name: &str) -> bool {
     if !begins_with(name, "x-") {
         return is_one_of(NAMES);
     }
-    // most are told from those that begin so by one more letter
+    // one more letter rules out most names
     let third = name.as_bytes().get(2).map(u8::to_ascii_lowercase);
     let may_begin_with = |prefix: &&&str| prefix.as_bytes().get(2).copied() == third;
     is_one_of(X_NAMES) || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
 }
 
-/// Whether a field of this name, in any case, holds one of our verdicts: whatever of them came with a message is forged, or
-/// old.
+/// Whether fields of this name hold tamis verdicts. Those that arrive with a message are forged or old. Case does not
+/// matter.
 pub(crate) fn is_verdict(name: &str) -> bool {
     matches!(name.as_bytes().first(), Some(b'x' | b'X'))
         && ["x-tamis", "x-spam-flag", "x-spam-status"].iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Whether a name is, in any case, one of these, or begins as one of these that end with `*`.
+/// Whether a name matches one of the patterns, where a final `*` stands for any ending. Case does not matter.
 pub(crate) fn matches_any(name: &str, patterns: &[String]) -> bool {
     patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(prefix) => begins_with(name, prefix),

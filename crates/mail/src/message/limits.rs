@@ -1,10 +1,10 @@
-//! How much of a message is read.
+//! Limits on what is read of a message.
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How much of one message is read, so that hostile mail costs no more than large mail.
+/// Limits on what is read of one message, so that hostile mail costs no more than large mail.
 ///
-/// A message over a limit is read as far as the limit allows; [`LimitsHit`] says which ones cut.
+/// A message over a limit is truncated; [`LimitsHit`] tells which limits were hit.
 ///
 /// ```
 /// use tamis_mail::{Limits, Message};
@@ -16,17 +16,16 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of the raw message that are looked at; the rest is not read. By default, 512 KiB.
+    /// Bytes of the raw message that are read. By default, 512 KiB.
     pub bytes: usize,
-    /// Nested messages (`message/rfc822` and its kin) that are opened; the others are read as plain text.
-    /// By default, 64; never more than 256.
+    /// Nested messages (`message/rfc822` and similar) that are parsed; others are read as plain text. By default, 64;
+    /// never more than 256.
     pub nested_messages: usize,
-    /// MIME parts that are looked at, containers included. By default, 1,000.
+    /// MIME parts that are read, including containers. By default, 1,000.
     pub parts: usize,
-    /// Header fields of one header block that are looked at. By default, 1,000.
+    /// Header fields that are read per header block. By default, 1,000.
     pub headers: usize,
-    /// Bytes of decoded text kept of all parts together, HTML counted with its tags. By default,
-    /// 300 KiB.
+    /// Bytes of decoded text of all parts together, HTML counted with its tags. By default, 300 KiB.
     pub text: usize,
 }
 
@@ -36,9 +35,9 @@ impl Default for Limits {
     }
 }
 
-/// Which [`Limits`] cut something off a message.
+/// The [`Limits`] that truncated a message.
 ///
-/// Displayed as the names of the limits, separated by commas; empty when nothing was cut.
+/// Displayed as the names of the limits, separated by commas; empty if none was hit.
 ///
 /// ```
 /// use tamis_mail::LimitsHit;
@@ -59,8 +58,8 @@ pub struct LimitsHit {
     pub headers: bool,
     /// Text was left out: see [`Limits::text`].
     pub text: bool,
-    /// A multipart more than 32 multiparts deep was read as plain text. This limit is fixed: each level
-    /// is one more pass over the message.
+    /// A multipart more than 32 levels deep was read as plain text. This limit is fixed, since each level is one more
+    /// pass over the message.
     pub depth: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A message as the rest of tamis sees it.
+//! A parsed mail message.
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
@@ -22,14 +22,14 @@ use std::borrow::Cow;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The names and values of the header fields, one behind the other.
+    /// The names and values of the header fields, concatenated.
     header_text: String,
     places: Vec<Place>,
     parts: Vec<Part>,
     limits_hit: LimitsHit,
 }
 
-/// Where a header field is in the text of them all, behind the one before.
+/// The position of a header field in the concatenated text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
     end_of_name: usize,
@@ -37,8 +37,8 @@ struct Place {
     key: u128,
 }
 
-/// The length of a name and its beginning, in lower case: the same for names that differ in case only, and for others only if
-/// they are long.
+/// A hash key of a name: its length and lower-cased beginning. Equal for names that differ only in case; other names
+/// share a key only if long.
 fn key(name: &str) -> u128 {
     const ONES: u128 = u128::MAX / 255;
     let mut key = [0; 16];
@@ -46,14 +46,14 @@ fn key(name: &str) -> u128 {
     key[..n].copy_from_slice(&name.as_bytes()[..n]);
     key[LONGEST_IN_KEY] = name.len().min(255) as u8;
     let key = u128::from_le_bytes(key);
-    // all bytes at once: the highest bit of each says of its lower seven whether they reach a letter
+    // all bytes at once: the highest bit of each byte compares its lower seven
     let seven = key & (ONES * 0x7f);
     let [from_a, behind_z] = [b'A', b'Z' + 1].map(|letter| seven + ONES * u128::from(0x80 - letter));
     let capitals = (from_a ^ behind_z) & !key & (ONES * 0x80);
     key | capitals >> 2
 }
 
-/// Bytes of the longest name that its key holds whole.
+/// The longest name that fits into its key, in bytes.
 const LONGEST_IN_KEY: usize = 15;
 
 /// A header field of a message.
@@ -61,20 +61,20 @@ const LONGEST_IN_KEY: usize = 15;
 pub struct Header<'m> {
     /// The name as written, without the colon.
     pub name: &'m str,
-    /// The value on one line, with encoded words decoded (RFC 2047), wherever they stand in it.
+    /// The value on one line, with encoded words decoded (RFC 2047).
     pub value: &'m str,
 }
 
 impl Message {
-    /// Reads a message, whatever state it is in.
+    /// Parses a message. Never fails.
     ///
-    /// A leading mbox `From ` line is dropped. Bytes without header block are a body in plain text.
+    /// A leading mbox `From ` line is dropped. Bytes without a header block are a plain text body.
     pub fn parse(raw: &[u8], limits: &Limits) -> Message {
         Message::parse_ignoring(raw, limits, &[])
     }
 
-    /// Reads a message without the header fields of these names either, in any case; a name that ends with
-    /// `*` stands for all that begin so.
+    /// Parses a message, ignoring header fields of these names too. Case does not matter; a final `*` stands for any
+    /// ending.
     ///
     /// ```
     /// use tamis_mail::{Limits, Message};
@@ -109,7 +109,7 @@ impl Message {
         Header { name: &self.header_text[start..end_of_name], value: &self.header_text[end_of_name..end] }
     }
 
-    /// The value of the first field of this name, in any case.
+    /// The value of the first field of this name; case does not matter.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.values(name).next()
     }
@@ -140,15 +140,15 @@ impl Message {
         texts.join("\n")
     }
 
-    /// Which limits cut something off.
+    /// The limits that truncated the message.
     pub fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
     }
 
-    /// Calls `emit` with the field and the text of everything that holds words.
+    /// Calls `emit` with the field name and text of everything that contains words.
     ///
-    /// Fields are the lower-cased names of the header fields, in their order, one call each; then the
-    /// body, whose field is empty, one call a part.
+    /// One call per header field in order, with its lower-cased name; then one call per part of the body, with an empty
+    /// name.
     pub fn for_each_field(&self, mut emit: impl FnMut(&str, &str)) {
         for header in self.headers() {
             emit(&header.name.to_ascii_lowercase(), header.value);

@@ -1,4 +1,4 @@
-//! The parts of a message (RFC 2045, RFC 2046), by cutting regions of bytes into smaller regions.
+//! MIME: splits a message into parts (RFC 2045, RFC 2046).
 use crate::html::looks_like_html;
 use crate::message::charset;
 use crate::message::encoded_word::decode_words;
@@ -12,13 +12,12 @@ use memchr::memmem;
 use std::borrow::Cow;
 use std::iter;
 
-/// Multiparts opened within multiparts. Each is one more pass over the message; real mail has a few.
+/// Maximum nesting of multiparts. Each level is one more pass over the message; real mail has a few.
 const DEEPEST: usize = 32;
-/// Nested messages opened, whatever the limit says: each may lie in the one before, and takes up to 4 KiB of
-/// stack.
+/// Maximum nesting of messages, whatever the limit says: each level may take 4 KiB of stack.
 const MOST_NESTED: usize = 256;
 
-/// The parts of a message and which limits cut something off it. Shows the fields of its header to `see`.
+/// The parts of a message and the limits it hit. Calls `see` with its header fields.
 pub(crate) fn read_parts(
     raw: &[u8],
     limits: &Limits,
@@ -36,7 +35,7 @@ pub(crate) fn read_parts(
     (reader.parts, reader.hit)
 }
 
-/// How deep a part lies.
+/// The nesting depth of a part.
 #[derive(Clone, Copy)]
 struct Depth {
     parts: usize,
@@ -101,7 +100,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A nested message: a part whose text is its subject, then what it holds.
+    /// A nested message: a part whose text is the subject, then its own parts.
     fn nested_message(&mut self, mut part: Part, body: &[u8], depth: Depth) {
         if self.messages_left == 0 {
             self.hit.nested_messages = true;
@@ -130,7 +129,7 @@ impl Reader<'_> {
         self.parts.push(part);
     }
 
-    /// As much of a text as the limit still allows.
+    /// Truncates a text to what the limit still allows.
     fn keep(&mut self, text: &str) -> String {
         let kept = text.floor_char_boundary(self.text_left);
         self.hit.text |= kept < text.len();
@@ -139,8 +138,8 @@ impl Reader<'_> {
     }
 }
 
-/// A message's body that begins behind a line which is no field: other programs read on there, and verdicts up to the first
-/// empty line, which do not pass through, are no evidence either.
+/// A body that begins after a line which is not a field, without verdict fields up to the first empty line: other
+/// programs would read on there.
 fn without_verdicts(body: &[u8]) -> Cow<'_, [u8]> {
     let forged = verdicts_in(body, 0, is_verdict);
     if forged.is_empty() {
@@ -163,7 +162,7 @@ fn is_message(content_type: &str) -> bool {
     matches!(content_type, "message/rfc822" | "message/global" | "message/news")
 }
 
-/// What the fields of a part say about it, and the boundary if it is a multipart.
+/// The part that header fields declare, and the boundary of a multipart.
 fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> (Part, Option<String>) {
     let (mut kind, mut encoding, mut disposition) = (None, None, None);
     for field in fields {
@@ -180,7 +179,7 @@ fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> 
     let kind = kind.as_deref().map(Parameters::read);
     let disposition = disposition.as_deref().map(Parameters::read);
     let parameter = |name: &str| kind.as_ref().and_then(|kind| kind.get(name));
-    // RFC 2045, section 5.2: what is no type at all is plain text
+    // RFC 2045, section 5.2: an invalid type means plain text
     let content_type = match &kind {
         None => default_type.to_owned(),
         Some(kind) if kind.value.split('/').filter(|half| !half.is_empty()).count() == 2 => {
@@ -202,7 +201,7 @@ fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> 
     (part, boundary)
 }
 
-/// A token in lower case, without quotes and the comment that may follow it.
+/// A token in lower case, without quotes and a following comment.
 fn first_word(value: &str) -> String {
     let word =
         value.split(|c: char| c.is_whitespace() || matches!(c, '(' | ';')).find(|word| !word.is_empty());
@@ -213,12 +212,12 @@ fn first_word(value: &str) -> String {
 struct Sections<'a> {
     body: &'a [u8],
     boundary: String,
-    /// Where the next region begins; nowhere after the closing boundary.
+    /// Start of the next region; `None` after the closing boundary.
     next: Option<usize>,
 }
 
 impl<'a> Sections<'a> {
-    /// None if no line of the body is a boundary.
+    /// `None` if no line of the body is a boundary.
     fn new(body: &'a [u8], boundary: String) -> Option<Self> {
         let mut sections = Sections { body, boundary, next: None };
         let (_, next) = sections.find_boundary(0)?;
@@ -226,8 +225,7 @@ impl<'a> Sections<'a> {
         Some(sections)
     }
 
-    /// The first boundary line from the line start `position` on: where it begins, and where the region
-    /// after it begins.
+    /// The first boundary line at or after the line start `position`: its start, and the start of the region after it.
     fn find_boundary(&self, position: usize) -> Option<(usize, Option<usize>)> {
         let later = memmem::find_iter(&self.body[position..], b"\n--").map(|at| position + at + 1);
         let found = iter::once(position).chain(later).find_map(|start| {

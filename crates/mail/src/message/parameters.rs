@@ -1,14 +1,14 @@
-//! Values with parameters: Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
+//! Parameters of Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
 use crate::message::charset::decode_text;
 use crate::message::encoded_word::decode_words;
 use crate::message::transfer::hex;
 
-/// Parameters looked at of one value. Real ones have a handful; continued ones are looked for one by one.
+/// Maximum number of parameters per value, since the pieces of continued ones are searched one by one.
 const MOST_PARAMETERS: usize = 100;
 
-/// A value such as `text/plain; charset=utf-8`, cut up.
+/// A parsed value such as `text/plain; charset=utf-8`.
 pub(crate) struct Parameters<'a> {
-    /// What stands before the first semicolon, lower case, without comments.
+    /// The text before the first semicolon, in lower case, without comments.
     pub(crate) value: String,
     /// Names as written, values without quotes.
     parameters: Vec<(&'a str, String)>,
@@ -29,7 +29,7 @@ impl<'a> Parameters<'a> {
         Parameters { value: value.unwrap_or_default().to_ascii_lowercase(), parameters }
     }
 
-    /// A parameter's text: given plainly, or percent-encoded, or continued in pieces.
+    /// The text of a parameter: plain, percent-encoded, or continued in pieces.
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         if let Some(plain) = self.raw(name) {
             return Some(decode_words(plain).into_owned());
@@ -48,7 +48,7 @@ impl<'a> Parameters<'a> {
         self.parameters.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// The pieces `name*0`, `name*1*`, ... put together (RFC 2231, section 3).
+    /// Joins the pieces `name*0`, `name*1*`, ... (RFC 2231, section 3).
     fn continued(&self, name: &str) -> Option<String> {
         let (mut charset, mut bytes) = (None, Vec::new());
         for number in 0..MOST_PARAMETERS {
@@ -98,7 +98,7 @@ fn read_quoted(text: &str) -> (String, &str) {
     (value, "")
 }
 
-/// `charset'language'text` taken apart (RFC 2231, section 4).
+/// Splits `charset'language'text` (RFC 2231, section 4).
 fn split_charset(value: &str) -> (Option<&str>, &str) {
     let mut pieces = value.splitn(3, '\'');
     match (pieces.next(), pieces.next(), pieces.next()) {
@@ -107,7 +107,7 @@ fn split_charset(value: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The bytes behind percent-encoding; what is none stays.
+/// Decodes percent-encoding; invalid escapes stay.
 pub(crate) fn percent_decode(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

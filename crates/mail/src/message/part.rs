@@ -1,30 +1,29 @@
-//! A part of a message.
+//! A MIME part of a message.
 use crate::html::html_to_text;
 use std::borrow::Cow;
 
-/// A MIME part of a message. A message that is no multipart is one part.
+/// A MIME part. A message that is not a multipart has one part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// How many parts this one lies within.
+    /// Nesting depth: the number of enclosing parts.
     pub depth: usize,
-    /// Type and subtype in lower case, as `text/html`; `text/plain` where none or nonsense is declared.
+    /// Type and subtype in lower case, such as `text/html`; `text/plain` if missing or invalid.
     pub content_type: String,
     /// The declared charset in lower case.
     pub charset: Option<String>,
     /// The declared transfer encoding in lower case.
     pub transfer_encoding: Option<String>,
-    /// The name of the file that the part holds, decoded.
+    /// The decoded file name of an attachment.
     pub file_name: Option<String>,
-    /// The text of a `text/*` part, attachments included, HTML still with its tags. For a nested message
-    /// it is that message's subject; for a container or nested message that could not be opened, all that
-    /// is in it. None for other parts.
+    /// The text of a `text/*` part, including attachments, HTML with its tags. For a nested message, its subject; for a
+    /// container or nested message beyond the limits, its whole content. `None` for other parts.
     pub text: Option<String>,
-    /// Whether the text is HTML: declared so, or with an `<html` tag among its first 2,000 bytes.
+    /// Whether the text is HTML: declared, or with an `<html` tag in its first 2,000 bytes.
     pub is_html: bool,
 }
 
 impl Part {
-    /// The text to read: HTML converted. Empty for parts that have none.
+    /// The text with HTML converted to text. Empty for parts without text.
     pub fn plain_text(&self) -> Cow<'_, str> {
         match &self.text {
             Some(text) if self.is_html => Cow::Owned(html_to_text(text)),

@@ -1,8 +1,8 @@
-//! Content-Transfer-Encoding (RFC 2045, section 6), read leniently.
+//! Content-Transfer-Encoding: base64 and quoted-printable (RFC 2045, section 6), decoded leniently.
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// The bytes behind a transfer encoding given in lower case; unknown encodings are taken as they are.
+/// Decodes a transfer encoding, given in lower case; unknown ones are left as they are.
 pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
     match encoding {
         Some("base64") => Cow::Owned(base64(bytes)),
@@ -11,10 +11,10 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8
     }
 }
 
-/// Base64 with everything outside its alphabet passed over.
+/// Decodes base64, skipping everything outside its alphabet.
 ///
-/// Padding does not end the data, for a spammer may put some in front of it; text after the padding does,
-/// for mailing lists append it.
+/// Padding does not end the data, since spammers put it in front; text after padding does, since mailing lists append
+/// it.
 pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
     let (mut bits, mut count, mut padded) = (0u32, 0, false);
@@ -48,13 +48,13 @@ pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Writes the whole bytes among fewer than four sextets.
+/// Writes the complete bytes of fewer than four sextets.
 fn flush(bits: u32, count: u32, out: &mut Vec<u8>) {
     let bytes = (bits << (6 * (4 - count))).to_be_bytes();
     out.extend_from_slice(&bytes[1..][..(count as usize * 6) / 8]);
 }
 
-/// Three bytes from four of the alphabet.
+/// Decodes four characters of the alphabet to three bytes.
 fn whole(four: [u8; 4]) -> Option<[u8; 3]> {
     let four = four.map(|byte| SEXTETS[usize::from(byte)]);
     let [a, b, c, d] = four.map(u32::from);
@@ -62,7 +62,7 @@ fn whole(four: [u8; 4]) -> Option<[u8; 3]> {
     four.iter().all(|sextet| *sextet < 64).then_some(three)
 }
 
-/// What each byte stands for; of bytes outside the alphabet, more than that.
+/// The value of each byte; above 63 outside the alphabet.
 static SEXTETS: [u8; 256] = {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut sextets = [u8::MAX; 256];
@@ -74,7 +74,7 @@ static SEXTETS: [u8; 256] = {
     sextets
 };
 
-/// Quoted-printable; an `=` that begins neither an escape nor a soft line break stays.
+/// Decodes quoted-printable; an `=` that begins neither an escape nor a soft line break stays.
 pub(crate) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -96,7 +96,7 @@ pub(crate) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The length of a line end, or of the end of the bytes, with the white space that may stand before it.
+/// The length of a line end (or the end of the bytes) with the white space before it.
 fn soft_break(bytes: &[u8]) -> Option<usize> {
     let space = bytes.iter().position(|c| !matches!(c, b' ' | b'\t' | b'\r'));
     match space {

@@ -1,18 +1,18 @@
-//! Who wrote to whom.
+//! Terms of senders and recipients.
 use super::emitter::Emitter;
 use super::scan::{addresses, cut, suffixes, words};
 use crate::message::message::Message;
 use tamis_tokenizer::normalize;
 
 const FIELDS: [&str; 6] = ["from", "reply-to", "to", "cc", "sender", "return-path"];
-/// Addresses looked at of one field, and of the message.
+/// Maximum number of addresses read per field, and per message.
 const MOST: usize = 5;
 const MOST_IN_ALL: usize = 100;
-/// Words looked at of one field.
+/// Maximum number of words read per field.
 const MOST_WORDS: usize = 500;
-/// Characters of the longest word that is told by more than its length.
+/// Longer words are replaced by their length, in characters.
 const LONGEST_WORD: usize = 24;
-/// From so many recipients on, more make no difference.
+/// More recipients than this make no difference.
 const MANY: usize = 8;
 
 /// The words, addresses and domains of the fields that hold addresses, and the number of recipients.
@@ -35,7 +35,7 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     out.number("to:n:", recipients.min(MANY));
 }
 
-/// A word in the case it has; of a long one, its length.
+/// Emits a word as written; a long one as its length.
 fn word(name: &str, word: &str, out: &mut Emitter<'_>) {
     if cut(word, LONGEST_WORD).len() == word.len() {
         return out.term(&[name, ":", word]);

@@ -1,4 +1,4 @@
-//! What the text of a body looks like: amounts, numbers, punctuation, capitals, length.
+//! Terms of the body's form: amounts of money, numbers, punctuation, capitals, length.
 use super::emitter::Emitter;
 use super::scan::padded;
 use memchr::memchr2;

@@ -1,4 +1,4 @@
-//! The date, as evidence and as a time.
+//! The Date field: its terms, and its value.
 use super::emitter::Emitter;
 
 /// The first time zone and the shape of a Date field.
@@ -8,14 +8,14 @@ pub(super) fn terms(value: Option<&str>, out: &mut Emitter<'_>) {
     out.shape("date:shape:", value);
 }
 
-/// The first sign with four digits behind it.
+/// The first sign followed by four digits.
 fn zone(value: &str) -> Option<&str> {
     let is_zone = |w: &[u8]| matches!(w[0], b'+' | b'-') && w[1..].iter().all(u8::is_ascii_digit);
     let at = value.as_bytes().windows(5).position(is_zone)?;
     value.get(at..at + 5)
 }
 
-/// Seconds since 1970 of a date as in `Thu, 22 Aug 2002 18:26:25 +0700` (RFC 5322, sections 3.3 and 4.3).
+/// Seconds since 1970 of a date such as `Thu, 22 Aug 2002 18:26:25 +0700` (RFC 5322, sections 3.3 and 4.3).
 pub(super) fn parse(value: &str) -> Option<i64> {
     let value = value.split_once(',').map_or(value, |(_, date)| date);
     let mut words = value.split_whitespace().skip_while(|word| word.starts_with(|c: char| c.is_alphabetic()));
@@ -53,8 +53,8 @@ fn month(name: &str) -> Option<i64> {
         .map(|(month, _)| month)
 }
 
-/// Two digits from 50 on count from 1900 and below from 2000, three from 1900 (RFC 5322, section 4.3); so do
-/// three with a zero in front, which is how some programs got past the year 1999.
+/// Two digits from 50 on count from 1900 and below from 2000, three from 1900 (RFC 5322, section 4.3); so do three with
+/// a leading zero, the year-2000 bug of some programs.
 fn year(digits: &str) -> Option<i64> {
     let year = match (digits.len(), number(digits, 0, 9_999)?) {
         (2, year @ 0..50) => year + 2_000,
@@ -92,7 +92,7 @@ fn days_in(month: i64, year: i64) -> i64 {
     }
 }
 
-/// In the Gregorian calendar. Years are counted from March, so that the odd day of leap years comes last.
+/// Days since 1970 in the Gregorian calendar. Years are counted from March, so that the leap day comes last.
 fn days_since_1970(day: i64, month: i64, year: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;

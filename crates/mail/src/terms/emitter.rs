@@ -1,52 +1,52 @@
-//! Where terms go: several at a time.
+//! Collects terms and emits them in batches.
 use crate::terms::scan::push_shape;
 use std::fmt::Write;
 use tamis_tokenizer::Batch;
 
-/// Bytes of the longest term, its prefix included.
+/// Maximum length of a term with its prefix, in bytes.
 const LONGEST: usize = 80;
-// a bit for each term of a batch
+// `to_lower` has `to_lower` has a bit for each term of a batch
 const _: () = assert!(Batch::MOST <= u64::BITS as usize);
 
-/// A piece of evidence of a message.
+/// A feature of a message: words or terms.
 #[derive(Clone, Copy, Debug)]
 pub enum Piece<'a> {
-    /// Text to be cut into words, each of which becomes a term behind the prefix.
+    /// Text to be cut into words, which become terms with the prefix.
     Words {
         /// Empty for the body, `s:` for the subject.
         prefix: &'a str,
         /// The decoded text.
         text: &'a str,
     },
-    /// Terms as they are, their prefixes included: of at most 80 bytes each; and what they speak of.
+    /// Finished terms with their prefixes, of at most 80 bytes each, and their scope.
     Terms(Batch<'a>, Scope),
-    /// A stretch of the body ends.
+    /// The end of a stretch of the body.
     EndOfStretch,
 }
 
-/// What terms speak of.
+/// What terms describe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// The message: its header fields, its way, its parts.
+    /// The message: its header fields, route and parts.
     Message,
-    /// The stretch of the body that the words just before were of.
+    /// The stretch of the body that the words just before belong to.
     Stretch,
     /// The body as a whole.
     Body,
 }
 
-/// Where terms go: several at a time, so that what is done with them can be done for all of them step by step.
+/// Collects terms and emits them in batches, for faster processing.
 pub(super) struct Emitter<'e> {
     emit: &'e mut dyn FnMut(Piece<'_>),
-    /// The terms that wait, one after the other, behind them the one in the making.
+    /// The pending terms, then the current one, concatenated.
     text: String,
-    /// Where those that wait begin and end.
+    /// Spans of the pending terms.
     spans: [[usize; 2]; Batch::MOST],
-    /// How many wait.
+    /// Number of pending terms.
     n: usize,
-    /// Which of those, by a bit each, have still to be put in lower case.
+    /// Bit mask of pending terms still to be lower-cased.
     to_lower: u64,
-    /// Where the term in the making begins.
+    /// Start of the current term.
     start: usize,
     scope: Scope,
 }
@@ -62,7 +62,7 @@ impl<'e> Emitter<'e> {
         (self.emit)(Piece::Words { prefix, text });
     }
 
-    /// The term that is these strings, one after the other, cut if too long.
+    /// Emits the concatenation of these strings as a term, truncated if too long.
     #[inline]
     pub(super) fn term(&mut self, strings: &[&str]) {
         self.put(strings);
@@ -79,13 +79,13 @@ impl<'e> Emitter<'e> {
 
     pub(super) fn number(&mut self, prefix: &str, number: usize) {
         self.put(&[prefix]);
-        // a String takes whatever is written
+        // writing to a String cannot fail
         let _ = write!(self.text, "{number}");
         self.cut();
         self.end();
     }
 
-    /// The shape of a text: see [`push_shape`].
+    /// Emits the shape of a text, see [`push_shape`].
     pub(super) fn shape(&mut self, prefix: &str, text: &str) {
         self.put(&[prefix]);
         push_shape(text, &mut self.text);
@@ -93,7 +93,7 @@ impl<'e> Emitter<'e> {
         self.end();
     }
 
-    /// From here on terms speak of something else.
+    /// Changes the scope of the following terms.
     pub(super) fn begin(&mut self, scope: Scope) {
         self.flush();
         self.scope = scope;
@@ -137,12 +137,12 @@ impl<'e> Emitter<'e> {
         self.text.truncate(self.text.floor_char_boundary(self.start + LONGEST));
     }
 
-    /// Puts those in lower case that are to be.
+    /// Lower-cases the pending terms marked for it.
     fn fold(&mut self) {
         let length = self.text.len();
         let is_ascii = self.text.is_ascii();
         if is_ascii && self.to_lower != 0 {
-            // all of it once more behind itself
+            // append a copy of the whole text
             self.text.extend_from_within(..);
             self.text[length..].make_ascii_lowercase();
         }
@@ -161,7 +161,7 @@ impl<'e> Emitter<'e> {
         }
     }
 
-    /// Ends the term in the making.
+    /// Ends the current term.
     #[inline]
     fn end(&mut self) {
         let end = self.text.len();
@@ -178,7 +178,7 @@ pub(super) mod testing {
     use super::{Emitter, LONGEST, Piece, Scope};
     use crate::{Limits, Message};
 
-    /// The terms that a group makes, in order.
+    /// The terms emitted by a group, in order.
     pub(in crate::terms) fn terms(group: impl FnOnce(&mut Emitter<'_>)) -> Vec<String> {
         let mut terms = Vec::new();
         let mut emit = |piece: Piece<'_>| match piece {

@@ -1,16 +1,16 @@
-//! Hosts and addresses in version 4 in the fields that tell a message's way, found by the bits of bytes of a kind.
+//! Finds host names and IPv4 addresses in Received fields, 64 bytes at a time with bit masks.
 use super::scan::{OF_NUMBER, host, ip_length, padded};
 use std::iter;
 use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter};
 
-/// One bit for each of 64 bytes.
+/// Bit masks of 64 bytes.
 #[derive(Clone, Copy, Default)]
 struct Bits {
     /// Letters, digits and `.`, `_`, `-`.
     host: u64,
     /// Letters, digits and `.`, `_`; all bytes outside ASCII.
     number: u64,
-    /// Dots that a letter may follow.
+    /// Dots that a letter may follow (in a host name).
     host_dots: u64,
     /// Dots that may stand between digits.
     number_dots: u64,
@@ -22,7 +22,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// What stands beside these bytes is not looked at.
+    /// Bytes outside the block are not examined.
     #[inline]
     fn of(block: &[u8; BLOCK]) -> Bits {
         let is = |wanted: u8| bits(block, |byte| byte == wanted);
@@ -44,14 +44,14 @@ impl Bits {
     }
 }
 
-/// The bits of a text.
+/// The bit masks of a text.
 #[derive(Default)]
 pub(super) struct Map {
     blocks: Vec<Bits>,
 }
 
 impl Map {
-    /// The bits of another text.
+    /// Computes the masks of another text.
     pub(super) fn read(&mut self, text: &str) {
         let (whole, rest) = text.as_bytes().as_chunks();
         #[cfg(test)]
@@ -62,7 +62,7 @@ impl Map {
         self.blocks.push(Bits::of(&padded(rest)));
     }
 
-    /// Calls `each` with the host names of the text, up to so many: two labels or more, the last one of letters.
+    /// Calls `each` with the first `most` host names of the text: two labels or more, the last one of letters.
     pub(super) fn hosts<'t>(&self, text: &'t str, most: usize, mut each: impl FnMut(&'t str)) {
         let (mut left, mut done) = (most, 0);
         let may_have_gaps = self.ones(|bits| bits.two_dots).next().is_some();
@@ -90,7 +90,7 @@ impl Map {
         }
     }
 
-    /// Calls `each` with the Internet addresses in version 4, up to so many.
+    /// Calls `each` with the first `most` IPv4 addresses.
     pub(super) fn ips<'t>(&self, text: &'t str, most: usize, mut each: impl FnMut(&'t str)) {
         let (mut left, mut done, bytes) = (most, 0, text.as_bytes());
         let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -120,17 +120,17 @@ impl Map {
         }
     }
 
-    /// Where `with` is in the text, in any case.
+    /// Positions of `with` in the text; case does not matter.
     pub(super) fn with(&self, text: &str) -> impl Iterator<Item = usize> {
         self.ones(|bits| bits.w).filter(|at| begins_with(&text.as_bytes()[*at..], *b"with"))
     }
 
-    /// Where `helo` is in the text, in any case.
+    /// Positions of `helo` in the text; case does not matter.
     pub(super) fn helo(&self, text: &str) -> impl Iterator<Item = usize> {
         self.ones(|bits| bits.h).filter(|at| begins_with(&text.as_bytes()[*at..], *b"helo"))
     }
 
-    /// Where these bits are set, in order.
+    /// Positions of set bits, in order.
     #[inline]
     fn ones(&self, of: impl Fn(&Bits) -> u64) -> impl Iterator<Item = usize> {
         let (mut next, mut found) = (0, 0);
@@ -145,7 +145,7 @@ impl Map {
         })
     }
 
-    /// Where the run of set bits that has one at `at` begins and ends.
+    /// Start and end of the run of set bits around `at`.
     #[inline]
     fn run(&self, at: usize, of: impl Fn(&Bits) -> u64) -> [usize; 2] {
         let (number, bit) = (at / BLOCK, at % BLOCK);
@@ -169,14 +169,14 @@ impl Map {
     }
 }
 
-/// Whether these four small letters begin the bytes, in any case.
+/// Whether the bytes begin with these four lower-case letters; case does not matter.
 fn begins_with(bytes: &[u8], letters: [u8; 4]) -> bool {
     bytes
         .first_chunk()
         .is_some_and(|four| u32::from_le_bytes(*four) | 0x2020_2020 == u32::from_le_bytes(letters))
 }
 
-/// The addresses in a run of what numbers and dots may be among.
+/// Calls `each` with the IPv4 addresses in a run.
 fn for_each_ip<'t>(run: &'t str, mut each: impl FnMut(&'t str)) {
     let mut rest = run;
     loop {

@@ -1,14 +1,14 @@
-//! The way a message took: its Received fields, and the Message-ID that its first host gave it.
+//! Terms of the route: Received fields and Message-ID.
 use super::emitter::Emitter;
 use super::hosts::Map;
 use super::scan::{cut, networks, suffixes};
 use crate::message::message::Message;
 
-/// Received fields looked at, and hosts and addresses of one.
+/// Maximum number of Received fields read, and of hosts and addresses in each.
 const MOST_HOPS: usize = 64;
 const MOST_HOSTS: usize = 8;
 const MOST_IPS: usize = 4;
-/// From so many hops on, more make no difference.
+/// More hops than this make no difference.
 const MANY_HOPS: usize = 12;
 
 pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
@@ -19,7 +19,7 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     message_id(message.header("message-id").unwrap_or("<none>"), out);
 }
 
-/// The hosts of one Received field, the networks, the protocol, and the shape of the greeting.
+/// Terms of a Received field: hosts, networks, protocol, and the shape of the greeting.
 fn received(value: &str, map: &mut Map, out: &mut Emitter<'_>) {
     map.read(value);
     map.hosts(value, MOST_HOSTS, |host| {
@@ -36,12 +36,12 @@ fn received(value: &str, map: &mut Map, out: &mut Emitter<'_>) {
     }
 }
 
-/// The word behind the first of the keywords of four letters at these places that such a character follows.
+/// The word after the first of these four-letter keywords that is followed by a `gap` character.
 fn word_behind(mut keywords: impl Iterator<Item = usize>, gap: fn(char) -> bool, text: &str) -> Option<&str> {
     keywords.find_map(|at| text[at + 4..].strip_prefix(gap)?.split_whitespace().next())
 }
 
-/// The shapes of both halves of a Message-ID, the host, and whether it is well-formed.
+/// Terms of a Message-ID: the shapes of both halves, the host, and whether it is well-formed.
 fn message_id(value: &str, out: &mut Emitter<'_>) {
     let id = value.trim_matches(['<', '>']);
     let (left, host) = id.split_once('@').unwrap_or((id, ""));

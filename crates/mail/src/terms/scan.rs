@@ -1,16 +1,16 @@
-//! Finding hosts, addresses and shapes in text, each in one pass.
+//! Finds hosts, addresses and shapes in text, each in one pass.
 use memchr::memchr_iter;
 use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter};
 
-/// Characters of the longest shape.
+/// Maximum length of a shape, in characters.
 const LONGEST_SHAPE: usize = 40;
 
-/// Appends the shape of a text: `A` for every run of upper-case ASCII letters, `a` for lower case, `0` for
-/// digits, all else as it is; its first 40 characters.
+/// Appends the shape of a text: `A` for a run of upper-case ASCII letters, `a` for lower case, `0` for digits,
+/// everything else as it is; truncated to 40 characters.
 pub(super) fn push_shape(text: &str, out: &mut String) {
     let (mut last, mut shape, mut n) = (0, [0; LONGEST_SHAPE], 0);
     for byte in text.bytes() {
-        // of a byte outside ASCII, none
+        // 0 for a non-ASCII byte
         let class = SHAPES[usize::from(byte)];
         if class == last && matches!(class, b'A' | b'a' | b'0') {
             continue;
@@ -25,7 +25,7 @@ pub(super) fn push_shape(text: &str, out: &mut String) {
     out.push_str(str::from_utf8(&shape[..n]).unwrap_or_default());
 }
 
-/// The same for any text, one character after the other.
+/// The same for any text, character by character.
 #[cold]
 fn push_shape_of_characters(text: &str, out: &mut String) {
     let (mut last, mut left) = ('\0', LONGEST_SHAPE);
@@ -42,7 +42,7 @@ fn push_shape_of_characters(text: &str, out: &mut String) {
     }
 }
 
-/// What each character of ASCII is in a shape; NUL, which few texts have, and other bytes are nothing.
+/// The shape of each ASCII character; 0 for NUL and other bytes.
 static SHAPES: [u8; 256] = {
     let mut shapes = [0; 256];
     let mut byte = 0;
@@ -58,20 +58,20 @@ static SHAPES: [u8; 256] = {
     shapes
 };
 
-/// A set of characters: in ASCII one look tells.
+/// A set of characters, with a table for ASCII.
 pub(super) struct Set {
-    /// Of bytes outside ASCII, none.
+    /// False for bytes outside ASCII.
     ascii: [bool; 256],
     beyond: fn(char) -> bool,
 }
 
 impl Set {
-    /// The letters and digits of ASCII and these signs, and what `beyond` tells of others.
+    /// ASCII letters, digits and these signs; `beyond` decides for non-ASCII characters.
     const fn letters_digits_and(signs: &[u8], beyond: fn(char) -> bool) -> Set {
         Set { ascii: ascii(signs, true), beyond }
     }
 
-    /// All of ASCII but these, and what `beyond` tells of others.
+    /// All of ASCII but these; `beyond` decides for non-ASCII characters.
     pub(super) const fn all_but(others: &[u8], beyond: fn(char) -> bool) -> Set {
         let mut set = Set { ascii: ascii(others, false), beyond };
         let mut byte = 0;
@@ -107,7 +107,7 @@ pub(super) static OF_NUMBER: Set = Set::letters_digits_and(b"._", char::is_alpha
 static OF_DOMAIN: Set = Set::letters_digits_and(b"._-", char::is_alphanumeric);
 static OF_LOCAL: Set = Set::letters_digits_and(b"._-+=", char::is_alphanumeric);
 
-/// How many bytes of such characters a text begins with.
+/// Length of the prefix of characters in the set, in bytes.
 pub(super) fn prefix(text: &str, set: &Set) -> usize {
     let ascii = text.bytes().position(|byte| !set.ascii[usize::from(byte)]).unwrap_or(text.len());
     let length = match text.as_bytes().get(ascii) {
@@ -119,7 +119,7 @@ pub(super) fn prefix(text: &str, set: &Set) -> usize {
     length
 }
 
-/// Where the characters begin that are such ones and end a text.
+/// Start of the suffix of characters in the set.
 fn suffix(text: &str, set: &Set) -> usize {
     let start = match text.as_bytes().iter().rposition(|byte| !set.ascii[usize::from(*byte)]) {
         Some(last) if !text.as_bytes()[last].is_ascii() => {
@@ -132,11 +132,11 @@ fn suffix(text: &str, set: &Set) -> usize {
     start
 }
 
-/// Calls `each` with the maximal runs of letters and digits, up to so many.
+/// Calls `each` with the first `most` maximal runs of letters and digits.
 pub(super) fn words<'t>(text: &'t str, most: usize, mut each: impl FnMut(&'t str)) {
     let (mut left, mut last, mut start, mut inside) = (most, 0, 0, false);
     let is_in_word = |byte: u8| is_letter(byte) || is_digit(byte) || byte >= 0x80;
-    // in the end a block of less than 64 bytes, so that zeros end the last word
+    // the last block is shorter than 64 bytes, so that zeros end the last word
     for offset in (0..=text.len()).step_by(BLOCK) {
         #[cfg(test)]
         tamis_testing::step(BLOCK);
@@ -175,7 +175,7 @@ pub(super) fn words<'t>(text: &'t str, most: usize, mut each: impl FnMut(&'t str
     }
 }
 
-/// The bytes with zeros behind them.
+/// The bytes padded with zeros.
 pub(super) fn padded(bytes: &[u8]) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[..bytes.len()].copy_from_slice(bytes);
@@ -190,14 +190,14 @@ pub(super) fn cut(text: &str, length: usize) -> &str {
     text.char_indices().nth(length).map_or(text, |(at, _)| &text[..at])
 }
 
-/// The text without such bytes of ASCII at its edges.
+/// Trims ASCII bytes for which `is_such` holds.
 pub(super) fn trim(text: &str, is_such: impl Fn(u8) -> bool) -> &str {
     let start = text.bytes().position(|byte| !is_such(byte)).unwrap_or(text.len());
     let end = text.bytes().rposition(|byte| !is_such(byte)).map_or(start, |last| last + 1);
     &text[start..end]
 }
 
-/// Calls `each` with the ends of a host name of `least` to `most` labels, the shortest first.
+/// Calls `each` with the suffixes of a host name of `least` to `most` labels, shortest first.
 #[inline]
 pub(super) fn suffixes<'t>(host: &'t str, least: usize, most: usize, mut each: impl FnMut(&'t str)) {
     let (mut labels, mut start, mut end) = (1, usize::MAX, host.len());
@@ -229,7 +229,7 @@ fn last_dot(bytes: &[u8]) -> Option<usize> {
     bytes.iter().rposition(|byte| *byte == b'.')
 }
 
-/// The networks an address in version 4 lies in, by its first two and three numbers, and the address itself.
+/// The networks of an IPv4 address (its first two and three numbers) and the address itself.
 pub(super) fn networks(ip: &str) -> impl Iterator<Item = &str> {
     dots(ip).skip(1).map(|dot| &ip[..dot]).chain([ip])
 }
@@ -238,7 +238,7 @@ fn dots(text: &str) -> impl Iterator<Item = usize> {
     text.bytes().enumerate().filter(|(_, byte)| *byte == b'.').map(|(at, _)| at)
 }
 
-/// The longest host name that a run begins with, but for signs at its edges: two labels or more, the last one of letters.
+/// The longest host name at the start of a run, trimmed of signs: two labels or more, the last one of letters.
 pub(super) fn host(run: &str) -> Option<&str> {
     let run = trim(run, |byte| matches!(byte, b'.' | b'-'));
     let mut end = run.len();
@@ -254,13 +254,13 @@ pub(super) fn host(run: &str) -> Option<&str> {
     None
 }
 
-/// Whether a host is such an address.
+/// Whether a host is an IPv4 address.
 pub(super) fn is_ip(host: &str) -> bool {
     // nearly no host begins with a digit
     host.starts_with(|c: char| c.is_ascii_digit()) && ip_length(host) == Some(host.len())
 }
 
-/// The length of the four numbers of up to three digits that a run begins with.
+/// Length of the IPv4 address at the start of a run.
 pub(super) fn ip_length(run: &str) -> Option<usize> {
     let mut length = 0;
     for label in 0..4 {
@@ -296,7 +296,7 @@ pub(super) fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Hosts and addresses found the plain way.
+/// Reference implementations, for tests.
 #[cfg(test)]
 pub(super) mod plain {
     use super::*;

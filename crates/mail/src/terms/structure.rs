@@ -1,4 +1,4 @@
-//! How a message was made: its parts, and which header fields it has in which order.
+//! Terms of the structure: MIME parts, and names and order of header fields.
 use super::emitter::Emitter;
 use super::scan::cut;
 use crate::message::message::Message;
@@ -7,9 +7,9 @@ use crate::message::part::Part;
 use memchr::memchr2_iter;
 use std::{iter, mem};
 
-/// From so many parts on, more make no difference.
+/// More parts than this make no difference.
 const MANY_PARTS: usize = 8;
-/// Header fields whose names are looked at.
+/// Maximum number of header fields read.
 const MOST_NAMES: usize = 500;
 
 pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
@@ -22,11 +22,11 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     header_names(names.take(MOST_NAMES), out);
 }
 
-/// Type, charset, transfer encoding and the kind of file.
+/// Terms of a part: type, charset, transfer encoding and file extension.
 fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
-    // of containers, what they do not say is no news
+    // missing declarations of containers say nothing
     let unsaid = (!part.content_type.starts_with("multipart/")).then_some("none");
     if let Some(charset) = part.charset.as_deref().or(unsaid) {
         out.lower(&["cs:", charset]);
@@ -40,7 +40,7 @@ fn part(part: &Part, out: &mut Emitter<'_>) {
     }
 }
 
-/// The shapes of the boundary, and of the type as it is written.
+/// The shapes of the boundary and of the content type as written.
 fn content_type(value: &str, out: &mut Emitter<'_>) {
     if mentions_boundary(value)
         && let Some(boundary) = Parameters::read(value).get("boundary")
@@ -50,7 +50,7 @@ fn content_type(value: &str, out: &mut Emitter<'_>) {
     out.shape("ctraw:", value.split(';').next().unwrap_or_default());
 }
 
-/// Whether the name of this parameter is there, in any case. Most values have no such parameter and need not be read.
+/// Whether a value may have a boundary parameter; a quick test, since most have none. Case does not matter.
 fn mentions_boundary(value: &str) -> bool {
     let name = b"boundary";
     memchr2_iter(b'b', b'B', value.as_bytes()).any(|at| {
@@ -58,7 +58,7 @@ fn mentions_boundary(value: &str) -> bool {
     })
 }
 
-/// The names of the header fields, which one follows which, and how odd ones are written.
+/// Terms of the header fields: names, sequence, and unusual case.
 fn header_names<'m>(names: impl Iterator<Item = &'m str>, out: &mut Emitter<'_>) {
     let (mut text, mut spans) = (String::with_capacity(500), Vec::with_capacity(50));
     for name in names {
@@ -81,14 +81,14 @@ fn header_names<'m>(names: impl Iterator<Item = &'m str>, out: &mut Emitter<'_>)
     }
 }
 
-/// The first bytes of a name as a number in the order of names, which it nearly always decides.
+/// The first eight bytes of a name as a number, for sorting.
 fn first_eight(name: &str) -> u64 {
     let eight = || name.bytes().chain(iter::repeat(0)).take(8);
     let first = name.as_bytes().first_chunk().map(|first| u64::from_be_bytes(*first));
     first.unwrap_or_else(|| eight().fold(0, |number, byte| number << 8 | u64::from(byte)))
 }
 
-/// Whether nearly all mail has this field, so that its case tells the program that wrote it.
+/// Whether nearly all mail has this field, so that its case reveals the program that wrote it.
 fn is_standard(lower: &str) -> bool {
     matches!(
         lower,
@@ -105,7 +105,7 @@ fn is_standard(lower: &str) -> bool {
     )
 }
 
-/// Whether every word of the name has a capital letter first and no other.
+/// Whether every word of the name is capitalised: its first letter and no other.
 fn is_capitalised(name: &str) -> bool {
     let mut last = b'-';
     name.bytes().all(|c| match mem::replace(&mut last, c) {

@@ -1,7 +1,7 @@
-//! The shape of a subject; its words are text.
+//! Terms of the subject's form; its words are emitted as text.
 use super::emitter::Emitter;
 
-/// Capitals only; something after a gap at the end, which makes each copy differ; exclamation; a reply.
+/// All capitals; a trailing token after a gap (which makes each copy differ); exclamation marks; a reply.
 pub(super) fn terms(subject: &str, out: &mut Emitter<'_>) {
     if subject.is_empty() {
         return;
@@ -19,7 +19,7 @@ pub(super) fn terms(subject: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// Whether the last word stands behind four white-space characters or more.
+/// Whether the last word follows four or more white-space characters.
 fn has_trail(subject: &str) -> bool {
     let before = subject.trim_end_matches(|c: char| !c.is_whitespace());
     before.chars().rev().take_while(|c| c.is_whitespace()).take(4).count() == 4

@@ -1,4 +1,4 @@
-//! Where a text leads.
+//! Terms of links.
 use super::emitter::Emitter;
 use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, trim, words};
 use crate::message::parameters::percent_decode;
@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use tamis_tokenizer::bits::positions;
 use tamis_tokenizer::normalize;
 
-/// Links looked at of one text, and words of the path and keys of the query of one link.
+/// Maximum number of links per text, and of path words and query keys per link.
 const MOST: usize = 200;
 const MOST_WORDS: usize = 20;
 const MOST_KEYS: usize = 10;
-/// Characters kept of such a word.
+/// Maximum length of such a word, in characters.
 const LONGEST_WORD: usize = 24;
 
-/// The links of a text, be it plain or the source of HTML, in attributes or not.
+/// Emits the terms of the links in a text, plain or HTML source.
 pub(super) fn terms(text: &str, out: &mut Emitter<'_>) {
     let mut buffer = String::new();
     for (is_mail, mut link) in links(text).take(MOST) {
@@ -28,8 +28,8 @@ pub(super) fn terms(text: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// What follows `http://`, `https://`, `ftp://` or `mailto:`, or begins with `www.`, as it stands in the
-/// text, and whether it is `mailto:`.
+/// The links of a text, verbatim: what follows `http://`, `https://`, `ftp://` or `mailto:`, or begins with `www.`; and
+/// whether each is a `mailto:`.
 fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let mut done = 0;
     let bytes = text.as_bytes();
@@ -59,7 +59,7 @@ fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// The length of the word that a text ends with, if it is one of these, in any case.
+/// The length of the word at the end of a text, if it is one of these. Case does not matter.
 fn word_before(text: &str, words: &[&str]) -> Option<usize> {
     let is_before = |word: &&&str| {
         let (start, end) = text.as_bytes().split_at(text.len().saturating_sub(word.len()));
@@ -82,7 +82,7 @@ fn mail(link: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// Cuts a text where the first such byte of ASCII is, which the second half begins with.
+/// Splits a text before the first ASCII byte for which `is_such` holds.
 fn split(text: &str, is_such: impl Fn(u8) -> bool) -> (&str, &str) {
     text.split_at(text.bytes().position(is_such).unwrap_or(text.len()))
 }
@@ -101,7 +101,7 @@ fn url(link: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// The host, and what is odd about it. Some browsers find an `@` behind percent-encoding too.
+/// Terms of the host and its oddities. Some browsers also accept a percent-encoded `@`.
 fn authority(authority: &str, out: &mut Emitter<'_>) {
     let authority = decoded(authority);
     let behind_user = authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1);
@@ -126,7 +126,7 @@ fn authority(authority: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// The text behind percent-encoding.
+/// The text with percent-encoding decoded.
 fn decoded(text: &str) -> Cow<'_, str> {
     if memchr(b'%', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -145,7 +145,7 @@ fn keys(query: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text behind the character references of HTML that links are written with.
+/// The text with the HTML character references common in links decoded.
 ///
 /// Others stay: queries are full of names that look like one (`?a=1&copy=2`).
 fn unescape(text: &str) -> Cow<'_, str> {

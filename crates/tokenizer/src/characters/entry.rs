@@ -1,27 +1,27 @@
-//! What the table holds for a character. The build script, which makes the table, reads this too.
+//! An entry of the character table. The build script that makes the table includes this file too.
 
-/// What a character does in a word.
+/// The role of a character in word segmentation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// Only the exact code knows.
+    /// Needs the exact, slow code.
     Unusual,
-    /// In no word, and joins nothing.
+    /// In no word and joins nothing.
     Neutral,
     Letter,
     /// A letter that quotation marks join.
     Hebrew,
     Digit,
     Underscore,
-    /// A mark that no other mark changes place with.
+    /// A mark that is never reordered.
     PlainMark,
-    /// A mark that others may change places with.
+    /// A mark that may be reordered (canonical ordering).
     Mark,
-    /// A mark that some letters are made one with.
+    /// A mark that composes with some letters.
     Composing,
-    /// Of a script without spaces.
+    /// A letter of a script without spaces.
     Unspaced,
-    /// Of one, but UAX #29 takes it for a letter like those of other scripts.
+    /// A letter of such a script that UAX #29 treats like other letters.
     UnspacedLetter,
     UnspacedPlainMark,
     UnspacedMark,
@@ -59,7 +59,7 @@ impl Class {
         ]
     };
 
-    /// Whether it can begin a word, and nothing before it changes it or becomes part of it by itself.
+    /// Whether it can begin a word and does not interact with what is before it.
     #[inline(always)]
     pub(crate) fn begins(self) -> bool {
         self.is_letter() || matches!(self, Class::Digit) || self.is_unspaced()
@@ -75,37 +75,37 @@ impl Class {
         matches!(self, Class::Unspaced | Class::UnspacedLetter)
     }
 
-    /// Signs that may join what is before them to what follows.
+    /// Whether it may join the characters around it into one word.
     #[inline(always)]
     pub(crate) fn is_mid(self) -> bool {
         self as u8 >= Class::MidLetter as u8
     }
 }
 
-/// From the highest bit: three flags, the class in 5 bits, and 24 bits that depend on the class. For what words are made
-/// of these are the bits of its bytes that folding flips; for signs and spaces, flags.
+/// From the highest bit: three flags, the class in 5 bits, and 24 bits that depend on the class. For word characters
+/// these are the bits of its bytes that folding flips; for signs and spaces, flags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Entry(pub(crate) u32);
 
 impl Entry {
     /// Letters, digits and marks that need no more than folding.
     pub(crate) const PLAIN: u32 = 1 << 31;
-    /// Normalization may make an ASCII letter of it.
+    /// Looks like an ASCII letter; normalization may replace it by that.
     pub(crate) const LOOK_ALIKE: u32 = 1 << 30;
     /// An ASCII letter or digit, or a look-alike of one.
     pub(crate) const LOOKS_ASCII: u32 = 1 << 29;
 
-    /// Of a plain character: what is XORed into its bytes to fold it, the first byte lowest.
+    /// Of a plain character: the XOR mask that folds its bytes, little-endian.
     pub(crate) const FLIPS: u32 = 0xff_ffff;
 
-    /// Of a sign: normalization makes others of it.
+    /// Of a sign: normalization changes it.
     pub(crate) const VARIANT: u32 = 1;
-    /// Of a sign: normalized, it is ASCII that ends runs of mail.
+    /// Of a sign: normalized, it is ASCII that ends words of [`WordRule::Mail`](crate::WordRule::Mail).
     pub(crate) const SEPARATES: u32 = 2;
     /// Of a sign: normalized, none of it is ASCII.
     pub(crate) const NON_ASCII: u32 = 4;
 
-    /// What only the exact code knows.
+    /// Needs the exact, slow code.
     pub(crate) const UNUSUAL: Entry = Entry::new(Class::Unusual, 0);
     /// What follows the last character.
     pub(crate) const END: Entry = Entry::new(Class::Neutral, Entry::SEPARATES);

@@ -1,8 +1,8 @@
-//! Case folding: one character at a time, so that it never depends on what surrounds a word.
+//! Case folding, one character at a time, so that it never depends on context.
 
 pub(crate) use crate::characters::rules::fold_char;
 
-/// Replaces what is in `folded` by `text` in lower case, every sigma as `σ`.
+/// Sets `folded` to `text` in lower case, every sigma as `σ`.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
     folded.extend(text.chars().flat_map(fold_char));

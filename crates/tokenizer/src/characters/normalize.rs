@@ -1,4 +1,5 @@
-//! Different spellings of the same letters made one: what hides words from a filter, but not from a reader.
+//! Normalization (NFKC, invisible characters, look-alikes): undoes spellings that hide words from a filter but not from
+//! a reader.
 
 use crate::bits::next_non_ascii;
 use crate::characters::rules::{is_invisible, look_alike};
@@ -7,14 +8,14 @@ use std::ops::Range;
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// The text without disguise, made in `buffer` unless the text is that already.
+/// The normalized text; written to `buffer` unless the text is normalized already.
 ///
-/// * Invisible characters are removed: of no width, soft hyphens, marks of direction, variation selectors.
-/// * Variants of a character become that character (Unicode's normalization form NFKC): wide, raised and
-///   mathematical letters, ligatures, letters with separate accents.
-/// * Letters of other scripts that look like ASCII letters become these, word by word, and only in words that
-///   become all ASCII: a Russian word stays itself, `paypal` in Cyrillic letters becomes `paypal`. Short words
-///   of nothing but look-alikes change too, always in the same way.
+/// * Invisible characters are removed: zero-width ones, soft hyphens, direction marks, variation selectors.
+/// * Variants of a character become that character (Unicode normalization form NFKC): full-width, superscript and
+///   mathematical letters, ligatures, letters with combining accents.
+/// * Letters that look like ASCII letters are replaced, but only in words that become all ASCII: `paypal` in Cyrillic
+///   letters becomes `paypal`, and other Russian words stay. A short Russian word of look-alikes only changes too,
+///   always in the same way.
 ///
 /// ASCII text is its own normal form, and normalizing again changes nothing. The result is at most eleven
 /// times as long as the text.
@@ -48,8 +49,8 @@ pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     buffer
 }
 
-/// The runs of characters outside ASCII, each with the character before it, which may combine with them; with
-/// one after them, ASCII does not.
+/// The runs of non-ASCII characters, each with the character before it, which may combine with them. ASCII after a run
+/// does not.
 fn non_ascii_pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let (bytes, mut done) = (text.as_bytes(), 0);
     iter::from_fn(move || {
@@ -62,13 +63,13 @@ fn non_ascii_pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether there is nothing to do. False now and then when there is not.
+/// Whether the piece is normalized already. May wrongly say no.
 fn is_normal(piece: &str) -> bool {
     let changes = |c: char| is_invisible(c) || look_alike(c).is_some();
     !piece.chars().any(changes) && is_nfkc_quick(piece.chars()) == IsNormalized::Yes
 }
 
-/// The word that the text made so far ends with.
+/// The word at the end of the output so far.
 struct Word {
     start: usize,
     has_look_alikes: bool,
@@ -81,7 +82,7 @@ impl Word {
         Word { start, has_look_alikes: false, looks_ascii: true }
     }
 
-    /// Makes `c` part of the word, if it can be. Marks are: they make a letter one that is not in ASCII.
+    /// Adds `c` to the word if it can be part of one. Marks are: a letter with a mark is not ASCII.
     fn take(&mut self, c: char) -> bool {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
@@ -95,7 +96,7 @@ impl Word {
         true
     }
 
-    /// Appends ASCII to `text`, and makes of it what can be part of the word.
+    /// Appends ASCII to `text` and updates the word.
     fn take_ascii(&mut self, ascii: &str, text: &mut String) {
         let ends = |byte: &u8| !byte.is_ascii_alphanumeric();
         let end = ascii.bytes().position(|byte| ends(&byte)).unwrap_or(ascii.len());
@@ -111,7 +112,7 @@ impl Word {
         }
     }
 
-    /// Folds the word, which `text` ends with.
+    /// Replaces look-alikes in the word, which is at the end of `text`.
     fn end(&self, text: &mut String) {
         if self.looks_ascii && self.has_look_alikes {
             let word = text.split_off(self.start);
@@ -223,7 +224,7 @@ mod tests {
         check_linear(&units, |text| drop(normal(text)));
     }
 
-    /// The whole text at once, a character after the other.
+    /// The same, character by character.
     fn plainly(text: &str) -> String {
         let (mut out, mut word) = (String::new(), Word::at(0));
         for c in text.chars().filter(|&c| !is_invisible(c)).nfkc() {

@@ -1,4 +1,4 @@
-//! Makes the table: asks the crates that know Unicode about each character. Only the build script uses it.
+//! Makes the character table from the Unicode crates. Only the build script uses it.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::entry::{Class, Entry};
 use crate::rules::{fold_char, is_invisible, is_unspaced, look_alike};
 
-/// Characters the table has entries for: beyond there are private ones and invisible ones.
+/// End of the characters in the table; beyond are only private and invisible ones.
 const CHARACTERS: u32 = 0x4_0000;
-/// Blocks of characters of one or two bytes, which are found without [`Table::blocks`].
+/// Blocks of one- and two-byte characters, which are found without [`Table::blocks`].
 const SHORT: usize = 0x800 / 64;
 
-/// Entries by 64 characters: those that share all bytes of UTF-8 but the last.
+/// Entries in blocks of 64 characters, which share all UTF-8 bytes but the last.
 pub(crate) struct Table {
-    /// For each 64 characters, which of the entries are theirs.
+    /// The entry block of each 64 characters.
     pub(crate) blocks: Vec<u16>,
     pub(crate) entries: Vec<[Entry; 64]>,
 }
@@ -45,7 +45,7 @@ fn entry(c: char) -> Entry {
     if is_invisible(c) {
         return Entry::UNUSUAL;
     }
-    // Most characters there could be are none, and these join nothing.
+    // Unassigned code points join nothing.
     if !is_public_assigned(c) && !c.is_alphanumeric() {
         return Entry::new(Class::Neutral, Entry::NON_ASCII);
     }
@@ -61,7 +61,7 @@ fn entry(c: char) -> Entry {
     }
 }
 
-/// A character of which normalization makes others. As long as all of these stay out of words, they are known.
+/// The entry of a character that normalization changes: known as long as the result is in no word.
 fn of_variant(normal: &[char]) -> Entry {
     let entries: Vec<Entry> = normal.iter().map(|c| entry(*c)).collect();
     let is_sign = |entry: &Entry| entry.class() == Class::Neutral || entry.class().is_mid();
@@ -95,7 +95,7 @@ fn letter_flags(c: char, class: Class) -> u32 {
     flags
 }
 
-/// The bits of its bytes that folding flips, if it stays as long as it is.
+/// The bits of its bytes that folding flips, if folding keeps its length.
 fn flips(c: char) -> Option<u32> {
     let mut folded = fold_char(c);
     let (Some(lower), None) = (folded.next(), folded.next()) else { return None };
@@ -124,7 +124,7 @@ fn class(c: char) -> Class {
     match break_of {
         Break::Extend if quick == IsNormalized::Maybe && mark && !unspaced => Class::Composing,
         _ if quick != IsNormalized::Yes => Class::Unusual,
-        // what is no mark ends a word that looks like ASCII
+        // a non-mark ends a word that looks like ASCII
         Break::Extend if !mark => Class::Unusual,
         Break::Extend => match (unspaced, ccc) {
             (false, 0) => Class::PlainMark,
@@ -169,14 +169,14 @@ enum Break {
     Other,
 }
 
-/// Told from where words break around the character.
+/// Finds Word_Break by probing the segmenter around the character.
 fn word_break(c: char) -> Break {
     let segments = |pattern: &str| {
         let text = pattern.replace('c', c.encode_utf8(&mut [0; 4]));
         text.split_word_bounds().count()
     };
     let joined = |pattern: &str| segments(pattern) == 1;
-    // Of most characters: 13 segments if it joins nothing anywhere.
+    // the common case: 13 segments if it joins nothing
     match () {
         () if segments("aca1c1אcאアc🇩c!c") == 13 => Break::Other,
         () if c == '\n' => Break::Other,

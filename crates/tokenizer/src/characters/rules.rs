@@ -1,4 +1,5 @@
-//! What tamis itself says of single characters. The build script reads it too, so nothing here uses the crate.
+//! Character rules of tamis itself: unspaced scripts, invisible characters, look-alikes. The build script includes this
+//! file too, so it uses nothing of the crate.
 
 /// Whether `c` belongs to Han, Hiragana, Katakana, Thai, Lao, Khmer or Myanmar, decimal digits excepted.
 ///
@@ -24,13 +25,12 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     }
 }
 
-/// The lower-case form of `c`. A capital sigma cannot know whether it ends a word, so a final `ς` becomes
-/// `σ` too and all spellings meet.
+/// The lower-case form of `c`. A final `ς` becomes `σ` too, so that all spellings agree.
 pub(crate) fn fold_char(c: char) -> impl Iterator<Item = char> {
     (if c == 'ς' { 'σ' } else { c }).to_lowercase()
 }
 
-/// Characters that are not seen, wherever they stand.
+/// Characters that are never visible.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -61,8 +61,8 @@ pub(crate) fn look_alike(c: char) -> Option<char> {
     Some(LOOK_ALIKES[at].1)
 }
 
-/// Letters by code point. Never from ASCII: the skeletons of UTS #39, which also make `rn` of `m` and `l` of
-/// `1`, merge words that readers tell apart.
+/// Letters by code point. ASCII is never changed: the skeletons of UTS #39, which map `m` to `rn` and `1` to `l`, merge
+/// words that readers tell apart.
 #[rustfmt::skip]
 pub(crate) const LOOK_ALIKES: &[(char, char)] = &[
     // Latin

@@ -1,11 +1,13 @@
+//! Fingerprints: 64-bit hashes that identify terms.
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::words::batch::Batch;
 
-/// The identity of a term: a 64-bit hash of its text, fixed for ever and the same on every machine.
+/// The fingerprint of a term: a 64-bit hash of its text that never changes and is the same on every machine.
 ///
-/// Nearly all terms have at most 16 bytes. Those are hashed by two folded multiplications of their bytes, with zeros
-/// behind them, and their number; longer terms by XXH3. The hash has no key, so that anyone can make terms that collide.
+/// Nearly all terms have at most 16 bytes. Those are padded with zeros and hashed with their length by two folded
+/// multiplications; longer terms by XXH3. The hash has no key, so anyone can construct collisions.
 ///
 /// Source of the mixing: wyhash (Wang Yi), rapidhash (Nicolas De Carli); of XXH3: Cyan4973/xxHash, `doc/xxhash_spec.md`.
 ///
@@ -17,7 +19,7 @@ pub fn fingerprint(term: &str) -> u64 {
     of_bytes(term.as_bytes())
 }
 
-/// The longest term that is hashed here, in bytes.
+/// The longest term not hashed by XXH3, in bytes.
 const SHORT: usize = 16;
 
 #[inline(always)]
@@ -25,13 +27,13 @@ fn of_bytes(bytes: &[u8]) -> u64 {
     if bytes.len() <= SHORT { mix(halves(padded(bytes)), bytes.len()) } else { xxh3_64(bytes) }
 }
 
-/// The fingerprints of the terms of a batch, in their order.
+/// The fingerprints of the terms of a batch, in order.
 #[inline(always)]
 pub(crate) fn of_batch(batch: Batch<'_>) -> impl Iterator<Item = u64> {
     let text = batch.bytes;
     batch.spans.iter().map(|&[start, end]| {
         let length = end.wrapping_sub(start);
-        // most terms have 16 bytes of text from their start on: no branch on the length
+        // nearly always 16 bytes can be read from the start, without a branch on the length
         match text.get(start..).and_then(<[u8]>::first_chunk) {
             Some(bytes) if length <= SHORT => mix(loaded(bytes, length), length),
             _ => of_other(text, start, end),
@@ -39,18 +41,18 @@ pub(crate) fn of_batch(batch: Batch<'_>) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The fingerprint of a term that is long or near the end of its text.
+/// The fingerprint of a long term, or of one near the end of the text.
 #[inline(never)]
 fn of_other(text: &[u8], start: usize, end: usize) -> u64 {
     of_bytes(&text[start..end])
 }
 
-/// Up to 16 bytes as a number, the first lowest.
+/// Up to 16 bytes as a little-endian number.
 #[inline(always)]
 fn padded(bytes: &[u8]) -> u128 {
     let eight = |bytes: &[u8; 8]| u128::from(u64::from_le_bytes(*bytes));
     let four = |bytes: &[u8; 4]| u128::from(u32::from_le_bytes(*bytes));
-    // the first and the last may overlap: the bytes they share end up in the same place
+    // the two may overlap; shared bytes end up in the same place
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         eight(first) | eight(last) << (8 * (bytes.len() - 8))
     } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
@@ -66,7 +68,7 @@ fn halves(bytes: u128) -> [u64; 2] {
     [bytes as u64, (bytes >> 64) as u64]
 }
 
-/// So many of the first bytes, at most 16, as the halves of a number.
+/// The first `length` bytes, at most 16, as the halves of a number.
 #[inline(always)]
 fn loaded(bytes: &[u8; SHORT], length: usize) -> [u64; 2] {
     const ONES: [[u64; 2]; SHORT + 1] = {
@@ -85,7 +87,7 @@ fn loaded(bytes: &[u8; SHORT], length: usize) -> [u64; 2] {
 }
 
 // Fractions of the square roots of 3, 5, 7 and 11. The highest byte of the first two is 0xff, which occurs in no UTF-8:
-// neither factor of the first product is ever 0, or so small that the product's upper half has few bits.
+// neither factor of the first product is ever 0 or very small.
 const FIRST: u64 = 0xff67_ae85_84ca_a73b;
 const SECOND: u64 = 0xff6e_f372_fe94_f82b;
 const THIRD: u64 = 0xa54f_f53a_5f1d_36f1;
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// For ever, on every machine: models hold fingerprints.
+    /// Must never change: models hold fingerprints.
     #[test]
     fn is_fixed() {
         let text = "The 17 bytes here";

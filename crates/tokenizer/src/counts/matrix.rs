@@ -1,4 +1,4 @@
-//! Counts of the terms of many documents.
+//! The term counts of many documents, as a sparse matrix (CSR).
 
 use crate::counts::table::TermId;
 use crate::counts::vector::CountRow;
@@ -20,7 +20,7 @@ use crate::error::CountError;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CountMatrix {
-    /// Row i is `indptr[i]..indptr[i + 1]` of the others; the first is 0.
+    /// Row `i` is `indptr[i]..indptr[i + 1]` of `ids` and `counts`; the first is 0.
     indptr: Vec<usize>,
     ids: Vec<TermId>,
     counts: Vec<u32>,
@@ -42,8 +42,8 @@ impl CountMatrix {
     /// The matrix whose row i has the ids and counts from `indptr[i]` to `indptr[i + 1]`.
     ///
     /// # Errors
-    /// Row boundaries that do not begin with 0, or fall, or do not end with the number of ids; ids that are
-    /// not strictly increasing in a row; a count of zero; not one count for each id.
+    /// Row boundaries that do not start at 0, decrease, or do not end at the number of ids; ids that are not strictly
+    /// increasing in a row; a count of zero; ids and counts of different number.
     pub fn from_parts(indptr: Vec<usize>, ids: Vec<TermId>, counts: Vec<u32>) -> Result<Self, CountError> {
         if ids.len() != counts.len() {
             return Err(CountError::Lengths { ids: ids.len(), counts: counts.len() });

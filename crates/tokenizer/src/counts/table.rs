@@ -1,35 +1,35 @@
-//! The table behind vocabularies.
+//! The hash table behind vocabularies.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The number of a term in a vocabulary: 0 for the first that arrived.
+/// The id of a term in a vocabulary, in order of arrival from 0.
 pub type TermId = u32;
 
-/// Numbers by fingerprint: a hash table in which a look-up nearly always touches one place, as those that came first,
-/// the frequent ones, stand where they are looked for first.
+/// A hash table from fingerprint to number, with linear probing. A look-up nearly always touches one slot, since
+/// frequent terms arrive first and sit in their home slot.
 ///
-/// Fingerprints are hashes already, but ones that anybody can compute. So a place is found by multiplying with an odd
-/// number that nobody knows: words chosen to collide do not.
+/// Fingerprints are hashes, but anyone can compute them. So the slot is found by multiplying with a secret odd number,
+/// which defeats chosen collisions.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// A power of two of them, of which at least half are empty. What finds its place taken is in the next free one.
+    /// A power of two, at least half of them empty. An entry whose slot is taken is in the next free one.
     slots: Vec<Slot>,
-    /// What brings a product down to a place.
+    /// Shifts a product down to a slot index.
     shift: u32,
     multiplier: u64,
     len: usize,
-    /// How many there were when places were last given out anew: no matter in which order those came.
+    /// Number of entries at the last rehash; their order of insertion no longer matters.
     unordered: usize,
 }
 
-/// What the table holds of a fingerprint; never in two cache lines.
+/// A slot of the table; never crosses a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 pub(crate) struct Slot {
     pub(crate) fingerprint: u64,
     /// [`Slot::EMPTY`] if there is none.
     pub(crate) number: u32,
-    /// For whoever counts: where this was last seen.
+    /// The mark of the current document, for counting.
     pub(crate) seen: u32,
 }
 
@@ -62,18 +62,18 @@ impl Table {
         (number != Slot::EMPTY).then_some(number)
     }
 
-    /// The slots, to find many.
+    /// The slots, for many look-ups.
     #[inline(always)]
     pub(crate) fn slots(&mut self) -> Slots<'_> {
         Slots { multiplier: self.multiplier, shift: self.shift, slots: &mut self.slots }
     }
 
-    /// Where a fingerprint is, else the empty slot where it belongs.
+    /// The slot of a fingerprint, or the empty slot where it belongs.
     fn place(&self, fingerprint: u64) -> usize {
         place(&self.slots, home(fingerprint, self.multiplier, self.shift), fingerprint)
     }
 
-    /// Puts in a slot whose fingerprint is not here.
+    /// Inserts a slot whose fingerprint is not in the table.
     pub(crate) fn insert(&mut self, slot: Slot) {
         if 2 * (self.len + 1) > self.slots.len() {
             self.put_anew(2 * self.slots.len(), Slot::EMPTY);
@@ -82,21 +82,21 @@ impl Table {
         self.put(slot);
     }
 
-    /// Gives the slots with numbers below `end` new places among so many.
+    /// Rehashes the slots with numbers below `end` into `n_slots` slots.
     fn put_anew(&mut self, n_slots: usize, end: u32) {
         let known = self.allocate(n_slots);
         known.into_iter().filter(|slot| slot.number < end).for_each(|slot| self.put(slot));
         self.unordered = self.len;
     }
 
-    /// Takes out the slots that came last, where they were numbered as they came, so that `len` are left. The fingerprints of the
-    /// others are given, the last first.
+    /// Removes the latest slots so that `len` are left; slots must be numbered in order of insertion. `fingerprints`
+    /// are those to remove, the latest first.
     pub(crate) fn remove_last(&mut self, len: u32, fingerprints: impl Iterator<Item = u64>) {
         self.len = len as usize;
         if self.len < self.unordered {
             return self.put_anew(self.slots.len(), len);
         }
-        // what came before each found its place when it was not here, and is found there without it
+        // earlier entries were placed without the removed ones, so they are still found
         for fingerprint in fingerprints {
             let place = self.place(fingerprint);
             self.slots[place] = Slot::NONE;
@@ -108,13 +108,13 @@ impl Table {
         self.slots[place] = slot;
     }
 
-    /// Nothing was seen yet.
+    /// Clears all marks.
     pub(crate) fn forget_seen(&mut self) {
         self.slots.iter_mut().for_each(|slot| slot.seen = 0);
     }
 }
 
-/// The slots of a table, and what is needed to find one.
+/// The slots of a table, borrowed for many look-ups.
 pub(crate) struct Slots<'a> {
     slots: &'a mut [Slot],
     multiplier: u64,
@@ -122,21 +122,21 @@ pub(crate) struct Slots<'a> {
 }
 
 impl Slots<'_> {
-    /// Where a fingerprint is looked for first.
+    /// The home slot of a fingerprint.
     #[inline(always)]
     pub(crate) fn home(&self, fingerprint: u64) -> usize {
         home(fingerprint, self.multiplier, self.shift)
     }
 
-    /// Where to begin to look for a fingerprint: its first place or the next. To be asked for many before any is
-    /// looked up: the processor then waits for their cache lines side by side.
+    /// Where to start looking for a fingerprint: its home slot or the next. Call it for many before looking any up, so
+    /// that the cache misses overlap.
     #[inline(always)]
     pub(crate) fn start(&self, fingerprint: u64, home: usize) -> usize {
         let is_there = self.slots.get(home).is_some_and(|slot| slot.fingerprint == fingerprint);
         home + usize::from(!is_there)
     }
 
-    /// The slot of a fingerprint, looked for from its home or [`start`](Self::start).
+    /// The slot of a fingerprint, searched from its home or [`start`](Self::start).
     #[inline(always)]
     pub(crate) fn find(&mut self, fingerprint: u64, start: usize) -> Option<&mut Slot> {
         let place = place(self.slots, start, fingerprint);
@@ -144,20 +144,20 @@ impl Slots<'_> {
     }
 }
 
-/// The place where a fingerprint is looked for first.
+/// The home slot of a fingerprint.
 #[inline(always)]
 fn home(fingerprint: u64, multiplier: u64, shift: u32) -> usize {
     (fingerprint.wrapping_mul(multiplier) >> shift) as usize
 }
 
-/// Where a fingerprint is, else the empty slot where it belongs.
+/// The slot of a fingerprint, or the empty slot where it belongs.
 #[inline(always)]
 fn place(slots: &[Slot], home: usize, fingerprint: u64) -> usize {
     let last = slots.len() - 1;
     let mut place = home & last;
     loop {
         let slot = &slots[place];
-        // An empty slot looks like that of the fingerprint 0: either ends the search.
+        // An empty slot looks like fingerprint 0; either ends the search.
         if slot.fingerprint == fingerprint || slot.number == Slot::EMPTY {
             return place;
         }

@@ -1,3 +1,5 @@
+//! Counts of the current document, kept in the slots of the vocabulary's table.
+
 use std::hint::select_unpredictable;
 
 use crate::counts::table::Slot;
@@ -14,14 +16,14 @@ pub struct TermCount {
     pub count: u32,
 }
 
-/// The terms of the document at hand. Which they are is marked in the slots of the vocabulary's table, so that an
-/// occurrence touches one place there and one here.
+/// The distinct terms of the current document. Slots of the vocabulary's table are marked with their position here, so
+/// an occurrence touches one slot there and one entry here.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// What marks the first term of this document; the others follow. All marks of earlier ones are below.
+    /// The mark of the first term of this document; marks of earlier documents are below it.
     first: u32,
     len: usize,
-    /// Beyond `len` there is what was there before.
+    /// Entries from `len` on are left from earlier documents.
     terms: Vec<TermCount>,
 }
 
@@ -32,22 +34,22 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// The mark of what was never seen.
+    /// The mark of a term never seen.
     pub(crate) const NEVER: u32 = 0;
 
-    /// Begins another document. `false` if marks start anew, so that those there are must be forgotten.
+    /// Starts a new document. `false` if marks wrapped round, so that those in the table must be cleared.
     pub(crate) fn begin(&mut self) -> bool {
-        // no document has 2^31 different terms: it would have more bytes than that
+        // no document has 2^31 distinct terms
         let next = self.first.checked_add(self.len as u32).filter(|next| *next < 1 << 31);
         self.first = next.unwrap_or(1);
         self.len = 0;
         next.is_some()
     }
 
-    /// To count so many occurrences.
+    /// Prepares to count up to `occurrences` occurrences.
     #[inline(always)]
     pub(crate) fn tallying(&mut self, occurrences: usize) -> Tallying<'_> {
-        // one more than there can be: where the next would be is written before it is known to be new
+        // one extra: the next entry is written before it is known to be new
         if self.terms.len() - self.len <= occurrences {
             self.grow(occurrences);
         }
@@ -65,7 +67,7 @@ impl Tally {
     }
 }
 
-/// A [`Tally`] on its way through some occurrences: by value, so that its numbers stay in registers.
+/// A [`Tally`] while counting; by value, so that its numbers stay in registers.
 pub(crate) struct Tallying<'a> {
     first: u32,
     len: usize,
@@ -74,11 +76,11 @@ pub(crate) struct Tallying<'a> {
 }
 
 impl Tallying<'_> {
-    /// Counts an occurrence of the term of a slot and returns its place.
+    /// Counts an occurrence of the term of a slot and returns its position.
     #[inline(always)]
     pub(crate) fn count(&mut self, slot: &mut Slot) -> usize {
         let seen = slot.seen.wrapping_sub(self.first) as usize;
-        // no branch: whether a word was seen before, no processor foresees
+        // no branch: whether a word was seen before is unpredictable
         let is_new = seen >= self.len;
         let place = select_unpredictable(is_new, self.len, seen);
         slot.seen = self.first.wrapping_add(place as u32);

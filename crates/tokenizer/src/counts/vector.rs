@@ -1,4 +1,4 @@
-//! Counts of the terms of one document.
+//! The term counts of one document, as a sparse vector.
 
 use crate::counts::table::TermId;
 use crate::error::CountError;
@@ -30,7 +30,7 @@ impl<'a> CountRow<'a> {
         }
     }
 
-    /// A row that is known to hold the invariant.
+    /// A row whose invariant the caller guarantees.
     pub(crate) fn trusted(ids: &'a [TermId], counts: &'a [u32]) -> Self {
         CountRow { ids, counts }
     }
@@ -45,7 +45,7 @@ impl<'a> CountRow<'a> {
         self.counts
     }
 
-    /// The number of different terms.
+    /// The number of distinct terms.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -95,7 +95,7 @@ impl CountVector {
         Ok(CountVector { ids, counts })
     }
 
-    /// A vector of these counts in any order: those of equal ids are added, zeros left out.
+    /// A vector from counts in any order; counts of equal ids are added, zeros left out.
     ///
     /// # Errors
     /// A sum above `u32::MAX`.
@@ -114,9 +114,9 @@ impl CountVector {
         Ok(vector)
     }
 
-    /// Counts these occurrences, one entry each, in place of what was counted before; sorts them.
+    /// Replaces the counts by those of these occurrences, which it sorts.
     ///
-    /// Keeps the memory it has. A count never exceeds `u32::MAX`.
+    /// Reuses memory. Counts saturate at `u32::MAX`.
     ///
     /// ```
     /// use tamis_tokenizer::CountVector;
@@ -134,10 +134,10 @@ impl CountVector {
         }
     }
 
-    /// Takes these counts in any order in place of what was there before; sorts them. Counts of equal ids are added,
-    /// up to `u32::MAX`, and zeros left out.
+    /// Replaces the counts by these, in any order; sorts them. Counts of equal ids are added, saturating at `u32::MAX`,
+    /// and zeros left out.
     ///
-    /// Keeps the memory it has.
+    /// Reuses memory.
     ///
     /// ```
     /// use tamis_tokenizer::CountVector;
@@ -158,7 +158,7 @@ impl CountVector {
         }
     }
 
-    /// Adds a term above all others.
+    /// Adds a term with the highest id so far.
     fn push(&mut self, id: TermId, count: u32) {
         self.ids.push(id);
         self.counts.push(count);
@@ -169,7 +169,7 @@ impl CountVector {
         CountRow::trusted(&self.ids, &self.counts)
     }
 
-    /// The number of different terms.
+    /// The number of distinct terms.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -184,7 +184,7 @@ impl CountVector {
         CountVector { ids: self.ids.clone(), counts: vec![1; self.counts.len()] }
     }
 
-    /// The same counts with `map[id]` for each id; those of ids that become equal are added.
+    /// The same counts with ids mapped by `map`; counts of ids that become equal are added.
     ///
     /// None if `map` lacks an id, or if a sum exceeds `u32::MAX`.
     pub fn remap(&self, map: &[TermId]) -> Option<CountVector> {

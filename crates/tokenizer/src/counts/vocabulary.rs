@@ -1,4 +1,4 @@
-//! Terms and their ids.
+//! The vocabulary: terms and their ids.
 
 use std::ops::Range;
 
@@ -8,15 +8,14 @@ use crate::counts::tally::{Tally, TermCount};
 use crate::error::VocabularyFull;
 use crate::words::batch::{Batch, term};
 
-/// The most terms a vocabulary holds, so that their number is a `TermId` as well.
+/// The maximum number of terms, so that their number is a `TermId` too.
 pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 
-/// Unique terms, numbered in the order of their arrival and found by fingerprint; and how often each occurs in the
-/// document at hand.
+/// Distinct terms, numbered in order of arrival and found by fingerprint, with their counts in the current document.
 ///
-/// Invariant: no two terms have the same fingerprint. Terms whose texts collide are one term. [`intern`](Self::intern)
-/// and [`merge`](Self::merge) keep the lexicographically smaller of their texts, so that the order of learning does not
-/// matter; [`count`](Self::count), which should read no text, the first.
+/// Invariant: no two terms have the same fingerprint. Terms whose fingerprints collide are one term.
+/// [`intern`](Self::intern) and [`merge`](Self::merge) keep the lexicographically smaller text, so that the order of
+/// learning does not matter; [`count`](Self::count), which reads no texts, keeps the first.
 ///
 /// ```
 /// use tamis_tokenizer::{Vocabulary, fingerprint};
@@ -31,7 +30,7 @@ pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Vocabulary {
-    /// All texts, one after another: text i ends at `ends[i]`. Nothing if they are not kept.
+    /// All texts, concatenated: text i ends at `ends[i]`. Empty if texts are not kept.
     texts: String,
     ends: Vec<usize>,
     without_texts: bool,
@@ -41,7 +40,7 @@ pub struct Vocabulary {
     batch: Batched,
 }
 
-/// The terms of a batch, on their way into the document.
+/// Buffer for the terms of a batch.
 #[derive(Clone, Debug)]
 struct Batched([Occurrence; Batch::MOST]);
 
@@ -51,12 +50,12 @@ impl Default for Batched {
     }
 }
 
-/// A term where it occurs in a document.
+/// An occurrence of a term in a document.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Occurrence {
     /// The term's identity.
     pub fingerprint: u64,
-    /// Its place among the different terms of the document; while it is looked for, that in the table to begin at.
+    /// Its position among the distinct terms of the document. During look-up, the slot to start at.
     pub place: usize,
 }
 
@@ -76,7 +75,7 @@ impl Vocabulary {
         self.fingerprints.is_empty()
     }
 
-    /// The id of `term`, which enters the vocabulary if it is new.
+    /// The id of `term`, which is added if it is new.
     ///
     /// # Errors
     /// The term is new and the vocabulary holds 2^32 - 1 terms.
@@ -90,7 +89,7 @@ impl Vocabulary {
             self.ids.insert(Slot { fingerprint, number, seen: Tally::NEVER });
             return Ok(number);
         };
-        // Comparing for equality first keeps the way of nearly every call short.
+        // equality first: the common case
         let known = &self.texts[self.span(id)];
         if term != known && term < known {
             self.replace(id, term);
@@ -98,7 +97,7 @@ impl Vocabulary {
         Ok(id)
     }
 
-    /// Takes in a term whose fingerprint is not here; its slot is left to insert.
+    /// Adds a new term; the caller inserts its slot.
     fn push(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let id = next_id(self.len())?;
         if !self.without_texts {
@@ -109,14 +108,14 @@ impl Vocabulary {
         Ok(id)
     }
 
-    /// Begins another document.
+    /// Starts a new document.
     pub fn begin_document(&mut self) {
         if !self.document.begin() {
             self.ids.forget_seen();
         }
     }
 
-    /// Counts an occurrence of a term in the document; a new one enters the vocabulary. Returns its place in
+    /// Counts an occurrence of a term in the document; adds the term if it is new. Returns its position in
     /// [`document`](Self::document).
     ///
     /// ```
@@ -152,7 +151,7 @@ impl Vocabulary {
         }
     }
 
-    /// Counts the terms of a batch; `each` is given them in their order.
+    /// Counts the terms of a batch and passes them to `each` in order.
     ///
     /// # Errors
     /// As [`count`](Self::count); those before it are counted.
@@ -174,7 +173,7 @@ impl Vocabulary {
         loop {
             done = self.count_known(done..n);
             let Some(span) = batch.spans.get(done) else { break };
-            // new, or here only since an earlier term of this batch came
+            // new, or added by an earlier term of this batch
             let fingerprint = self.batch.0[done].fingerprint;
             let term = if self.without_texts { "" } else { term(batch.bytes, *span) };
             self.batch.0[done].place = self.count_fingerprinted(fingerprint, term)?;
@@ -184,7 +183,7 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// Finds the fingerprints of a batch, and where in the table each is looked for first.
+    /// Computes the fingerprints of a batch and the slots to start at.
     #[inline(never)]
     fn find_starts(&mut self, batch: Batch<'_>) {
         let slots = self.ids.slots();
@@ -192,13 +191,13 @@ impl Vocabulary {
         for (occurrence, fingerprint) in occurrences.iter_mut().zip(of_batch(batch)) {
             *occurrence = Occurrence { fingerprint, place: slots.home(fingerprint) };
         }
-        // by itself: the shorter this loop, the more cache lines the processor waits for at once
+        // a short loop of its own, so that more cache misses overlap
         for Occurrence { fingerprint, place } in occurrences {
             *place = slots.start(*fingerprint, *place);
         }
     }
 
-    /// Counts terms of the batch up to one that is not found from its start; returns which one.
+    /// Counts terms of the batch up to the first one not found; returns its index.
     #[inline(never)]
     fn count_known(&mut self, terms: Range<usize>) -> usize {
         let mut slots = self.ids.slots();
@@ -212,7 +211,7 @@ impl Vocabulary {
         n
     }
 
-    /// Takes in a term whose fingerprint is not here, and counts it.
+    /// Adds a new term and counts it.
     #[cold]
     #[inline(never)]
     fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<usize, VocabularyFull> {
@@ -223,17 +222,17 @@ impl Vocabulary {
         Ok(place)
     }
 
-    /// The different terms of the document, as they first came.
+    /// The distinct terms of the document, in order of first occurrence.
     pub fn document(&self) -> &[TermCount] {
         self.document.terms()
     }
 
-    /// An empty vocabulary that keeps no texts: enough to count terms that others look up.
+    /// An empty vocabulary that keeps no texts, for counting by fingerprint.
     pub fn without_texts() -> Self {
         Vocabulary { without_texts: true, ..Self::default() }
     }
 
-    /// Forgets the terms that came last, so that at most `len` are left, and begins another document.
+    /// Removes the latest terms so that at most `len` are left, and starts a new document.
     ///
     /// ```
     /// use tamis_tokenizer::Vocabulary;
@@ -253,8 +252,7 @@ impl Vocabulary {
         }
     }
 
-    /// Puts another text in the place of one with the same fingerprint; moves all that follow it, which two
-    /// colliding terms in billions can afford.
+    /// Replaces the text of a term. Moves all later texts, which is fine for the rare collision.
     fn replace(&mut self, id: TermId, term: &str) {
         let span = self.span(id);
         self.texts.replace_range(span.clone(), term);
@@ -263,7 +261,7 @@ impl Vocabulary {
         }
     }
 
-    /// Where the text of a known id is.
+    /// The position of the text of a known id.
     fn span(&self, id: TermId) -> Range<usize> {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] };
@@ -295,12 +293,12 @@ impl Vocabulary {
         self.fingerprints.get(id as usize).copied()
     }
 
-    /// Takes in the terms of `other`: for each id there, the id here.
+    /// Adds the terms of `other`. Returns the id here for each id there.
     ///
     /// # Errors
-    /// Together they hold more than 2^32 - 1 terms; nothing has changed then.
+    /// Together they hold more than 2^32 - 1 terms; nothing changes then.
     pub fn merge(&mut self, other: &Vocabulary) -> Result<Vec<TermId>, VocabularyFull> {
-        // Only where the sum is too large do the terms in common have to be counted.
+        // count common terms only if the sum is too large
         if self.len() + other.len() > MAX_TERMS {
             let new = other.fingerprints.iter().filter(|&&it| self.id_of_fingerprint(it).is_none()).count();
             if self.len() + new > MAX_TERMS {
@@ -310,8 +308,8 @@ impl Vocabulary {
         other.iter().map(|(id, term)| self.intern_as(other.fingerprints[id as usize], term)).collect()
     }
 
-    /// The ids sorted by fingerprint: the place of an id in the result is its canonical id, which does not
-    /// depend on the order of arrival.
+    /// The ids sorted by fingerprint. The position of an id in the result is its canonical id, which does not depend on
+    /// the order of arrival.
     pub fn canonical_order(&self) -> Vec<TermId> {
         let mut order: Vec<_> = self.fingerprints.iter().copied().zip(self.all_ids()).collect();
         order.sort_unstable();
@@ -324,7 +322,7 @@ impl Vocabulary {
     }
 
     fn all_ids(&self) -> impl Iterator<Item = TermId> + use<> {
-        // Never truncates: `next_id` lets no more terms in than a `TermId` can count.
+        // never truncates: `next_id` limits the number of terms
         0..self.len() as TermId
     }
 }
@@ -341,7 +339,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// More than an empty vocabulary has room for.
+    /// More than the initial capacity.
     const WORDS: u16 = 3000;
 
     fn vocabulary(terms: &[String]) -> Vocabulary {

@@ -1,29 +1,29 @@
-//! The words of any text, found step by step by the crates that know Unicode: slow, and right everywhere.
+//! The exact word segmentation by the Unicode crates: slow, and right for any text.
 
 use crate::characters::normalize::normalize;
 use crate::terms::options::TokenizerOptions;
-use crate::words::unspaced::{Piece, Runs};
+use crate::words::unspaced::{BigramRuns, Segment};
 
-/// What is reused from text to text.
+/// Buffers reused from text to text.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Buffers {
     normal: String,
     lower: String,
 }
 
-/// Calls `emit` with every word and every pair of a text. Of words that are not all ASCII, only the ASCII is folded.
+/// Calls `emit` with every word and every pair of a text. In words that are not all ASCII, only the ASCII is folded.
 pub(crate) fn for_each_piece(
     options: &TokenizerOptions,
     text: &str,
     buffers: &mut Buffers,
-    mut emit: impl FnMut(Piece<'_>),
+    mut emit: impl FnMut(Segment<'_>),
 ) {
     #[cfg(test)]
     tamis_testing::step(text.len());
     let Buffers { normal, lower } = buffers;
     let text = if options.normalize { normalize(text, normal) } else { text };
     let text = if options.fold_case {
-        // moves no word boundary
+        // lower-casing ASCII lower-casing ASCII lower-casing ASCII moves no word boundary
         lower.clear();
         lower.push_str(text);
         lower.make_ascii_lowercase();
@@ -32,10 +32,10 @@ pub(crate) fn for_each_piece(
         text
     };
     if options.unspaced_bigrams {
-        let mut runs = Runs::new(text);
+        let mut runs = BigramRuns::new(text);
         options.word_rule.for_each_word_plainly(text, |word| runs.word(word, &mut emit));
         runs.finish(&mut emit);
     } else {
-        options.word_rule.for_each_word_plainly(text, |word| emit(Piece::Word(word.text)));
+        options.word_rule.for_each_word_plainly(text, |word| emit(Segment::Word(word.text)));
     }
 }

@@ -1,4 +1,4 @@
-//! The languages that have a stemmer.
+//! Stemming languages (Snowball).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ParseNameError;
 
-/// A language whose words can be reduced to their stems (Snowball algorithms).
+/// A language with a stemmer (Snowball algorithms).
 ///
 /// Written and parsed as lower-case English names.
 ///
@@ -19,7 +19,7 @@ use crate::error::ParseNameError;
 /// assert_eq!(Language::English.to_string(), "english");
 /// assert!("klingon".parse::<Language>().is_err());
 /// ```
-// No Greek: that algorithm of rust-stemmers panics on some words.
+// No Greek: that stemmer of rust-stemmers panics on some words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it")]

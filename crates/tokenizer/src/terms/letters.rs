@@ -1,22 +1,22 @@
-//! Runs of nothing but letters of two bytes, the usual word of many scripts: eight are looked up at a time, and where the
-//! word ends is not asked letter by letter, which no processor foresees.
+//! Runs of two-byte letters, the usual words of many scripts. Eight letters are looked up at a time, which avoids an
+//! unpredictable branch per letter.
 
 use crate::characters::entry::Entry;
 use crate::characters::look_two;
 
-/// Bytes of the letters that are looked up at once.
+/// Number of bytes looked up at once.
 const BLOCK: usize = 16;
 
-/// What the entries of letters have in common.
+/// A run of letters and the flags of their entries.
 #[derive(Clone, Copy)]
 pub(crate) struct Letters {
     pub(crate) first: Entry,
-    /// The bits that all have, and those that any has.
+    /// The AND and the OR of their entries.
     pub(crate) all: u32,
     pub(crate) any: u32,
 }
 
-/// What is known of the letters of `bytes[start..end]`, if each has two bytes and the text goes on a little after them.
+/// The letters of `bytes[start..end]`, if each has two bytes and enough text follows.
 #[inline(always)]
 pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Letters> {
     let mut letters = Letters { first: Entry::END, all: u32::MAX, any: 0 };
@@ -25,7 +25,7 @@ pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Let
         let block = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>)?;
         let (low, high) = (half(block, 0), half(block, 8));
         let length = end - at;
-        // in the place of what follows the run, its first letter once more
+        // the first letter again in place of what follows the run
         let again = (low & 0xffff) * 0x0001_0001_0001_0001;
         let low = low & ones(length) | again & !ones(length);
         let high = high & ones(length.saturating_sub(8)) | again & !ones(length.saturating_sub(8));
@@ -50,7 +50,7 @@ fn half(block: &[u8; BLOCK], from: usize) -> u64 {
     block[from..].first_chunk().map_or(0, |half| u64::from_le_bytes(*half))
 }
 
-/// Ones in so many bytes, the lowest ones.
+/// A mask of the lowest `bytes` bytes.
 #[inline(always)]
 fn ones(bytes: usize) -> u64 {
     if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }

@@ -4,7 +4,7 @@ use crate::characters::fold::fold_char;
 use crate::terms::options::MAX_NGRAM;
 use crate::words::batch::Batch;
 
-/// The last words of a text, joined by spaces.
+/// A sliding window over the last words of a text, joined by spaces.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct WordWindow {
     text: Vec<u8>,
@@ -19,8 +19,8 @@ impl WordWindow {
         self.starts.clear();
     }
 
-    /// Calls `emit` with the n-grams that end with the words of a batch, word by word, shortest first; none has fewer than `min`
-    /// words, nor more than `max`, which are two at least.
+    /// Calls `emit` with the n-grams of `min` to `max` words that end with a word of the batch: word by word, shortest
+    /// first. `max` is at least 2.
     pub(crate) fn push(
         &mut self,
         words: Batch<'_>,
@@ -28,7 +28,7 @@ impl WordWindow {
         max: usize,
         emit: &mut impl FnMut(Batch<'_>),
     ) {
-        // words that n-grams can still begin with
+        // drop words that no n-gram can start with any more
         self.starts.drain(..self.starts.len().saturating_sub(max - 1));
         let dropped = self.starts.first().copied().unwrap_or(0);
         self.text.drain(..dropped);
@@ -47,8 +47,8 @@ impl WordWindow {
     }
 }
 
-/// Replaces what is in `plain` by `text` with every run of white space and control characters as one space,
-/// none at either end, in lower case if so wanted.
+/// Sets `plain` to `text` with every run of white space and control characters as one space, trimmed, and lower-cased
+/// if `fold_case`.
 pub(crate) fn collapse_into(text: &str, fold_case: bool, plain: &mut String) {
     plain.clear();
     let mut gap = false;
@@ -69,9 +69,9 @@ pub(crate) fn collapse_into(text: &str, fold_case: bool, plain: &mut String) {
     }
 }
 
-/// Calls `emit` with the n-grams of characters of `text`, those that end first first, then the shortest.
+/// Calls `emit` with the character n-grams of `text`, in order of their ends, shortest first.
 pub(crate) fn for_each_char_ngram(text: &str, min: usize, max: usize, mut emit: impl FnMut(&str)) {
-    // Where the last characters begin; the one before character i by n - 1 is the first of an n-gram.
+    // starts of the last characters; an n-gram ending with character i starts n - 1 before it
     let mut starts = [0; MAX_NGRAM];
     for (index, (start, c)) in text.char_indices().enumerate() {
         starts[index % MAX_NGRAM] = start;

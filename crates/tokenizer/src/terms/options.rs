@@ -1,4 +1,4 @@
-//! How text becomes terms.
+//! Tokenizer options.
 
 use std::ops::Deref;
 
@@ -16,7 +16,7 @@ pub(crate) const MAX_NGRAM: usize = 8;
 /// The largest `max_chars`.
 const MAX_CHARS: u16 = 256;
 
-/// What a term is made of: the range of n for n-grams, 1 <= min <= max <= 8.
+/// N-grams of words or of characters, with the range of n: 1 <= min <= max <= 8.
 ///
 /// By default, single words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -29,8 +29,8 @@ pub enum Ngrams {
         /// Words in the longest term.
         max: u8,
     },
-    /// Consecutive characters of the whole text, in which every run of white space and control characters
-    /// counts as one space, and none at either end. Words, and the options about them, play no part.
+    /// Consecutive characters of the whole text, trimmed, with every run of white space and control characters as one
+    /// space. Options about words do not apply.
     Characters {
         /// Characters in the shortest term.
         min: u8,
@@ -56,19 +56,19 @@ impl Ngrams {
     }
 }
 
-/// How text becomes terms; [`Tokenizer::new`](crate::Tokenizer::new) checks it.
+/// Options of a [`Tokenizer`](crate::Tokenizer), which checks them.
 ///
 /// | Name | `text()` | `mail()` | Purpose | Range |
 /// | --- | --- | --- | --- | --- |
 /// | `word_rule` | `Unicode` | `Mail` | what a word is | |
-/// | `normalize` | true | true | undo invisible and look-alike characters | |
-/// | `fold_case` | true | true | upper and lower case are one | |
+/// | `normalize` | true | true | NFKC, invisible and look-alike characters | |
+/// | `fold_case` | true | true | ignore case | |
 /// | `stop_words` | none | none | words to leave out | |
 /// | `stemmer` | none | none | reduce words to their stems | |
-/// | `terms` | 1-grams of words | the same | what a term is made of | n from 1 to 8 |
+/// | `terms` | 1-grams of words | the same | n-grams of words or characters | n from 1 to 8 |
 /// | `min_chars` | 1 | 1 | shorter words are left out | 1 to `max_chars` |
-/// | `max_chars` | 64 | 24 | longer words are told by their length | 1 to 256 |
-/// | `unspaced_bigrams` | true | true | pairs of characters where words have no space between | |
+/// | `max_chars` | 64 | 24 | longer words become `~longN` | 1 to 256 |
+/// | `unspaced_bigrams` | true | true | bigrams of characters for scripts without spaces | |
 ///
 /// ```
 /// use tamis_tokenizer::{Language, Ngrams, TokenizerOptions};
@@ -84,30 +84,30 @@ impl Ngrams {
 pub struct TokenizerOptions {
     /// What counts as a word. By default, [`WordRule::Unicode`].
     pub word_rule: WordRule,
-    /// Whether words are cut from the text that [`normalize`](crate::normalize()) makes. By default, true.
+    /// Whether to [`normalize`](crate::normalize()) the text first. By default, true.
     pub normalize: bool,
-    /// Whether upper and lower case are one: characters are lower-cased one by one. By default, true.
+    /// Whether to ignore case; characters are lower-cased one by one. By default, true.
     pub fold_case: bool,
-    /// Words to leave out, compared after normalization and case folding and before
-    /// stemming. By default, none.
+    /// Stop words: words to leave out, compared after normalization and case folding and before stemming. By default,
+    /// none.
     pub stop_words: Vec<String>,
-    /// The language whose stems stand for words. By default, none.
+    /// The language of the stemmer. By default, none.
     pub stemmer: Option<Language>,
-    /// What a term is made of. By default, single words.
+    /// N-grams of words or of characters. By default, single words.
     pub terms: Ngrams,
-    /// Shorter words are left out, in characters. By default, 1.
+    /// Minimum length in characters; shorter words are left out. By default, 1.
     pub min_chars: u16,
-    /// Longer words become `~longN`, N being a tenth of their length, at most 20; in characters. By default,
-    /// 64, and 24 for mail.
+    /// Maximum length in characters; longer words become `~longN`, with N a tenth of their length, at most 20. By
+    /// default, 64, and 24 for mail.
     pub max_chars: u16,
-    /// Whether unbroken runs of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar characters become their
-    /// overlapping pairs of characters, a lone character itself; digits of these scripts still make numbers.
-    /// Pairs pass the stop words, but are neither measured nor stemmed. By default, true.
+    /// Whether runs of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar become overlapping bigrams of characters
+    /// (a lone character stays); digits of these scripts still make numbers. Stop words apply to bigrams, length limits
+    /// and stemming do not. By default, true.
     pub unspaced_bigrams: bool,
 }
 
 impl TokenizerOptions {
-    /// The options for text of any kind.
+    /// The options for general text.
     pub fn text() -> Self {
         TokenizerOptions {
             word_rule: WordRule::Unicode,
@@ -127,7 +127,7 @@ impl TokenizerOptions {
         TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, ..Self::text() }
     }
 
-    /// The same options with stop words normalized and folded (if text is), sorted and unique, when all are in range.
+    /// Checks the ranges. Normalizes and folds stop words like the text, and sorts and deduplicates them.
     fn checked(mut self) -> Result<Self, OptionsError> {
         self.terms.check()?;
         let (min_chars, max_chars) = (self.min_chars, self.max_chars);
@@ -155,7 +155,7 @@ impl TokenizerOptions {
     }
 }
 
-/// Options in range, and what words are looked up in.
+/// Checked options, with the set of stop words.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckedOptions {
     options: TokenizerOptions,
@@ -171,7 +171,7 @@ impl CheckedOptions {
 
     #[inline]
     pub(crate) fn is_stop_word(&self, word: &str) -> bool {
-        // An empty set is not asked: that would hash every word.
+        // do not hash every word for an empty set
         !self.stop_words.is_empty() && self.stop_words.contains(word)
     }
 }

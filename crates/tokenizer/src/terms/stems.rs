@@ -1,13 +1,13 @@
-//! Stems, each computed once.
+//! Stemming with a cache.
 
 use hashbrown::HashMap;
 
 use crate::terms::language::Language;
 
-/// Stems of the words seen lately in one language.
+/// A cache of stems in one language.
 ///
-/// Stemming a word takes some thirty times as long as looking its stem up. When the cache reaches its bound it
-/// begins again, so that text made of ever new words cannot make it grow.
+/// Stemming a word takes some thirty times as long as a look-up. The cache is cleared when it reaches its bound, so new
+/// words cannot make it grow for ever.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct StemCache {
     language: Option<Language>,
@@ -16,12 +16,12 @@ pub(crate) struct StemCache {
 }
 
 impl StemCache {
-    /// Some 30,000 words.
+    /// About 30,000 words.
     const MAX_BYTES: usize = 4 << 20;
-    /// What an entry takes beside its letters: its place in a table that may be half empty, two heap blocks.
+    /// Overhead of an entry: its slot in a table that may be half empty, and two heap blocks.
     const ENTRY_BYTES: usize = 120;
 
-    /// The stem of `word`, or the word itself where stemming leaves nothing.
+    /// The stem of `word`, or the word itself if stemming leaves nothing.
     pub(crate) fn stem(&mut self, language: Language, word: &str) -> &str {
         if self.language != Some(language) || self.bytes > Self::MAX_BYTES {
             *self = StemCache { language: Some(language), stems: std::mem::take(&mut self.stems), bytes: 0 };

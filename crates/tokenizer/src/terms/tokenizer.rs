@@ -1,4 +1,4 @@
-//! From text to terms.
+//! The tokenizer: text to terms.
 
 use std::mem;
 
@@ -12,7 +12,7 @@ use crate::terms::options::{CheckedOptions, Ngrams, TokenizerOptions};
 use crate::terms::word_terms;
 use crate::words::batch::Batch;
 
-/// Turns text into terms, by checked options.
+/// Turns text into terms.
 ///
 /// ```
 /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
@@ -29,9 +29,9 @@ pub struct Tokenizer {
     options: CheckedOptions,
 }
 
-/// Buffers a [`Tokenizer`] works in, and the stems it has computed: make one per thread and reuse it.
+/// Buffers and stem cache of a [`Tokenizer`]: make one per thread and reuse it.
 ///
-/// Takes as much memory as the longest text given so far, and at most some 5 MB for stems.
+/// Memory is proportional to the longest text so far, plus at most 5 MB for stems.
 #[derive(Clone, Default, Debug)]
 pub struct Scratch {
     normal: String,
@@ -42,7 +42,7 @@ pub struct Scratch {
 }
 
 impl Tokenizer {
-    /// A tokenizer with these options, its stop words sorted and unique, normalized and folded if text is.
+    /// A tokenizer with these options.
     ///
     /// # Errors
     /// An option out of the range that [`TokenizerOptions`] states.
@@ -50,20 +50,20 @@ impl Tokenizer {
         CheckedOptions::new(options).map(|options| Tokenizer { options })
     }
 
-    /// The options, in the form in which equal settings are equal.
+    /// The options in canonical form: equal settings compare equal.
     pub fn options(&self) -> &TokenizerOptions {
         &self.options
     }
 
     /// Calls `emit` with every term of `text`, in order and as often as it occurs.
     ///
-    /// Words are cut from the normalized text. A word passes, in this order: its length in characters, case folding, stop words, stemming, n-grams.
+    /// Words are cut from the normalized text. Each word goes through length limits, case folding, stop words, stemming
+    /// and n-grams, in this order.
     pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
         self.for_each_batch(text, scratch, |batch| batch.iter().for_each(&mut emit));
     }
 
-    /// [`for_each_term`](Self::for_each_term) with several terms at a time, so that what is done with them can be done
-    /// for all of them step by step.
+    /// [`for_each_term`](Self::for_each_term) with several terms at a time, for faster processing.
     pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
         let Scratch { normal, text: plain, window, words, .. } = scratch;
         match self.options.terms {
@@ -83,7 +83,7 @@ impl Tokenizer {
         }
     }
 
-    /// The counts of the terms of `text`; new terms enter the vocabulary.
+    /// The counts of the terms of `text`; new terms are added to the vocabulary.
     ///
     /// ```
     /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions, Vocabulary};
@@ -114,7 +114,7 @@ impl Tokenizer {
         outcome.map(|()| counts)
     }
 
-    /// The counts of those terms of `text` that the vocabulary knows.
+    /// The counts of the terms of `text` that are in the vocabulary.
     pub fn count_known(&self, text: &str, vocabulary: &Vocabulary, scratch: &mut Scratch) -> CountVector {
         self.count_ids(text, scratch, |term| vocabulary.id(term))
     }

@@ -1,9 +1,9 @@
-//! The words of a run that is not all ASCII, found and folded where they stand, at one look-up a character.
+//! Finds and folds the words of a run that is not all ASCII, in place, with one look-up per character.
 //!
-//! What the table says of the characters is enough for nearly all text. Where it is not, the walk stops, and the exact
-//! code is given the text between two *cuts*: places where what is before and what follows do not depend on each other.
-//! A cut is before a sign or space that is in no word, joins nothing and makes nothing of what stands beside it, where
-//! a letter, digit or ideograph follows that normalization leaves alone and that is made one with nothing before it.
+//! The character table suffices for nearly all text. Where it does not, the walk stops and hands the text between two
+//! *cuts* to the exact code. At a cut, the text before and after are independent: a sign or space that is in no word,
+//! joins nothing and does not compose, followed by a letter, digit or ideograph that normalization does not change and
+//! that does not compose with what is before it.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
@@ -15,17 +15,17 @@ use crate::terms::options::TokenizerOptions;
 use crate::words::rule::WordRule;
 use crate::words::unicode::start;
 
-/// A stretch that only the exact code can find the words of, and what to know after it.
+/// A piece of text for the exact code, and the state after it.
 pub(crate) struct Unusual {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether the run of mail that goes on after it is known to be not all ASCII.
+    /// Whether the mail run that continues after it is known to be not all ASCII.
     non_ascii: bool,
     /// The last cut.
     cut: usize,
 }
 
-/// The walk has to stop.
+/// The walk cannot go on.
 struct Stop;
 
 /// A walk along a run.
@@ -33,33 +33,33 @@ pub(crate) struct Walk<'a> {
     options: &'a TokenizerOptions,
     text: &'a str,
     bytes: &'a [u8],
-    /// The text with its ASCII folded, in which words are folded: no fold here changes their length.
+    /// The text with its ASCII folded. Words are folded in place; no fold here changes their length.
     folded: &'a mut [u8],
     spans: &'a mut Vec<[usize; 2]>,
     at: usize,
     end: usize,
-    /// The last cut, and how many spans there were.
+    /// The last cut, and the number of spans there.
     cut: usize,
     kept: usize,
     mail: MailRun,
 }
 
-/// What is known of the run of mail at hand: only one that is not all ASCII has the words of UAX #29.
+/// The current mail run. Only a run that is not all ASCII is split into the words of UAX #29.
 struct MailRun {
     start: usize,
-    /// How many spans there were before it.
+    /// Number of spans before it.
     spans: usize,
     non_ascii: bool,
-    /// Whether look-alikes in it became ASCII.
+    /// Whether look-alikes in it were replaced.
     changed: bool,
 }
 
-/// What a word looks like so far: more exactly, the letters, digits and marks that it ends with, which normalization
-/// takes for one word.
+/// The appearance of the current word: of the letters, digits and marks at its end, which normalization treats as one
+/// word.
 #[derive(Clone, Copy)]
 struct Looks {
     start: usize,
-    /// The flags that all characters have, and those that any has.
+    /// The AND and the OR of the characters' flags.
     all: u32,
     any: u32,
 }
@@ -79,16 +79,16 @@ impl Looks {
 }
 
 impl Letters {
-    /// Whether they are a word that needs no more than folding.
+    /// Whether they form a word that needs only folding.
     #[inline(always)]
     fn are_a_word(self) -> bool {
-        // one that looks like ASCII needs more
+        // a look-alike of ASCII needs more
         self.all & (Entry::PLAIN | Entry::LOOKS_ASCII) == Entry::PLAIN && self.first.class().begins()
     }
 }
 
 impl<'a> Walk<'a> {
-    /// Finds the words of `text[start..end]`, where runs before end at `cut`. Those found are appended to the spans.
+    /// Finds the words of `text[start..end]`, where earlier runs end at `cut`, and appends them to the spans.
     #[inline(always)]
     pub(crate) fn run(
         options: &'a TokenizerOptions,
@@ -100,7 +100,7 @@ impl<'a> Walk<'a> {
         let bytes = text.as_bytes();
         if let Some(letters) = of_two_bytes(bytes, start, end)
             && letters.are_a_word()
-            // a Hebrew letter may go before it
+            // a Hebrew letter may precede it
             && bytes.get(end) != Some(&b'\'')
         {
             if letters.any & Entry::FLIPS != 0 && options.fold_case {
@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
         Walk { options, text, bytes, folded, spans, at: start, end, cut, kept, mail }.walk()
     }
 
-    /// Goes on after a stretch that the exact code was given.
+    /// Resumes after a piece handled by the exact code.
     #[cold]
     pub(crate) fn resume(
         options: &'a TokenizerOptions,
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
 
     #[inline(always)]
     fn words(&mut self) -> Result<(), Stop> {
-        // whether the character before is a letter, of a script of the other kind
+        // whether the character before is a letter of the other kind of script
         let mut touches = false;
         while self.at < self.end {
             let (entry, length) = self.look();
@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
         self.options.word_rule == WordRule::Mail
     }
 
-    /// A sign or space that stands in no word.
+    /// A sign or space outside words.
     fn sign(&mut self, entry: Entry, length: usize) -> Result<(), Stop> {
         let sign = self.at;
         if entry.is(Entry::VARIANT) && !self.options.normalize {
@@ -194,22 +194,22 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether there is a cut at the sign if what follows begins words.
+    /// Whether the sign is a cut if what follows begins a word.
     fn is_cut(&self, entry: Entry) -> bool {
-        // In mail the sign has to end the run, or to tell that it is not all ASCII.
+        // in mail the sign must end the run or show that it is not all ASCII
         let known = !entry.is(Entry::VARIANT) || self.options.normalize;
         let tells = !self.is_mail() || entry.is(Entry::SEPARATES | Entry::NON_ASCII);
         entry.class() == Class::Neutral && known && tells
     }
 
-    /// Ends a run of mail. Of one that is all ASCII, all of it is the word, but for signs at its edges.
+    /// Ends a mail run. A run that is all ASCII is one word, without the signs at its edges.
     fn end_mail_run(&mut self) -> Result<(), Stop> {
         if !self.is_mail() || self.mail.non_ascii {
             return Ok(());
         }
         let MailRun { start, spans, changed, .. } = self.mail;
         if changed {
-            // it is shorter than it was: fine if there is nothing else
+            // it got shorter, which is fine if there is nothing else
             let whole = matches!(self.spans[spans..], [[word, _]] if word == start);
             let last = self.text[start..self.at].chars().next_back();
             return if whole && last.is_some_and(char::is_alphanumeric) { Ok(()) } else { Err(Stop) };
@@ -229,12 +229,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A word of a script with spaces, which begins here.
+    /// A word of a script with spaces that begins here.
     #[inline(always)]
     fn word(&mut self, touches: bool) -> Result<(), Stop> {
         let start = self.at;
         let mut looks = Looks::at(start, touches);
-        // bytes that are no letters, digits or marks
+        // bytes other than letters, digits and marks
         let mut signs = 0;
         loop {
             let (entry, length) = self.plain(&mut looks);
@@ -276,7 +276,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Takes letters, digits and marks that need no more than folding, and returns what follows them.
+    /// Reads letters, digits and marks that need only folding, and returns what follows.
     #[inline(always)]
     fn plain(&mut self, looks: &mut Looks) -> (Entry, usize) {
         loop {
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
             if entry.flips() != 0 && self.options.fold_case {
                 let bytes = self.folded[self.at..].iter_mut().take(length);
                 let flips = entry.flips().to_le_bytes();
-                // from the text: ASCII in the copy is folded already
+                // from the text, since ASCII in the copy is already folded
                 bytes
                     .zip(&self.bytes[self.at..])
                     .zip(flips)
@@ -299,7 +299,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether normalization makes ASCII of it.
+    /// Whether normalization turns it into ASCII.
     fn changes(&self, looks: Looks) -> bool {
         looks.ascii() && looks.has_look_alikes() && self.options.normalize
     }
@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
         !looks.ascii() || looks.has_look_alikes() && !self.options.normalize
     }
 
-    /// A sign that goes on with a word, after which what it looks like is told anew.
+    /// A sign inside a word; the appearance starts over after it.
     #[inline(never)]
     fn check_sign(&mut self, looks: Looks, class: Class) -> Result<(), Stop> {
         let (next, _) = look(self.bytes, self.at + 1);
@@ -320,7 +320,7 @@ impl<'a> Walk<'a> {
         if self.changes(looks) || !goes_on { Err(Stop) } else { Ok(()) }
     }
 
-    /// Letters of a word that looks like ASCII become ASCII. Returns its end.
+    /// Replaces the look-alikes of a word by ASCII. Returns its new end.
     #[cold]
     fn change_look(&mut self, start: usize) -> usize {
         let mut end = start;
@@ -331,7 +331,7 @@ impl<'a> Walk<'a> {
         }
         #[cfg(test)]
         tamis_testing::step(self.at - start);
-        // what is left of the bytes of longer letters is no text
+        // blank out the bytes left over from longer letters
         self.folded[end..self.at].fill(b' ');
         end
     }
@@ -340,7 +340,7 @@ impl<'a> Walk<'a> {
         self.text[..self.at].chars().next_back()
     }
 
-    /// The mark here changes place with none before it.
+    /// Checks that the mark is not reordered.
     #[inline(always)]
     fn check_order(&self) -> Result<(), Stop> {
         let Some(before) = self.before() else { return Err(Stop) };
@@ -356,7 +356,7 @@ impl<'a> Walk<'a> {
         if canonical_combining_class(before) <= here { Ok(()) } else { Err(Stop) }
     }
 
-    /// The mark here, which some letters are made one with, follows a letter that it is not made one with.
+    /// Checks that the composing mark does not compose with the letter before it.
     #[cold]
     fn check_apart(&self) -> Result<(), Stop> {
         let (Some(before), Some(mark)) = (self.before(), self.text[self.at..].chars().next()) else {
@@ -368,7 +368,7 @@ impl<'a> Walk<'a> {
         if is_letter && parts == 1 && compose(before, mark).is_none() { Ok(()) } else { Err(Stop) }
     }
 
-    /// Whether the sign here joins the word that begins at `start` to what follows.
+    /// Whether the sign joins the word that begins at `start` to what follows.
     #[inline(never)]
     fn joins(&self, start: usize, entry: Entry, length: usize) -> Result<bool, Stop> {
         if self.at >= self.end && self.is_mail() || entry.is(Entry::SEPARATES) && self.is_mail() {
@@ -391,7 +391,7 @@ impl<'a> Walk<'a> {
         let joins = match entry.class() {
             Class::MidLetter => letters,
             Class::MidNum => digits,
-            // after a Hebrew letter it is part of the word, whatever follows
+            // after a Hebrew letter it is part of the word
             Class::SingleQuote if before == Class::Hebrew && !letters => return Err(Stop),
             Class::MidNumLet | Class::SingleQuote => letters || digits,
             Class::DoubleQuote => before == Class::Hebrew && after == Class::Hebrew,
@@ -401,7 +401,7 @@ impl<'a> Walk<'a> {
         if joins && entry.is(Entry::VARIANT) { Err(Stop) } else { Ok(joins) }
     }
 
-    /// A run of scripts without spaces, which begins here: pairs of its characters.
+    /// A run of a script without spaces that begins here: bigrams of its characters.
     #[inline(always)]
     fn unspaced(&mut self, mut last: Class) -> Result<(), Stop> {
         if !self.options.unspaced_bigrams {
@@ -418,7 +418,7 @@ impl<'a> Walk<'a> {
             match class {
                 Class::Unspaced => {
                     if before_class == Class::Unspaced {
-                        // text can be cut before these two as well: the exact code finds the pair they are
+                        // these two can be cut off as well: the exact code finds their pair
                         (self.cut, self.kept) = (before, self.spans.len());
                     }
                     last = class;
@@ -442,7 +442,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The stretch around the place where the walk stopped; what was found of it is dropped.
+    /// The piece around the point where the walk stopped; words found in it are dropped.
     #[cold]
     fn unusual(&mut self) -> Unusual {
         self.spans.truncate(self.kept);
@@ -460,7 +460,7 @@ impl<'a> Walk<'a> {
                 };
             }
         }
-        // what ends a run attaches to nothing in it, but for one sign after a Hebrew letter
+        // the end of a run attaches to nothing in it, except one sign after a Hebrew letter
         let attached = !self.is_mail() && self.bytes.get(self.end) == Some(&b'\'');
         let end = self.end + usize::from(attached);
         Unusual {

@@ -1,4 +1,4 @@
-//! From words to terms: length, stop words, stems. Terms leave in batches.
+//! Words to terms: length limits, stop words, stemming. Terms are emitted in batches.
 
 use std::mem;
 use std::ops::Range;
@@ -13,21 +13,21 @@ use crate::words::batch::{Batch, term};
 use crate::words::rule::WordRule;
 use crate::words::runs::{NonAscii, Run};
 use crate::words::scan::{SHORT, Spans};
-use crate::words::unspaced::Piece;
+use crate::words::unspaced::Segment;
 
-/// What is reused from text to text.
+/// Buffers reused from text to text.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Buffers {
-    /// The text, in which words are folded; then terms that are not in it as they are.
+    /// The folded text, then terms that do not occur in it verbatim.
     bytes: Vec<u8>,
-    /// Where terms on their way, and then words, begin and end.
+    /// Spans of the pending terms, then of the pending words.
     spans: Vec<[usize; 2]>,
     exact: exact::Buffers,
     folded: String,
     stems: StemCache,
 }
 
-/// Calls `emit` with the terms of a text, a word each.
+/// Calls `emit` with the terms of a text, one word each.
 pub(crate) fn for_each_batch(
     options: &CheckedOptions,
     text: &str,
@@ -37,7 +37,7 @@ pub(crate) fn for_each_batch(
     buffers.bytes.clear();
     buffers.bytes.extend_from_slice(text.as_bytes());
     if options.fold_case {
-        // all ASCII at once, which is faster than word by word
+        // all at once is faster than word by word
         buffers.bytes.make_ascii_lowercase();
     }
     let plain = options.stemmer.is_none() && options.stop_words.is_empty();
@@ -53,36 +53,35 @@ pub(crate) fn for_each_batch(
     words.flush();
 }
 
-/// Whether there may be ASCII that does not part runs of mail, because it is made one with a mark behind it: `=` and
-/// [`SOLIDUS`].
+/// Whether ASCII may fail to separate mail runs because it composes with a following mark: `=` and [`SOLIDUS`].
 fn moves_runs_of_mail(text: &str) -> bool {
-    // nearly no text has the first byte of that mark, which is looked for in many bytes at once
+    // a vectorized test for the first byte of that mark, which hardly any text has
     let has = |block: &[u8]| block.iter().fold(0, |has, byte| has | u8::from(*byte == 0xcc)) != 0;
     text.as_bytes().chunks(256).any(has) && text.contains(SOLIDUS)
 }
 
 const SOLIDUS: char = '\u{338}';
 
-/// The words of a text on their way to be terms.
+/// The pending words of a text.
 struct Words<'a, F> {
     options: &'a CheckedOptions,
     text: &'a str,
     buffers: &'a mut Buffers,
-    /// So many of the spans are terms, the others words.
+    /// The number of spans that are terms; the others are words.
     n_terms: usize,
-    /// Whether words are terms unless they are too short or too long.
+    /// Whether words are terms as they are, apart from the length limits.
     plain: bool,
     emit: F,
 }
 
 impl<F: FnMut(Batch<'_>)> Words<'_, F> {
-    /// Words of the text that are all ASCII.
+    /// Adds ASCII words of the text.
     #[inline(always)]
     fn ascii(&mut self, Spans { spans, are_short }: Spans<'_>) {
         let options = self.options;
         let fit = || are_short && options.min_chars == 1 && usize::from(options.max_chars) >= SHORT;
         if self.plain && fit() && self.buffers.spans.is_empty() {
-            // most often
+            // the common case
             return (self.emit)(Batch { bytes: &self.buffers.bytes, spans });
         }
         self.buffers.spans.extend_from_slice(spans);
@@ -91,7 +90,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// A run that is not all ASCII.
+    /// Adds the words of a run that is not all ASCII.
     #[inline(always)]
     fn non_ascii(&mut self, run: NonAscii) {
         let Buffers { bytes, spans, .. } = &mut *self.buffers;
@@ -107,7 +106,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// Gives the terms away.
+    /// Emits the pending terms.
     #[inline(never)]
     fn flush(&mut self) {
         self.make_terms();
@@ -118,7 +117,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         self.n_terms = 0;
     }
 
-    /// Makes terms of the words that are none yet.
+    /// Turns the pending words into terms.
     fn make_terms(&mut self) {
         let options = self.options;
         // a word has no more characters than bytes
@@ -159,7 +158,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// A part of the text with characters that are rare.
+    /// Handles a part of the text by the exact code.
     #[cold]
     fn exactly(&mut self, part: Range<usize>) {
         self.make_terms();
@@ -168,11 +167,11 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         self.buffers.exact = buffers;
     }
 
-    fn piece(&mut self, piece: Piece<'_>) {
+    fn piece(&mut self, piece: Segment<'_>) {
         match piece {
-            Piece::Pair(pair) if self.options.is_stop_word(pair) => {}
-            Piece::Pair(pair) => self.push(pair),
-            Piece::Word(word) => {
+            Segment::Pair(pair) if self.options.is_stop_word(pair) => {}
+            Segment::Pair(pair) => self.push(pair),
+            Segment::Word(word) => {
                 let mut folded = mem::take(&mut self.buffers.folded);
                 let chars = word.chars().count();
                 let word = if self.options.fold_case {
@@ -192,7 +191,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// A term that is not in the text as it is.
+    /// Adds a term that is not in the text verbatim.
     fn push(&mut self, term: &str) {
         let Buffers { bytes, spans, .. } = &mut *self.buffers;
         bytes.extend_from_slice(term.as_bytes());
@@ -204,7 +203,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
     }
 }
 
-/// What becomes of a folded word.
+/// The term of a folded word.
 enum Outcome<'a> {
     Nothing,
     Itself,
@@ -212,7 +211,7 @@ enum Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// Of a word of so many characters. Of one that is too long, what is left is its length.
+    /// The outcome for a word of `chars` characters. A word that is too long is replaced by its length.
     fn of(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> Outcome<'a> {
         if chars > usize::from(options.max_chars) {
             return Outcome::Other(LONG[(chars / 10).min(LONG.len() - 1)]);
@@ -224,7 +223,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// What stands for words that are too long, by tens of characters.
+/// Terms for words that are too long, by tens of characters.
 static LONG: [&str; 21] = [
     "~long0", "~long1", "~long2", "~long3", "~long4", "~long5", "~long6", "~long7", "~long8", "~long9",
     "~long10", "~long11", "~long12", "~long13", "~long14", "~long15", "~long16", "~long17", "~long18",
@@ -236,7 +235,7 @@ mod tests {
     use super::*;
     use unicode_normalization::char::compose;
 
-    /// All that [`moves_runs_of_mail`] has to look for.
+    /// All cases of [`moves_runs_of_mail`].
     #[test]
     fn signs_that_part_runs_of_mail_are_made_one_with_one_mark() {
         let parts = |c: &char| !c.is_ascii_alphanumeric() && !"$'!%-".contains(*c);

@@ -1,18 +1,18 @@
-//! The words of mail: runs of letters, digits and the signs that tell spam from ham.
+//! Words of [`WordRule::Mail`](crate::WordRule::Mail), found character by character (reference implementation).
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::bits::{is_mail_core, is_mail_joiner};
 
-/// A word in its text.
+/// A word and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'t> {
-    /// The byte it begins at.
+    /// Its first byte.
     pub(crate) start: usize,
     pub(crate) text: &'t str,
 }
 
-/// Calls `emit` with every word, found a character after the other.
+/// Calls `emit` with every word.
 pub(crate) fn for_each_word_of_mail<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
     let mut at = 0;
     for run in text.split(|c: char| c.is_ascii() && !is_mail_core(c as u8) && !is_mail_joiner(c as u8)) {

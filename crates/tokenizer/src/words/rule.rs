@@ -1,4 +1,4 @@
-//! Where words begin and end.
+//! Word rules: Unicode text segmentation (UAX #29) and the rule for mail.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::error::ParseNameError;
 use crate::words::plain::{self, Span};
 use crate::words::runs::{Run, for_each_run};
-use crate::words::shapes::{Ascii, Mixed, Runs};
+use crate::words::shapes::{MailWords, MixedRuns, UnicodeWords};
 use crate::words::unicode;
 
 /// What counts as a word.
@@ -30,16 +30,16 @@ use crate::words::unicode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordRule {
-    /// The words of Unicode's text segmentation (UAX #29): segments with a letter or a number in them.
+    /// Words of Unicode text segmentation (UAX #29): segments with a letter or a number.
     Unicode,
-    /// What tells spam from ham: maximal runs of ASCII letters, digits and `$ ' ! % -` and of every
-    /// character outside ASCII, without leading and trailing `'` and `-`. A run that is all ASCII is one
-    /// word; another gives its [`WordRule::Unicode`] words.
+    /// For mail: maximal runs of ASCII letters, digits, `$ ' ! % -` and all non-ASCII characters, without leading and
+    /// trailing `'` and `-`. A run that is all ASCII is one word; other runs are split into [`WordRule::Unicode`]
+    /// words.
     Mail,
 }
 
 impl WordRule {
-    /// Calls `emit` with every word of `text`, in order, as it stands in the text.
+    /// Calls `emit` with every word of `text`, in order and unchanged.
     pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
         self.for_each_run(text, |run| match run {
             Run::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
@@ -52,17 +52,17 @@ impl WordRule {
         });
     }
 
-    /// Calls `emit` with runs that hold all words of `text`.
+    /// Calls `emit` with runs that contain all words of `text`.
     #[inline(always)]
     pub(crate) fn for_each_run(self, text: &str, emit: impl FnMut(Run<'_>)) {
         match self {
-            WordRule::Unicode if text.is_ascii() => for_each_run::<Ascii>(text, emit),
-            WordRule::Unicode => for_each_run::<Mixed>(text, emit),
-            WordRule::Mail => for_each_run::<Runs>(text, emit),
+            WordRule::Unicode if text.is_ascii() => for_each_run::<UnicodeWords>(text, emit),
+            WordRule::Unicode => for_each_run::<MixedRuns>(text, emit),
+            WordRule::Mail => for_each_run::<MailWords>(text, emit),
         }
     }
 
-    /// Calls `emit` with every word and where it is, found a character after the other.
+    /// Calls `emit` with every word and its position; the simple, slow way.
     pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, mut emit: impl FnMut(Span<'t>)) {
         match self {
             WordRule::Unicode => {

@@ -1,9 +1,9 @@
-//! Runs of bytes that words are in, found by bits: of ASCII they are the words.
+//! Runs of bytes that contain words; in ASCII the runs are the words.
 
 use crate::bits::next_non_ascii;
 use crate::words::scan::{Shape, Spans, for_each_batch};
 
-/// What is found along a text.
+/// A run of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run<'a> {
     /// Words of ASCII.
@@ -12,10 +12,10 @@ pub(crate) enum Run<'a> {
     NonAscii(NonAscii),
 }
 
-/// A run with characters outside ASCII. Its words do not depend on anything before `after` or from `end` on.
+/// A run with non-ASCII characters. Its words do not depend on text before `after` or from `end` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NonAscii {
-    /// Where the run before ends.
+    /// End of the previous run.
     pub(crate) after: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
@@ -25,13 +25,13 @@ pub(crate) struct NonAscii {
 #[inline(always)]
 pub(crate) fn for_each_run<S: Shape>(text: &str, mut emit: impl FnMut(Run<'_>)) {
     let bytes = text.as_bytes();
-    // the next byte outside ASCII, if it is not before the run at hand
+    // the next byte outside ASCII, unless before the current run
     let mut non_ascii = next_non_ascii(bytes, 0);
     let mut after = 0;
     for_each_batch::<S>(bytes, 0, |Spans { mut spans, are_short }| {
         while let Some((&[start, end], rest)) = spans.split_first() {
             if non_ascii < start {
-                // most often the first letter is not ASCII, if any is
+                // usually the first letter is non-ASCII, if any is
                 non_ascii = if bytes[start].is_ascii() { next_non_ascii(bytes, start) } else { start };
             }
             if non_ascii < end {

@@ -1,53 +1,53 @@
-//! Words of bytes, found 64 bytes at a time.
+//! Finds words 64 bytes at a time, with bit masks.
 
 use crate::bits::BLOCK;
 use crate::words::batch::Batch;
 
-/// What is known of 64 bytes, a bit each: what words are made of, and what joins it. 0 is in no word.
+/// Bit masks of 64 bytes: what words consist of and what joins them. NUL is in no word.
 pub(crate) trait Shape: Copy + Default {
-    /// To be made of comparisons, without branches: the compiler then tests many bytes in one instruction.
+    /// Should consist of comparisons without branches, so that the compiler vectorizes it.
     fn of(block: &[u8; BLOCK]) -> Self;
 
-    /// Bytes that never have the edge of a word between them.
+    /// Bytes between which there is never a word boundary.
     fn core(self) -> u64;
 
-    /// Core bytes that alone, or several of them, are no word.
+    /// Core bytes that do not make a word by themselves.
     fn filler(self) -> u64 {
         0
     }
 
-    /// What a byte has to be to be filler.
+    /// Whether a byte is filler.
     fn is_filler(_byte: u8) -> bool {
         false
     }
 
-    /// Signs that make one word of the core bytes on both sides.
+    /// Signs that join the core bytes on both sides into one word.
     fn joins(self, before: Self, after: Self) -> u64;
 
-    /// Signs after a core byte with another sign after them: together they may join.
+    /// Signs between a core byte and another sign: several in a row may join.
     fn rows(self, _before: Self, _after: Self) -> u64 {
         0
     }
 
-    /// How many signs from `at` on, where there are several, join what is around them.
+    /// The number of signs from `at` on that join what is around them.
     fn row(_bytes: &[u8], _at: usize) -> usize {
         0
     }
 }
 
-/// Of bits a block: what has such a byte before it.
+/// Mask of the bytes preceded by a byte in `by`.
 #[inline(always)]
 pub(crate) fn preceded(by: u64, in_block_before: u64) -> u64 {
     by << 1 | in_block_before >> (BLOCK - 1)
 }
 
-/// Of bits a block: what has such a byte after it.
+/// Mask of the bytes followed by a byte in `by`.
 #[inline(always)]
 pub(crate) fn followed(by: u64, in_block_after: u64) -> u64 {
     by >> 1 | in_block_after << (BLOCK - 1)
 }
 
-/// Words that were found, where they begin and end, at most [`Batch::MOST`].
+/// Start and end of words found, at most [`Batch::MOST`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spans<'a> {
     pub(crate) spans: &'a [[usize; 2]],
@@ -55,18 +55,17 @@ pub(crate) struct Spans<'a> {
     pub(crate) are_short: bool,
 }
 
-/// Bytes of a word that need not be measured.
+/// A word up to this many bytes is short.
 pub(crate) const SHORT: usize = 16;
 
-/// Calls `emit` with where the words of `bytes[from..]` begin and end.
+/// Calls `emit` with the spans of the words of `bytes[from..]`.
 ///
-/// One bit a byte says whether it is in a word, and a word is told from two edges in those bits. That costs the
-/// same whatever the lengths of words, where a loop over bytes pays for the end of each word, which no
-/// processor foresees.
+/// One bit per byte says whether it is in a word; the edges in those bits give the spans. The cost does not depend on
+/// word lengths, while a loop over bytes has an unpredictable branch at the end of each word.
 #[inline]
 pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
     let (blocks, rest) = bytes[from..].as_chunks::<BLOCK>();
-    // The rest is shorter than a block, so at least one bit is left to end the last word.
+    // the rest is shorter than a block, so a zero bit ends the last word
     let mut last = [0; BLOCK];
     last[..rest.len()].copy_from_slice(rest);
     let mut members = Members::<S>::default();
@@ -76,43 +75,43 @@ pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl
         #[cfg(test)]
         tamis_testing::step(BLOCK);
         let offset = from + number * BLOCK;
-        // after the last block there is nothing
+        // nothing follows the last block
         let next =
             if number < blocks.len() { S::of(blocks.get(number + 1).unwrap_or(&last)) } else { S::default() };
         edges.block(offset, members.of_block(bytes, offset, next));
-        // one place where words are emitted: what is done with them is long, and should be here only once
+        // the only call of `emit`, so that its long code is inlined once
         if edges.n >= Edges::ENOUGH || number == blocks.len() {
             let are_short = !edges.has_long;
             edges.take(|spans| {
                 let spans = if members.has_filler { without::<S>(bytes, spans) } else { spans };
                 emit(Spans { spans, are_short });
             });
-            // a word that has not ended may have some, or be long
+            // an unfinished word may contain filler, or be long
             members.has_filler &= edges.n > 0;
             edges.has_long &= edges.n > 0;
         }
     }
 }
 
-/// What is in a word.
+/// The bytes that are in words.
 #[derive(Default)]
 struct Members<S> {
     before: S,
     next: S,
-    /// Where signs in a row end that joined words.
+    /// End of the last row of signs that joined words.
     joined: usize,
     has_filler: bool,
 }
 
 impl<S: Shape> Members<S> {
-    /// One bit for each byte of a block that is in a word, told when the block after it is known.
+    /// Mask of the bytes of a block that are in words; needs the block after it.
     #[inline(always)]
     fn of_block(&mut self, bytes: &[u8], offset: usize, after: S) -> u64 {
         let (before, here) = (self.before, self.next);
         (self.before, self.next) = (here, after);
         self.has_filler |= here.filler() != 0;
         let mut members = here.core() | here.joins(before, after) | ones(self.joined.saturating_sub(offset));
-        // hardly ever
+        // rare
         let mut rows = here.rows(before, after);
         while rows != 0 {
             let at = rows.trailing_zeros();
@@ -127,17 +126,17 @@ impl<S: Shape> Members<S> {
     }
 }
 
-/// So many bits from the lowest on.
+/// A mask of the lowest `n` bits.
 #[inline]
 fn ones(n: usize) -> u64 {
     if n < BLOCK { !(u64::MAX << n) } else { u64::MAX }
 }
 
-/// Where words begin and end, by turns.
+/// Starts and ends of words, alternating.
 struct Edges {
-    /// The last bit of the block before.
+    /// The last bit of the previous block.
     carry: u64,
-    /// Bytes of the word that the block before ends with.
+    /// Length so far of the word at the end of the previous block.
     open: u32,
     /// Whether a word has more than [`SHORT`] bytes.
     has_long: bool,
@@ -145,8 +144,8 @@ struct Edges {
     n: usize,
 }
 
-/// Edges that are told from the bits without asking whether there are so many: how many a block has, no processor
-/// foresees. A block is a multiple of it, so there is room for them wherever there is for a block's.
+/// Edges extracted per step without checking that there are that many, since their number is unpredictable. Divides a
+/// block, so the buffer always has room.
 const AT_ONCE: usize = 8;
 
 impl Default for Edges {
@@ -156,7 +155,7 @@ impl Default for Edges {
 }
 
 impl Edges {
-    /// With this many, another block may have more than there is room for.
+    /// With this many, another block might overflow the buffer.
     const ENOUGH: usize = 2 * Batch::MOST - BLOCK;
 
     #[inline(always)]
@@ -178,7 +177,7 @@ impl Edges {
         self.n = all;
     }
 
-    /// Notes whether there is a long word.
+    /// Records whether there is a long word.
     #[inline(always)]
     fn measure(&mut self, members: u64) {
         let twice = members & members >> 1;
@@ -189,7 +188,7 @@ impl Edges {
         self.open = if members == u64::MAX { SHORT as u32 } else { members.leading_ones() };
     }
 
-    /// Emits the words that have ended; the start of one that has not stays.
+    /// Emits the finished words; the start of an unfinished one stays.
     #[inline(always)]
     fn take(&mut self, emit: impl FnOnce(&mut [[usize; 2]])) {
         let (spans, rest) = self.found[..self.n].as_chunks_mut::<2>();
@@ -202,7 +201,7 @@ impl Edges {
     }
 }
 
-/// The words that are more than filler, moved to the front.
+/// Moves the words that are more than filler to the front.
 #[inline(never)]
 fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
     let mut n = 0;
@@ -227,17 +226,17 @@ mod tests {
 
     /// Runs of `x`, which any number of `-` joins; `_` is core as well.
     #[derive(Clone, Copy, Default)]
-    struct Runs {
+    struct TestWords {
         core: u64,
         filler: u64,
         joiners: u64,
     }
 
-    impl Shape for Runs {
+    impl Shape for TestWords {
         fn of(block: &[u8; BLOCK]) -> Self {
             let (core, filler) =
                 (bits(block, |byte| byte == b'x' || byte == b'_'), bits(block, Self::is_filler));
-            Runs { core, filler, joiners: bits(block, |byte| byte == b'-') }
+            TestWords { core, filler, joiners: bits(block, |byte| byte == b'-') }
         }
 
         fn core(self) -> u64 {
@@ -268,7 +267,7 @@ mod tests {
 
     fn words(bytes: &[u8]) -> Vec<[usize; 2]> {
         let mut words = Vec::new();
-        for_each_batch::<Runs>(bytes, 0, |Spans { spans, are_short }| {
+        for_each_batch::<TestWords>(bytes, 0, |Spans { spans, are_short }| {
             assert!(spans.len() <= Batch::MOST);
             assert!(!are_short || spans.iter().all(|[start, end]| end - start <= SHORT));
             words.extend(spans);
@@ -276,7 +275,7 @@ mod tests {
         words
     }
 
-    /// The same a byte after the other.
+    /// The same byte by byte.
     fn plainly(bytes: &[u8]) -> Vec<[usize; 2]> {
         let mut words = Vec::new();
         let mut at = 0;
@@ -308,7 +307,7 @@ mod tests {
             [(SHORT, 0), (SHORT, 50), (SHORT, 64), (SHORT + 1, 0), (SHORT + 1, 55), (130, 3)]
         {
             let bytes = [vec![b' '; start], vec![b'x'; length], vec![b' '; 9]].concat();
-            for_each_batch::<Runs>(&bytes, 0, |found| {
+            for_each_batch::<TestWords>(&bytes, 0, |found| {
                 assert_eq!(
                     found.are_short,
                     found.spans.is_empty() || length <= SHORT,

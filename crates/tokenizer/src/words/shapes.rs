@@ -1,14 +1,14 @@
-//! What words of ASCII are made of, by the two word rules.
+//! The characters of ASCII words under the two word rules.
 
 use crate::bits::{BLOCK, bits, is_digit, is_letter, is_mail_core, is_mail_joiner};
 use crate::words::scan::{Shape, followed, preceded};
 
-/// Words of mail: runs without the signs at their edges.
+/// Words of [`WordRule::Mail`](crate::WordRule::Mail): runs without the signs at their edges.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Runs {
+pub(crate) struct MailWords {
     /// Letters, digits, `$ ! %`, and every byte outside ASCII.
     core: u64,
-    /// `'` and `-`, which belong to a word only inside it.
+    /// `'` and `-`, which are part of a word only inside it.
     signs: u64,
 }
 
@@ -42,20 +42,20 @@ impl Shape for Runs {
 
 /// The words of UAX #29.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Ascii {
+pub(crate) struct UnicodeWords {
     letters: u64,
     digits: u64,
     underscores: u64,
-    /// What joins letters (MidLetter, MidNumLet, Single_Quote), and what joins digits (MidNum, MidNumLet, Single_Quote).
+    /// Joiners of letters (MidLetter, MidNumLet, Single_Quote) and of digits (MidNum, MidNumLet, Single_Quote).
     for_letters: u64,
     for_digits: u64,
 }
 
-impl Shape for Ascii {
+impl Shape for UnicodeWords {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
         let is_both = |byte| byte == b'.' || byte == b'\'';
-        Ascii {
+        UnicodeWords {
             letters: bits(block, is_letter),
             digits: bits(block, is_digit),
             underscores: bits(block, Self::is_filler),
@@ -69,7 +69,7 @@ impl Shape for Ascii {
         self.letters | self.digits | self.underscores
     }
 
-    /// A core byte that is no `_` is a letter or a digit.
+    /// A core byte other than `_` is a letter or a digit.
     #[inline(always)]
     fn filler(self) -> u64 {
         self.underscores
@@ -89,20 +89,20 @@ impl Shape for Ascii {
     }
 }
 
-/// Runs of text that is not all ASCII: what ASCII does not part for certain. Where they are ASCII, they are words.
+/// Runs of mixed text: bytes that ASCII does not separate for certain. Runs that are all ASCII are words.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Mixed {
-    ascii: Ascii,
-    /// Bytes outside ASCII, which may be of letters, digits, or anything.
+pub(crate) struct MixedRuns {
+    ascii: UnicodeWords,
+    /// Bytes outside ASCII, which may be anything.
     non_ascii: u64,
     quotes: u64,
 }
 
-impl Shape for Mixed {
+impl Shape for MixedRuns {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
-        Mixed {
-            ascii: Ascii::of(block),
+        MixedRuns {
+            ascii: UnicodeWords::of(block),
             non_ascii: bits(block, |byte| byte >= 0x80),
             quotes: bits(block, |byte| byte == b'"'),
         }
@@ -120,10 +120,10 @@ impl Shape for Mixed {
 
     #[inline(always)]
     fn is_filler(byte: u8) -> bool {
-        Ascii::is_filler(byte)
+        UnicodeWords::is_filler(byte)
     }
 
-    /// As in ASCII; and double quotation marks, which join Hebrew letters (WB7b and WB7c).
+    /// As in ASCII, plus double quotation marks, which join Hebrew letters (WB7b and WB7c).
     #[inline(always)]
     fn joins(self, before: Self, after: Self) -> u64 {
         let quoted = preceded(self.non_ascii, before.non_ascii) & followed(self.non_ascii, after.non_ascii);
@@ -131,10 +131,10 @@ impl Shape for Mixed {
     }
 }
 
-impl Mixed {
+impl MixedRuns {
     #[inline(always)]
-    fn or_non_ascii(self) -> Ascii {
-        let Mixed { ascii, non_ascii, .. } = self;
-        Ascii { letters: ascii.letters | non_ascii, digits: ascii.digits | non_ascii, ..ascii }
+    fn or_non_ascii(self) -> UnicodeWords {
+        let MixedRuns { ascii, non_ascii, .. } = self;
+        UnicodeWords { letters: ascii.letters | non_ascii, digits: ascii.digits | non_ascii, ..ascii }
     }
 }

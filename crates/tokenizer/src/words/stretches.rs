@@ -1,6 +1,8 @@
-/// Cuts a text into stretches of about `size` bytes, at white space where there is some.
+//! Cutting long text into stretches of about equal size.
+
+/// Cuts a text into stretches of about `size` bytes, at white space if possible.
 ///
-/// Together they are the text. A stretch has at least `size` bytes, but for the last, and at most twice as many and
+/// Concatenated they are the text. A stretch has at least `size` bytes (except the last) and at most twice that plus
 /// one character.
 ///
 /// ```

@@ -1,12 +1,12 @@
-//! The runs of text that hold the words of UAX #29.
+//! The context that words of UAX #29 depend on, for a run that is not all ASCII.
 //!
-//! A run is what is certainly not parted from text outside ASCII by ASCII: where there is no such text, the runs are the
-//! words. A run's words do not depend on what stands around it:
-//! * Before and after it there is ASCII that is neutral (Newline, CR, LF, WSegSpace or Other in Word_Break), or that may
-//!   join two letters or digits, but stands beside something neutral. No rule looks past the former (WB3c, WB15 and WB16 look
+//! A run is a maximal piece that ASCII does not certainly separate from non-ASCII text; without such text the runs are
+//! the words. The words of a run do not depend on its surroundings:
+//! * It is surrounded by ASCII that is neutral (Newline, CR, LF, WSegSpace or Other in Word_Break), or that may join
+//!   two letters or digits but is next to something neutral. No rule looks past the former (WB3c, WB15 and WB16 look
 //!   along characters outside ASCII) or past two signs of the latter (WB6, WB7, WB7b, WB7c, WB11, WB12).
-//! * A mark attaches to what is before it (WB4), also to spaces (WB3d), so that a run that begins with one needs what
-//!   stands between it and the run before, and the spaces that that one ends with.
+//! * A mark attaches to what is before it (WB4), even to spaces (WB3d). So a run that begins with a mark needs the text
+//!   back to the previous run, and the spaces at that run's end.
 //! * A Hebrew letter and the single quotation mark after it are never parted (WB7a).
 
 use std::ops::Range;
@@ -16,19 +16,19 @@ use crate::characters::of;
 use crate::characters::rules::is_invisible;
 use crate::words::runs::NonAscii;
 
-/// All that the words of a run depend on.
+/// The range of text that the words of a run depend on.
 pub(crate) fn range(text: &str, run: NonAscii) -> Range<usize> {
     start(text, run.after, run.end, false)
         ..run.end + usize::from(text.as_bytes().get(run.end) == Some(&b'\''))
 }
 
-/// Where the words of `text[from..to]` begin to depend on what is before: a mark at its start attaches to the spaces there.
+/// Start of what the words of `text[from..to]` depend on: a mark at its start attaches to the spaces before.
 pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usize {
     let blank = |c: char| c.is_whitespace() || normalize && is_invisible(c);
     let first = text[from..to].trim_start_matches(blank).chars().next();
     let class = first.map_or(Class::Neutral, |first| of(first).class());
     let attaches = !(class.begins() || class == Class::Neutral || class.is_mid());
-    // what is blank is looked at once: of two that attach, there is something else between
+    // blanks are read once: two such ranges never share them
     let start = if attaches { text[..from].trim_end_matches(blank).len() } else { from };
     #[cfg(test)]
     tamis_testing::step(from - start);

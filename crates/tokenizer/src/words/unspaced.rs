@@ -1,32 +1,32 @@
-//! Scripts written without spaces between words: their runs become overlapping pairs of characters.
+//! Scripts without spaces between words: their runs become overlapping bigrams of characters.
 
 use std::ops::Range;
 
 use crate::characters::rules::is_unspaced;
 use crate::words::plain::Span;
 
-/// What a word turned out to be.
+/// A word, or a bigram of an unspaced script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum Segment<'t> {
     /// Text of other scripts.
     Word(&'t str),
-    /// Two characters of a run, or the one it consists of.
+    /// Two characters of a run, or its only one.
     Pair(&'t str),
 }
 
-/// Joins the words of one text that touch into runs, and gives their pairs.
-pub(crate) struct Runs<'t> {
+/// Joins adjacent words into runs and emits their bigrams.
+pub(crate) struct BigramRuns<'t> {
     text: &'t str,
     run: Range<usize>,
 }
 
-impl<'t> Runs<'t> {
+impl<'t> BigramRuns<'t> {
     pub(crate) fn new(text: &'t str) -> Self {
-        Runs { text, run: 0..0 }
+        BigramRuns { text, run: 0..0 }
     }
 
-    /// Takes the next word, which may hold scripts of both kinds.
-    pub(crate) fn word(&mut self, word: Span<'t>, emit: &mut impl FnMut(Piece<'t>)) {
+    /// Adds the next word, which may mix scripts with and without spaces.
+    pub(crate) fn word(&mut self, word: Span<'t>, emit: &mut impl FnMut(Segment<'t>)) {
         let Span { mut start, text: mut rest } = word;
         while let Some(first) = rest.chars().next() {
             let unspaced = is_unspaced(first);
@@ -40,9 +40,9 @@ impl<'t> Runs<'t> {
                 self.run.end = start + length;
             } else {
                 self.finish(emit);
-                // Between runs there may be no more than a joiner, a mark or a variation selector.
+                // at most a joiner, a mark or a variation selector may be between runs
                 if length == word.text.len() || piece.contains(char::is_alphanumeric) {
-                    emit(Piece::Word(piece));
+                    emit(Segment::Word(piece));
                 }
             }
             start += length;
@@ -50,17 +50,17 @@ impl<'t> Runs<'t> {
         }
     }
 
-    /// Gives the pairs of the run under way, if any: no more of it will follow.
+    /// Emits the bigrams of the current run, if any, and ends it.
     #[inline]
-    pub(crate) fn finish(&mut self, emit: &mut impl FnMut(Piece<'t>)) {
+    pub(crate) fn finish(&mut self, emit: &mut impl FnMut(Segment<'t>)) {
         if !self.run.is_empty() {
-            for_each_pair(&self.text[self.run.clone()], |pair| emit(Piece::Pair(pair)));
+            for_each_pair(&self.text[self.run.clone()], |pair| emit(Segment::Pair(pair)));
             self.run.start = self.run.end;
         }
     }
 }
 
-/// The overlapping pairs of characters of a run, or the run where it has no pair.
+/// The overlapping bigrams of a run, or the run itself if it has only one character.
 fn for_each_pair<'t>(run: &'t str, mut emit: impl FnMut(&'t str)) {
     let starts = run.char_indices().map(|(start, _)| start);
     let ends = run.char_indices().skip(1).map(|(start, c)| start + c.len_utf8());
@@ -76,13 +76,13 @@ fn for_each_pair<'t>(run: &'t str, mut emit: impl FnMut(&'t str)) {
 
 #[cfg(test)]
 mod tests {
-    use super::Piece::{Pair, Word};
+    use super::Segment::{Pair, Word};
     use super::*;
     use crate::words::rule::WordRule;
 
-    fn pieces(text: &str) -> Vec<Piece<'_>> {
+    fn pieces(text: &str) -> Vec<Segment<'_>> {
         let mut pieces = Vec::new();
-        let mut runs = Runs::new(text);
+        let mut runs = BigramRuns::new(text);
         WordRule::Unicode
             .for_each_word_plainly(text, |word| runs.word(word, &mut |piece| pieces.push(piece)));
         runs.finish(&mut |piece| pieces.push(piece));

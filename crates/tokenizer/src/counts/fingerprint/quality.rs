@@ -1,6 +1,5 @@
-//! Whether fingerprints of short terms are as good as random numbers: equal ones among terms that look alike, and what
-//! becomes of a fingerprint when one bit of the term flips. The small versions always run. The large ones take some
-//! minutes and 1.5 GB, and say what they found:
+//! Tests of hash quality on short terms: collisions among similar terms, and avalanche (one flipped bit of the term).
+//! The small versions always run. The large ones take some minutes and 1.5 GB, and print their findings:
 //!
 //!     cargo test -p tamis-tokenizer --release -- --ignored --nocapture fingerprint
 #![allow(clippy::print_stdout)]
