@@ -12,10 +12,10 @@ pub(crate) struct MailWords {
     signs: u64,
 }
 
-impl Shape for Runs {
+impl Shape for MailWords {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
-        Runs { core: bits(block, is_mail_core), signs: bits(block, is_mail_joiner) }
+        MailWords { core: bits(block, is_mail_core), signs: bits(block, is_mail_joiner) }
     }
 
     #[inline(always)]
