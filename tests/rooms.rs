@@ -29,13 +29,28 @@ fn read(folder: &Path, at: &str, modules: &mut Modules) {
     }
 }
 
+/// Leaves out files that belong to another program, or to tests: their parent does not declare them.
+fn declared(modules: Modules) -> Modules {
+    let is_declared = |module: &str| {
+        let (parent, name) = module.rsplit_once("::").unwrap_or(("", module));
+        let parent = modules.get(parent).or(modules.get("lib")).or(modules.get("main")).unwrap();
+        matches!(module, "lib" | "main") || parent.lines().any(|line| line.ends_with(&format!("mod {name};")))
+    };
+    modules
+        .iter()
+        .filter(|(module, _)| is_declared(module))
+        .map(|(module, code)| (module.clone(), code.clone()))
+        .collect()
+}
+
 /// The code without comments and without what only tests are built with, on the same lines.
 fn without_tests(source: &str) -> String {
     let mut code = String::new();
-    // what ends the item that is left out: the line that is its indentation and `}`, or the first that ends with `;`
+    // what ends the item that is left out: the line that is its indentation and `}`; without a body, its first line that
+    // ends with `;`, `,` or `}`
     let mut left_out: Option<(String, bool)> = None;
     for line in source.lines() {
-        let line = line.split("//").next().unwrap_or_default();
+        let line = without_comment(line);
         match &mut left_out {
             None if line.trim() == "#[cfg(test)]" => {
                 let indent = &line[..line.len() - line.trim_start().len()];
@@ -44,7 +59,7 @@ fn without_tests(source: &str) -> String {
             None => code.push_str(line),
             Some((end, has_body)) => {
                 *has_body |= line.ends_with('{');
-                if line == end || !*has_body && line.ends_with(';') {
+                if line == end || !*has_body && line.ends_with([';', ',', '}']) {
                     left_out = None;
                 }
             }
@@ -52,6 +67,13 @@ fn without_tests(source: &str) -> String {
         code.push('\n');
     }
     code
+}
+
+/// The line up to `//`, unless that stands in a string.
+fn without_comment(line: &str) -> &str {
+    let mut slashes = line.match_indices("//").map(|(at, _)| at);
+    let end = slashes.find(|at| line[..*at].matches('"').count().is_multiple_of(2));
+    line[..end.unwrap_or(line.len())].trim_end()
 }
 
 /// The paths of a use tree, `a::{b, c::d}` as `a::b` and `a::c::d`.
@@ -75,16 +97,13 @@ fn paths(tree: &str) -> Vec<String> {
     all
 }
 
-/// Everything that looks like a path from `crate` or `super`, or into a module declared here; with its place.
+/// Everything that looks like a path from `crate`, `super` or `self`, or into a module declared here; with its place.
 fn mentions(code: &str) -> Vec<(usize, String)> {
     let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let children =
         code.lines().filter_map(|line| line.trim().strip_suffix(';')?.rsplit_once("mod ").map(|m| m.1));
-    let starts: Vec<String> = ["crate".to_owned(), "super".to_owned()]
-        .into_iter()
-        .chain(children.map(str::to_owned))
-        .map(|start| format!("{start}::"))
-        .collect();
+    let starts: Vec<String> =
+        ["crate", "super", "self"].into_iter().chain(children).map(|start| format!("{start}::")).collect();
     let mut found = Vec::new();
     for start in &starts {
         for (at, _) in code.match_indices(start.as_str()) {
@@ -135,23 +154,22 @@ fn uses(modules: &Modules) -> Uses {
             let full: Vec<&str> = match parts[0] {
                 "crate" => parts[1..].to_vec(),
                 "super" if ups <= here.len() => [&here[..here.len() - ups], &parts[ups..]].concat(),
+                "self" => [&here[..], &parts[1..]].concat(),
                 _ => [&here[..], &parts[..]].concat(),
             };
-            let exported = full.first().and_then(|first| exports.get(*first)).filter(|_| parts[0] == "crate");
-            let target = module_of(&full, modules)
-                .or_else(|| module_of(&exported?.split("::").collect::<Vec<_>>(), modules));
-            if let Some(target) =
-                target.filter(|target| target != module && !matches!(*target, "lib" | "main"))
-            {
-                let line = code[..at].lines().count().max(1);
-                own.entry(target.to_owned()).or_insert(line);
+            let exported = exports.get(full[0]).map(|path| path.split("::").collect::<Vec<_>>());
+            let target = module_of(&full, modules).or_else(|| module_of(&exported?, modules));
+            // what stands in the root itself is used by nobody
+            let target = target.unwrap_or("the root of the crate");
+            if target != module {
+                own.entry(target.to_owned()).or_insert(1 + code[..at].matches('\n').count());
             }
         }
     }
     uses
 }
 
-/// A circle of files, if there is one, each using the next.
+/// A circle of files, if there is one, each using the next, with the line that does.
 fn circle(uses: &Uses) -> Option<Vec<String>> {
     fn visit(
         module: &str,
@@ -160,19 +178,26 @@ fn circle(uses: &Uses) -> Option<Vec<String>> {
         done: &mut BTreeSet<String>,
     ) -> Option<Vec<String>> {
         if let Some(at) = path.iter().position(|before| before == module) {
-            return Some(path[at..].to_vec());
+            let nexts = path.iter().skip(1).chain([&path[at]]).skip(at);
+            let with_line = |(of, next): (&String, &String)| format!("{}:{}", file(of), uses[of][next]);
+            return Some(path[at..].iter().zip(nexts).map(with_line).collect());
         }
         if done.contains(module) {
             return None;
         }
         path.push(module.to_owned());
-        let found = uses[module].keys().find_map(|next| visit(next, uses, path, done));
+        let mut nexts = uses.get(module).into_iter().flat_map(BTreeMap::keys);
+        let found = nexts.find_map(|next| visit(next, uses, path, done));
         path.pop();
         done.insert(module.to_owned());
         found
     }
     let (mut path, mut done) = (Vec::new(), BTreeSet::new());
     uses.keys().find_map(|module| visit(module, uses, &mut path, &mut done))
+}
+
+fn file(module: &str) -> String {
+    format!("{}.rs", module.replace("::", "/"))
 }
 
 fn room(module: &str) -> &str {
@@ -195,6 +220,7 @@ fn every_room_uses_only_rooms_below_it_and_no_files_use_one_another_in_a_circle(
     for (folder, rooms) in table {
         let mut modules = Modules::new();
         read(&root().join(&folder), "", &mut modules);
+        let modules = declared(modules);
         let rank = |module: &str| rooms.iter().position(|known| known == room(module));
         let uses = uses(&modules);
         assert!(uses.values().map(BTreeMap::len).sum::<usize>() > modules.len(), "{folder}: hardly any uses");
@@ -203,11 +229,14 @@ fn every_room_uses_only_rooms_below_it_and_no_files_use_one_another_in_a_circle(
                 wrong.push(format!("{folder}: {module} is in no room of the table"));
             }
             for (target, line) in used {
-                if room(module) != room(target) && rank(module) < rank(target) {
-                    wrong.push(format!("{folder}/{}.rs:{line}: uses {target}", module.replace("::", "/")));
+                let is_above = room(module) != room(target) && rank(module) < rank(target);
+                if is_above || !modules.contains_key(target) {
+                    wrong.push(format!("{folder}/{}:{line}: uses {target}", file(module)));
                 }
             }
         }
+        let is_empty = |name: &&String| !modules.contains_key(*name);
+        wrong.extend(rooms.iter().filter(is_empty).map(|name| format!("{folder}: there is no room {name}")));
         wrong.extend(circle(&uses).map(|circle| format!("{folder}: a circle: {}", circle.join(" > "))));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -215,11 +244,16 @@ fn every_room_uses_only_rooms_below_it_and_no_files_use_one_another_in_a_circle(
 
 #[test]
 fn uses_are_found_wherever_they_stand() {
-    let code = "mod child;\nuse crate::a::{b, c::{D, e}};\npub use child::X; // crate::no\nfn f() { super::g::h() }\n\
+    let code = "mod child;\nuse crate::a::{b, c::{D, e}};\npub use child::X; // crate::no\n\
+                #[cfg(test)]\nfn one() -> usize { crate::never::n() }\n#[cfg(test)]\nuse crate::never;\n\
+                fn f() { (\"//\", super::g::h(), self::i::j()) }\n\
                 #[cfg(test)]\nmod tests {\n    use crate::never;\n}\n";
     let mut found: Vec<_> = mentions(&without_tests(code)).into_iter().map(|(_, path)| path).collect();
     found.sort();
-    assert_eq!(found, ["child::X", "crate::a::b", "crate::a::c::D", "crate::a::c::e", "super::g::h"]);
+    assert_eq!(
+        found,
+        ["child::X", "crate::a::b", "crate::a::c::D", "crate::a::c::e", "self::i::j", "super::g::h"]
+    );
     let modules = |pairs: &[(&str, &str)]| {
         pairs.iter().map(|(name, code)| ((*name).to_owned(), (*code).to_owned())).collect::<Modules>()
     };
@@ -234,5 +268,5 @@ fn uses_are_found_wherever_they_stand() {
     assert_eq!(found["high"], BTreeMap::from([("low::one".to_owned(), 1)]));
     assert_eq!(circle(&found), None);
     let circular = uses(&modules(&[("lib", ""), ("a", "use crate::b::x;"), ("b", "use crate::a::y;")]));
-    assert_eq!(circle(&circular), Some(vec!["a".to_owned(), "b".to_owned()]));
+    assert_eq!(circle(&circular), Some(vec!["a.rs:1".to_owned(), "b.rs:1".to_owned()]));
 }

@@ -17,6 +17,7 @@ use crate::input::place::{Place, Source};
 use crate::input::same_file::leave_out;
 use crate::output::numbers::counted;
 use crate::output::shown::{say, shown_path, told};
+use crate::output::status::ERROR;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -229,6 +230,6 @@ impl<'a> Corpus<'a> {
         if unreadable > 0 {
             say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
         }
-        if failed > 0 || unreadable > 0 && self.input.strict { crate::ERROR } else { 0 }
+        if failed > 0 || unreadable > 0 && self.input.strict { ERROR } else { 0 }
     }
 }

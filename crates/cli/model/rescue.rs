@@ -8,6 +8,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
+use crate::output::status::ERROR;
+
 /// Whether a page of a mapped model was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
@@ -127,7 +129,7 @@ extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void
                 _ => break,
             }
         }
-        libc::_exit(crate::ERROR.into());
+        libc::_exit(ERROR.into());
     }
 }
 
