@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use tamis_filter::{Expected, Filter, Kind, Scoring, positive_class};
-use tamis_model::clopper_pearson;
+use tamis_model::{Interval, clopper_pearson};
 
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{shown, shown_path};
@@ -79,7 +79,7 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
 
 /// `0.38 % (0.17 to 0.75)`
 fn share_of(part: u64, whole: u64) -> String {
-    let (low, high) = clopper_pearson(part, whole, 0.95);
+    let Interval { low, high } = clopper_pearson(part, whole, 0.95);
     format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
 }
 

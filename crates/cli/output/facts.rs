@@ -6,7 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, Scoring, TokenizerOptions, WeightedOptions, positive_class,
+    Ngrams, Parameters, Scoring, TokenizerOptions, TriedPairs, TriedSmoothing, TriedTau, WeightedOptions,
+    positive_class,
 };
 
 use crate::output::numbers::{counted, grouped};
@@ -135,12 +136,12 @@ fn print_chosen(
     let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
     print_why(out, options, chosen)?;
-    if let Some([with, without]) = chosen.pairs {
+    if let Some(TriedPairs { with, without }) = chosen.pairs {
         let verdict = if terms == Ngrams::default() { "left out" } else { "taken" };
         writeln!(out, "pairs       {verdict}: log loss {with:.4} with pairs of words, {without:.4} without")?;
     }
     if options.correction {
-        let of = |of: &(f64, f64)| (of.0 == tau, format!("{:.4} on {}", of.1, of.0));
+        let of = |of: &TriedTau| (of.tau == tau, format!("{:.4} on {}", of.loss, of.tau));
         let (own, others): (Vec<_>, Vec<_>) = chosen.taus.iter().map(of).partition(|(is_own, _)| *is_own);
         let losses: Vec<_> = own.into_iter().chain(others).map(|(_, loss)| loss).collect();
         let why = if losses.is_empty() {
@@ -161,14 +162,16 @@ fn print_chosen(
 /// Why the smoothing is what it is.
 fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
     let Choices { alpha, idf_power, .. } = chosen.choices;
-    let losses = || chosen.smoothing.iter().map(|(.., loss)| *loss);
+    let losses = || chosen.smoothing.iter().map(|tried| tried.loss);
     let (best, worst) = (losses().fold(f64::INFINITY, f64::min), losses().fold(0.0, f64::max));
-    let own = chosen.smoothing.iter().find(|(a, power, _)| (*a, *power) == (alpha, idf_power));
+    let own = chosen.smoothing.iter().find(|tried| (tried.alpha, tried.idf_power) == (alpha, idf_power));
     match (own, losses().count()) {
         (None, _) if options.alpha.is_some() && options.idf_power.is_some() => (),
         (None, _) => writeln!(out, "            too few documents to choose by")?,
-        (Some((.., loss)), 1) => writeln!(out, "            log loss of left-out documents {loss:.4}")?,
-        (Some((.., loss)), n) => {
+        (Some(TriedSmoothing { loss, .. }), 1) => {
+            writeln!(out, "            log loss of left-out documents {loss:.4}")?
+        }
+        (Some(TriedSmoothing { loss, .. }), n) => {
             writeln!(out, "            chosen by what predicts left-out documents best of {n} tried:")?;
             writeln!(out, "            log loss {loss:.4}, of all tried {best:.4} to {worst:.4}")?;
         }

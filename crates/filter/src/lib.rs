@@ -64,7 +64,7 @@ pub use config::decision::{Decision, DecisionOptions, Expected};
 pub use config::keep::Keep;
 pub use config::recipe::{RECIPE_VERSION, Recipe};
 pub use config::roles::{positive_class, spam_class};
-pub use config::scoring::{Chosen, ExpectationMaximization, Mixed, Scoring};
+pub use config::scoring::{Chosen, ExpectationMaximization, Mixed, Scoring, TriedPairs};
 pub use config::training::{Pairs, TrainOptions};
 pub use disk::lock::Lock;
 pub use disk::model::Model;
@@ -93,7 +93,8 @@ pub use update::options::LearnOptions;
 pub use tamis_mail::{Limits, LimitsHit};
 pub use tamis_model::{
     Choices, ClassId, ClassPrior, ClassTotals, Classes, Counting, Criterion, EmOptions, FeatureLimits,
-    GaussianStatistics, Likelihood, Moments, Parameters, Select, Smoothing, Transform, WeightedOptions,
+    GaussianStatistics, Likelihood, Moments, Parameters, Select, Smoothing, Transform, TriedSmoothing,
+    TriedTau, WeightedOptions,
 };
 pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule};
 

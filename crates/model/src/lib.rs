@@ -101,7 +101,7 @@ pub use em::error::EmError;
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
 pub use em::expected_error::ExpectedError;
-pub use fit::fit::{Fit, Fitted};
+pub use fit::fit::{Fit, Fitted, TriedTau};
 pub use gaussian::discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
 pub use gaussian::moments::Moments;
 pub use gaussian::naive_bayes::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
@@ -110,7 +110,9 @@ pub use gaussian::statistics::GaussianStatistics;
 pub use left_out::documents::{BLOCK, Block, Documents, InMemory, Label, Labelled};
 pub use left_out::folds::{deal, hold_back};
 pub use left_out::held_out::HeldOut;
-pub use left_out::smoothing_choice::{SmoothingChoice, enough_to_choose, is_worse};
+pub use left_out::smoothing_choice::{
+    SmoothingChoice, TriedSmoothing, WeightedLoss, enough_to_choose, is_worse,
+};
 pub use linear::choices::{Choices, WeightedOptions};
 pub use linear::coefficients::{
     COEFFICIENT_ONE, ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction,
@@ -124,5 +126,7 @@ pub use textbook::estimate::{Beta, Dirichlet, EstimateError};
 pub use textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
 pub use textbook::sample::{Generator, SampleError};
-pub use validation::binomial::{TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr};
+pub use validation::binomial::{
+    Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr,
+};
 pub use validation::metrics;

@@ -60,7 +60,7 @@ fn trips_by_maximum_likelihood() {
     let ColumnLikelihood::Gaussian(miles) = &model.parts()[0] else { panic!("miles are real") };
     let mut out = Vec::new();
     for (class, (mean, variance, rain, flat)) in (0..).zip(ESTIMATES) {
-        assert_eq!(miles.mean_and_variance(class), Some((mean, variance)));
+        assert_eq!((miles.mean(class), miles.variance(class)), (Some(mean), Some(variance)));
         for (feature, (value, rate)) in
             [(true, rain), (false, 4.0 - rain), (true, flat), (false, 4.0 - flat)].into_iter().enumerate()
         {

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use tamis_model::{
     Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Smoothing, Transform,
-    WeightedOptions,
+    TriedSmoothing, TriedTau, WeightedOptions,
 };
 
 use crate::config::column::{Column, ColumnKind};
@@ -112,13 +112,21 @@ pub struct Chosen {
     pub choices: Choices,
     /// The same with the weights of counts and correction as documents ask for that were learned one by one since.
     pub refitted: Option<Choices>,
-    /// The smoothings and powers of idf that were tried, each with the mean log loss of exact leave-one-out; none where there were too
-    /// few documents to choose by.
-    pub smoothing: Vec<(Smoothing, f64, f64)>,
-    /// The shares of the counts that the correction was tried on top of, each with the mean log loss of documents held out.
-    pub taus: Vec<(f64, f64)>,
-    /// Where pairs of words were tried: the mean log loss of exact leave-one-out with them, and without.
-    pub pairs: Option<[f64; 2]>,
+    /// The smoothings and powers of idf that were tried; none where there were too few documents to choose by.
+    pub smoothing: Vec<TriedSmoothing>,
+    /// The shares of the counts that the correction was tried on top of.
+    pub taus: Vec<TriedTau>,
+    /// How well words and pairs of words did, where both were tried.
+    pub pairs: Option<TriedPairs>,
+}
+
+/// The mean log loss of exact leave-one-out with pairs of words and without, in nats a document.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TriedPairs {
+    /// With pairs of words.
+    pub with: f64,
+    /// With words alone.
+    pub without: f64,
 }
 
 impl Chosen {

@@ -77,7 +77,7 @@ impl Trainer {
             classes: self.classes,
             totals: statistics.totals().to_vec(),
             decision: fitted.decision,
-            chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.pair_losses, ..chosen }),
+            chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.tried_pairs, ..chosen }),
             bias,
             em_model: fitted.em_model,
             expected: fitted.expected,

@@ -1,10 +1,10 @@
 //! Pairs of words: counted beside words while a text has at most two labels, kept where they predict better.
 
 use rayon::prelude::*;
-use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedOptions, is_worse};
+use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedLoss, WeightedOptions, is_worse};
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::config::scoring::Scoring;
+use crate::config::scoring::{Scoring, TriedPairs};
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::gather::learned::LearnedDocument;
@@ -54,13 +54,13 @@ impl Trainer {
         let (of_pairs, of_words) = rayon::join(|| Union::new(&with.parts), || Union::new(&self.parts));
         let (of_pairs, of_words) = (of_pairs?, of_words?);
         let verdict = predict_better(&weighted, [(&with, &of_pairs), (&self, &of_words)])?;
-        self.pair_losses = verdict.map(|verdict| verdict.losses);
+        self.tried_pairs = verdict.map(|verdict| verdict.tried);
         if !verdict.is_some_and(|verdict| verdict.has_pairs) {
             return Ok((self, Some(of_words)));
         }
         // these may have been changed since it was made
         (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
-        with.pair_losses = self.pair_losses;
+        with.tried_pairs = self.tried_pairs;
         Ok((*with, Some(of_pairs)))
     }
 }
@@ -69,7 +69,7 @@ impl Trainer {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Verdict {
     pub(crate) has_pairs: bool,
-    pub(crate) losses: [f64; 2],
+    pub(crate) tried: TriedPairs,
 }
 
 /// Whether pairs help, as far as a sample of the documents tells.
@@ -152,19 +152,21 @@ pub(crate) fn pairs_predict_better(
     with: &Candidate<'_>,
     without: &Candidate<'_>,
 ) -> Result<Option<Verdict>> {
-    let losses = |candidate: &Candidate<'_>| -> Result<Vec<f64>> {
-        let choice = fitting::smoothing(options, candidate.statistics, candidate.documents, classes)?;
-        Ok(choice.losses.into_iter().map(|(loss, _)| loss).collect())
+    let losses = |candidate: &Candidate<'_>| -> Result<Vec<WeightedLoss>> {
+        Ok(fitting::smoothing(options, candidate.statistics, candidate.documents, classes)?.losses)
     };
     let (shares, losses) = (with.shares(), [losses(with)?, losses(without)?]);
     if losses.iter().any(|losses| losses.len() != shares.len()) {
         return Ok(None);
     }
-    let weighted = |losses: Vec<f64>| losses.into_iter().zip(shares.iter().copied()).collect::<Vec<_>>();
-    let [with, without] = losses.map(weighted);
+    let [with, without] = losses.map(|mut losses| {
+        losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
+        losses
+    });
     let all: f64 = shares.iter().sum();
-    let mean = |of: &[(f64, f64)]| of.iter().map(|(loss, share)| loss * share).sum::<f64>() / all;
-    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), losses: [mean(&with), mean(&without)] }))
+    let mean = |of: &[WeightedLoss]| of.iter().map(|of| of.loss * of.weight).sum::<f64>() / all;
+    let tried = TriedPairs { with: mean(&with), without: mean(&without) };
+    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
 }
 
 #[cfg(test)]

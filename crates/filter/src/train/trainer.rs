@@ -3,7 +3,7 @@ use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::Scoring;
+use crate::config::scoring::{Scoring, TriedPairs};
 use crate::config::training::TrainOptions;
 use crate::disk::spool::spill;
 use crate::error::{ErrorKind, Result};
@@ -51,7 +51,7 @@ pub struct Trainer {
     /// Where it is open whether a model has pairs of words: the same labels and documents, counted with them.
     pub(crate) pairs: Option<Box<Trainer>>,
     /// Where pairs were tried, the mean log loss with them and without.
-    pub(crate) pair_losses: Option<[f64; 2]>,
+    pub(crate) tried_pairs: Option<TriedPairs>,
 }
 
 impl Trainer {
@@ -80,7 +80,7 @@ impl Trainer {
             counted: Counted::grouping(),
             terms: Vec::new(),
             pairs,
-            pair_losses: None,
+            tried_pairs: None,
         })
     }
 

@@ -8,7 +8,7 @@ use crate::counts::counts::ClassId;
 use crate::counts::statistics::error::StatisticsError;
 use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fitted, Fold, FoldView, scale};
+use crate::fit::fit::{Fit, Fitted, Fold, FoldView, TriedTau, scale};
 use crate::left_out::documents::{Block, BlockReader};
 use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
@@ -130,7 +130,7 @@ impl<'a> CrossFit<'a> {
             let held_out: Vec<_> = read.iter().map(|read| read.with(|said| vec![said[lane]])).collect();
             let (choices, loss) = self.with_stacking(Choices { tau, ..fitted.choices }, &held_out, chooses);
             if chooses && self.fit.options.correction {
-                fitted.taus.push((tau, loss));
+                fitted.taus.push(TriedTau { tau, loss });
             }
             if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
                 best = Some((loss, lane, choices, held_out));
@@ -160,7 +160,7 @@ impl<'a> CrossFit<'a> {
         let chooses = enough_to_choose(self.fit.documents, columns.len());
         let (choices, loss) = self.with_stacking(fitted.choices, &held_out, chooses);
         if chooses && self.fit.options.correction {
-            fitted.taus.push((tau, loss));
+            fitted.taus.push(TriedTau { tau, loss });
         }
         (fitted.choices, fitted.held_out) = (choices, held_out);
         Ok(self.with_coefficients(fitted, coefficients))

@@ -1,6 +1,7 @@
 //! What is fitted, to which documents, and the result.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::counts::{ClassId, Counts};
@@ -25,15 +26,23 @@ pub struct Fitted {
     pub choices: Choices,
     /// The choice of smoothing and idf power.
     pub smoothing: SmoothingChoice,
-    /// The shares tau of the counts that were tried, each with its mean held-out log loss (nats per document); empty if
-    /// documents were too few to choose.
-    pub taus: Vec<(f64, f64)>,
+    /// The shares tau of the counts that were tried; empty if documents were too few to choose.
+    pub taus: Vec<TriedTau>,
     /// The correction.
     pub correction: Correction,
     /// The coefficients of the documents; the correction is their sum.
     pub coefficients: Coefficients,
     /// Scores of the held-out documents, in order.
     pub held_out: Vec<HeldOut>,
+}
+
+/// A share of the counts that the correction was tried on top of, and how well the two predicted documents held out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TriedTau {
+    /// The share, see [`Choices::tau`].
+    pub tau: f64,
+    /// The mean log loss of documents held out, in nats a document.
+    pub loss: f64,
 }
 
 /// Number of cross-validation folds.

@@ -113,10 +113,18 @@ impl GaussianFeature {
         Ok(GaussianFeature { classes: Some(classes?) })
     }
 
-    /// Mean and smoothed variance of a class; `None` if the class is unknown or the feature weighs nothing.
-    pub fn mean_and_variance(&self, class: ClassId) -> Option<(f64, f64)> {
-        let normal = self.classes.as_ref()?.get(usize::from(class))?;
-        Some((normal.mean, normal.variance))
+    /// The mean of a class; `None` if the class is unknown or the feature weighs nothing.
+    pub fn mean(&self, class: ClassId) -> Option<f64> {
+        self.normal(class).map(|normal| normal.mean)
+    }
+
+    /// The smoothed variance of a class; `None` if the class is unknown or the feature weighs nothing.
+    pub fn variance(&self, class: ClassId) -> Option<f64> {
+        self.normal(class).map(|normal| normal.variance)
+    }
+
+    fn normal(&self, class: ClassId) -> Option<&Normal> {
+        self.classes.as_ref()?.get(usize::from(class))
     }
 
     /// The number of classes; `None` if the feature weighs nothing.
@@ -225,7 +233,7 @@ mod tests {
         ];
         // smoothing gives what is constant a distribution; without it class 1 has none
         let smoothed = GaussianParameters::default().fit(&statistics(&rows, 2)).unwrap();
-        assert!(smoothed.features()[1].mean_and_variance(1).unwrap().1 > 0.0);
+        assert!(smoothed.features()[1].variance(1).unwrap() > 0.0);
         let exact = GaussianParameters { var_smoothing: 0.0, ..GaussianParameters::default() };
         let error = exact.fit(&statistics(&rows, 2)).unwrap_err();
         assert_eq!(error, ParametersError::Singular { class: Some(1), feature: 0, expected: 0.0, got: 0.0 });
@@ -236,7 +244,7 @@ mod tests {
             let mut out = Vec::new();
             assert_eq!(model.predict_proba(&[Some(8.0)], &mut out), 0);
             assert_eq!(out, [0.5, 0.5]);
-            assert_eq!(model.features()[0].mean_and_variance(0), None);
+            assert_eq!(model.features()[0].mean(0), None);
         }
     }
 
@@ -248,7 +256,8 @@ mod tests {
         let mut rows = rows.to_vec();
         rows.push((1, &[None, Some(6.0)]));
         let model = parameters.fit(&statistics(&rows, 2)).unwrap();
-        assert_eq!(model.features()[0].mean_and_variance(1), Some((2.0, 1.0)));
+        assert_eq!(model.features()[0].mean(1), Some(2.0));
+        assert_eq!(model.features()[0].variance(1), Some(1.0));
         let mut out = Vec::new();
         assert_eq!(model.predict_proba(&[Some(99.0)], &mut out), 1);
         assert_eq!(out, [0.5, 0.5]);

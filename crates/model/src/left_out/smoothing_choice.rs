@@ -1,6 +1,7 @@
 //! Smoothing and idf power, chosen by a grid search with exact leave-one-out.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use tamis_tokenizer::CountVector;
 
 use crate::bayes::smoothing::Smoothing;
@@ -24,10 +25,30 @@ pub struct SmoothingChoice {
     pub idf_power: f64,
     /// k0 and k1, see [`Choices::bayes`].
     pub bayes: [f64; 2],
-    /// Mean log loss (nats per document) of every smoothing and power tried; empty if documents were too few to choose.
-    pub tried: Vec<(Smoothing, f64, f64)>,
-    /// Log loss (nats) and weight of each sampled document with the chosen ones.
-    pub losses: Vec<(f64, f64)>,
+    /// Every smoothing and power tried; empty if documents were too few to choose.
+    pub tried: Vec<TriedSmoothing>,
+    /// Log loss and weight of each sampled document with the chosen ones.
+    pub losses: Vec<WeightedLoss>,
+}
+
+/// A smoothing and a power of idf that were tried, and how well they predicted left-out documents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TriedSmoothing {
+    /// The smoothing.
+    pub alpha: Smoothing,
+    /// The power of idf.
+    pub idf_power: f64,
+    /// The mean log loss of exact leave-one-out, in nats a document.
+    pub loss: f64,
+}
+
+/// The log loss of a document that stands for several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WeightedLoss {
+    /// The log loss, in nats.
+    pub loss: f64,
+    /// How many documents it stands for.
+    pub weight: f64,
 }
 
 /// The smoothings to choose from.
@@ -102,7 +123,12 @@ impl SmoothingChoice {
             fitted.map(|((alpha, power), fitted)| (alpha, power, fitted)).collect::<Vec<_>>()
         };
         let each: Vec<_> = alphas.par_chunks(together).flat_map(fit).collect();
-        choice.tried = each.iter().map(|(alpha, power, (.., loss))| (*alpha, *power, *loss)).collect();
+        let tried = |(alpha, power, fitted): &(Smoothing, f64, PointFit)| TriedSmoothing {
+            alpha: *alpha,
+            idf_power: *power,
+            loss: fitted.2,
+        };
+        choice.tried = each.iter().map(tried).collect();
         let distance = |alpha: Smoothing, power: f64| {
             (alpha.alpha() / default.alpha.alpha()).ln().abs() / 3f64.ln()
                 + 2.0 * (power - default.idf_power).abs()
@@ -123,26 +149,26 @@ impl SmoothingChoice {
 }
 
 /// Whether losses are worse than others of the same documents by more than one standard error of the mean paired
-/// difference. Losses come with weights; those of `losses` are used.
+/// difference. The weights of `losses` are used.
 ///
 /// ```
-/// use tamis_model::is_worse;
+/// use tamis_model::{WeightedLoss, is_worse};
 ///
-/// let good = [(0.1, 1.0), (0.3, 1.0), (0.2, 1.0)];
-/// let bad = good.map(|(loss, weight)| (loss + 0.1, weight));
+/// let good = [0.1, 0.3, 0.2].map(|loss| WeightedLoss { loss, weight: 1.0 });
+/// let bad = good.map(|of| WeightedLoss { loss: of.loss + 0.1, ..of });
 /// assert!(is_worse(&bad, &good) && !is_worse(&good, &bad));
 /// assert!(!is_worse(&good, &good));
 /// ```
-pub fn is_worse(losses: &[(f64, f64)], others: &[(f64, f64)]) -> bool {
-    let all: f64 = losses.iter().map(|(_, weight)| weight).sum();
-    let differences = || losses.iter().zip(others).map(|((a, weight), (b, _))| (a - b, weight));
+pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
+    let all: f64 = losses.iter().map(|of| of.weight).sum();
+    let differences = || losses.iter().zip(others).map(|(a, b)| (a.loss - b.loss, a.weight));
     let mean = differences().map(|(difference, weight)| difference * weight).sum::<f64>() / all;
     let squares = differences().map(|(difference, weight)| (weight * (difference - mean)).powi(2));
     mean > squares.sum::<f64>().sqrt() / all
 }
 
-/// k, the weighted losses of the documents, and their mean.
-type PointFit = ([f64; 2], Vec<(f64, f64)>, f64);
+/// k, the losses of the documents with their weights, and the mean of these.
+type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
 
 /// A sample of documents: labels, sampling weights and terms.
 pub(crate) struct SampleTerms<'a> {
@@ -196,7 +222,8 @@ impl Grid<'_> {
             let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
             let mean = parts.mean(&losses);
-            (bayes, losses.into_iter().zip(parts.weights()).collect(), mean)
+            let losses = losses.into_iter().zip(parts.weights());
+            (bayes, losses.map(|(loss, weight)| WeightedLoss { loss, weight }).collect(), mean)
         };
         of_points.par_iter().map(fit).collect()
     }

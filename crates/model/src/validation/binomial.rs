@@ -3,6 +3,15 @@
 use std::f64::consts::PI;
 use std::fmt;
 
+/// A confidence interval, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
 /// The exact two-sided (Clopper-Pearson) confidence interval of a share, given `k` successes in `n` trials.
 ///
 /// `confidence` (such as 0.95) is the minimum probability that the interval contains the true share. Without trials, or
@@ -14,13 +23,13 @@ use std::fmt;
 /// ```
 /// use tamis_model::clopper_pearson;
 ///
-/// let (low, high) = clopper_pearson(5, 10, 0.95);
-/// assert!((low - 0.1871).abs() < 1e-4 && (high - 0.8129).abs() < 1e-4);
+/// let share = clopper_pearson(5, 10, 0.95);
+/// assert!((share.low - 0.1871).abs() < 1e-4 && (share.high - 0.8129).abs() < 1e-4);
 /// ```
-pub fn clopper_pearson(k: u64, n: u64, confidence: f64) -> (f64, f64) {
+pub fn clopper_pearson(k: u64, n: u64, confidence: f64) -> Interval {
     let tail = (1.0 - confidence) / 2.0;
     // by symmetry: the lower limit of k is one minus the upper limit of n - k
-    (1.0 - upper(n.saturating_sub(k), n, tail), upper(k, n, tail))
+    Interval { low: 1.0 - upper(n.saturating_sub(k), n, tail), high: upper(k, n, tail) }
 }
 
 /// The exact one-sided upper confidence limit of a share, given `k` successes in `n` trials: the true share is above it
@@ -187,13 +196,13 @@ mod tests {
         for n in [1, 2, 10, 597, 2_995, 1_000_000] {
             let none = 1.0 - 0.05_f64.powf(1.0 / n as f64);
             assert!(close(clopper_pearson_upper(0, n, 0.95), none), "{n}");
-            assert!(close(clopper_pearson(n, n, 0.9).0, 1.0 - none), "{n}");
+            assert!(close(clopper_pearson(n, n, 0.9).low, 1.0 - none), "{n}");
         }
         assert_eq!(clopper_pearson_upper(3, 3, 0.95), 1.0);
-        assert_eq!(clopper_pearson(0, 7, 0.95).0, 0.0);
+        assert_eq!(clopper_pearson(0, 7, 0.95).low, 0.0);
         for odd in [clopper_pearson(0, 0, 0.95), clopper_pearson(1, 2, 1.0), clopper_pearson(1, 2, f64::NAN)]
         {
-            assert_eq!(odd, (0.0, 1.0));
+            assert_eq!(odd, Interval { low: 0.0, high: 1.0 });
         }
         assert_eq!(clopper_pearson(9, 3, 0.95), clopper_pearson(3, 3, 0.95));
     }

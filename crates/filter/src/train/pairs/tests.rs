@@ -84,10 +84,10 @@ proptest! {
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let n_labels = whole.classes().len();
         prop_assert_eq!(whole.pairs.is_some(), n_labels <= 2);
-        let verdict = Verdict { has_pairs: better, losses: [0.1, 0.2] };
+        let verdict = Verdict { has_pairs: better, tried: TriedPairs { with: 0.1, without: 0.2 } };
         let (mut chosen, _) = whole.settle_terms_by(0, |_, _| Ok(Some(verdict))).unwrap();
         // but for the losses that decided, which the header keeps
-        chosen.pair_losses = None;
+        chosen.tried_pairs = None;
         let expected = fixed(&options, if better && n_labels == 2 { 2 } else { 1 });
         prop_assert_eq!(&chosen.recipe().tokenizer, &expected.recipe.tokenizer);
         prop_assert_eq!(chosen.finish().ok(), model(&expected, documents.iter().rev()));
