@@ -1,6 +1,8 @@
-//! The README's examples: every `console` block, run in order by a shell, prints what the README shows.
+//! The examples of README.md and of the guide (`docs/guide`): every `console` block, run in order by a shell, prints what
+//! the page shows.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::support::{TAMIS, World, root, stderr};
@@ -42,8 +44,8 @@ fn matches(expected: &[String], got: &[&str]) -> bool {
     }
 }
 
-#[test]
-fn its_examples_print_what_it_shows() {
+/// Runs the examples of a page; there are at least so many.
+fn run(page: &str, at_least: usize) {
     let world = World::new();
     // The reader stands in the repository; what the examples write goes to the world.
     for entry in fs::read_dir(root()).unwrap() {
@@ -53,23 +55,41 @@ fn its_examples_print_what_it_shows() {
                 .unwrap();
         }
     }
-    let program = std::path::Path::new(TAMIS).parent().unwrap();
+    let program = Path::new(TAMIS).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    let examples = examples(&fs::read_to_string(root().join("README.md")).unwrap());
-    assert!(examples.len() >= 6, "the README shows {} examples", examples.len());
+    let examples = examples(&fs::read_to_string(root().join(page)).unwrap());
+    assert!(examples.len() >= at_least, "{page} shows {} examples", examples.len());
     for example in examples {
         let mut shell = Command::new("bash");
         shell.arg("-c").arg(&example.command).current_dir(world.path("")).env("PATH", &path);
-        shell.env("HOME", world.path("")).env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL");
+        shell.env("HOME", world.path(""));
+        for name in ["XDG_DATA_HOME", "TAMIS_MODEL", "TAMIS_FALLBACK"] {
+            shell.env_remove(name);
+        }
         let output = shell.output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout);
         let lines: Vec<_> = printed.lines().collect();
         assert!(
             matches(&example.expected, &lines),
-            "$ {}\nexpected:\n{}\ngot:\n{printed}\nand on standard error:\n{}",
+            "{page}: $ {}\nexpected:\n{}\ngot:\n{printed}\nand on standard error:\n{}",
             example.command,
             example.expected.join("\n"),
             stderr(&output)
         );
     }
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    run("README.md", 6);
+}
+
+#[test]
+fn the_guide_for_mail_administrators_shows_what_is_printed() {
+    run("docs/guide/mail-administrator.md", 15);
+}
+
+#[test]
+fn the_guide_for_analysts_shows_what_is_printed() {
+    run("docs/guide/analyst.md", 15);
 }

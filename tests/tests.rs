@@ -9,6 +9,7 @@ mod decisions;
 mod delivery;
 mod determinism;
 mod evasion;
+mod examples;
 mod exchange;
 mod files;
 mod format_page;

@@ -98,7 +98,15 @@ pub use tamis_model::{
 };
 pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule};
 
-/// The README's examples.
+/// The examples of the README and of the guide.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../README.md")]
+    struct CrateReadme;
+
+    #[doc = include_str!("../../../docs/guide/engineer.md")]
+    struct Guide;
+}

@@ -48,3 +48,8 @@ pub use message::limits::{Limits, LimitsHit};
 pub use message::message::{Header, Message};
 pub use message::part::Part;
 pub use terms::{Piece, Scope};
+
+/// The README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

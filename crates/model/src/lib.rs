@@ -130,3 +130,8 @@ pub use validation::binomial::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr,
 };
 pub use validation::metrics;
+
+/// The README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -68,3 +68,8 @@ pub use terms::tokenizer::{Scratch, Tokenizer};
 pub use words::batch::Batch;
 pub use words::rule::WordRule;
 pub use words::stretches::stretches;
+
+/// The README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
