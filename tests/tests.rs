@@ -19,6 +19,7 @@ mod hostile;
 mod learn;
 mod limits;
 mod model_file;
+mod named_places;
 mod names;
 mod newcomer;
 mod pairs;

@@ -7,7 +7,7 @@ use std::fs;
 use crate::support::root;
 
 /// The page as text and code in turn, text first; blocks of formulas are left out.
-fn text_and_code(page: &str) -> Vec<String> {
+pub fn text_and_code(page: &str) -> Vec<String> {
     let prose: Vec<&str> = page.split("```").step_by(2).collect();
     prose.concat().split('`').map(str::to_owned).collect()
 }
@@ -30,7 +30,7 @@ fn references(parts: &[String]) -> Vec<(&str, Vec<&str>)> {
 }
 
 /// The words of a file's code, comments left out.
-fn words(source: &str) -> HashSet<&str> {
+pub fn words(source: &str) -> HashSet<&str> {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
     code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).collect()
 }

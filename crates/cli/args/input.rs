@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tamis_filter::Kind;
 
-use crate::args::values::{Format, at_least, delimiter};
+use crate::args::values::{at_least, delimiter};
 use crate::formats::holds::{Holds, Shape};
 
 /// A list of paths.
@@ -32,7 +32,7 @@ pub(crate) struct InputArgs {
     pub(crate) mbox: bool,
     /// What files that are named hold, and standard input (-), instead of going by their names
     #[arg(long, value_name = "csv|tsv|jsonl", conflicts_with = "mbox")]
-    pub(crate) input_format: Option<Format>,
+    pub(crate) input_format: Option<Holds>,
     /// What separates the cells of CSV, instead of recognising comma, semicolon, tab or bar
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
@@ -56,12 +56,7 @@ pub(crate) struct InputArgs {
 impl InputArgs {
     /// Whether files that are named are mboxes, and what they are else, as far as the user says.
     pub(crate) fn holds(&self) -> (bool, Option<Holds>) {
-        let holds = self.input_format.map(|format| match format {
-            Format::Csv => Holds::Csv,
-            Format::Tsv => Holds::Tsv,
-            Format::Jsonl => Holds::Jsonl,
-        });
-        (self.mbox, holds)
+        (self.mbox, self.input_format)
     }
 
     /// How rows are written, as far as the user says.

@@ -193,12 +193,8 @@ impl ScoringArgs {
 
     fn parameters(&self, alpha: Option<Smoothing>, classes: &Classes) -> Result<Parameters> {
         let mut parameters = Scoring::parameters();
-        parameters.likelihood = match self.likelihood {
-            Some(LikelihoodName::Bernoulli) => Likelihood::Bernoulli,
-            Some(LikelihoodName::Complement) => Likelihood::Complement,
-            Some(LikelihoodName::ComplementNormalized) => Likelihood::ComplementNormalized,
-            Some(LikelihoodName::Multinomial | LikelihoodName::Weighted) | None => Likelihood::Multinomial,
-        };
+        parameters.likelihood =
+            self.likelihood.map_or(Likelihood::Multinomial, LikelihoodName::of_naive_bayes);
         if self.estimate == Some(Estimate::Ml) {
             parameters.alpha = Smoothing::maximum_likelihood();
         }

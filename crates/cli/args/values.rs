@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use tamis_filter::{ColumnKind, Criterion, Select};
+use tamis_filter::{ColumnKind, Criterion, Likelihood, Select};
 
 /// The order in which documents come.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -42,6 +42,18 @@ pub(crate) enum LikelihoodName {
     Bernoulli,
     Complement,
     ComplementNormalized,
+}
+
+impl LikelihoodName {
+    /// The likelihood of naive Bayes that it names.
+    pub(crate) fn of_naive_bayes(self) -> Likelihood {
+        match self {
+            LikelihoodName::Bernoulli => Likelihood::Bernoulli,
+            LikelihoodName::Complement => Likelihood::Complement,
+            LikelihoodName::ComplementNormalized => Likelihood::ComplementNormalized,
+            LikelihoodName::Multinomial | LikelihoodName::Weighted => Likelihood::Multinomial,
+        }
+    }
 }
 
 /// What `--estimate` can be.

@@ -3,25 +3,30 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use clap::ValueEnum;
+
 /// What a file holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Holds {
     /// One document.
+    #[value(skip)]
     One,
     /// Messages one after the other.
+    #[value(skip)]
     Mbox,
-    /// Rows with columns for label and text, separated by commas.
+    // The values of `--input-format`. Help would show doc comments.
+    // Rows separated by commas.
     Csv,
-    /// Rows separated by tabs, nothing quoted.
+    // Rows separated by tabs, nothing quoted.
     Tsv,
-    /// A JSON object a line.
+    // A JSON object a line.
     Jsonl,
 }
 
 impl Holds {
     /// Whether it is a table.
     pub(crate) fn is_table(self) -> bool {
-        matches!(self, Holds::Csv | Holds::Tsv | Holds::Jsonl)
+        !matches!(self, Holds::One | Holds::Mbox)
     }
 
     /// What a file holds by its name. A file found in a folder is known by that only, because a message of its own may

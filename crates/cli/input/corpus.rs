@@ -69,8 +69,9 @@ impl<'a> Corpus<'a> {
                 (None, Some(got)) => kind = Some((got, name.clone())),
                 _ => (),
             }
-            if let (Some(Kind::Mail), [Place { holds: Holds::Csv | Holds::Tsv | Holds::Jsonl, .. }]) =
-                (input.kind, &found.places[..])
+            if input.kind == Some(Kind::Mail)
+                && let [place] = &found.places[..]
+                && place.holds.is_table()
             {
                 bail!("{name}: expected mail, as --as says, got a table");
             }

@@ -129,13 +129,13 @@ pub(crate) fn items<'p>(
                 Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
             }))
         }
-        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Rows { target, labelled, shape }) => {
+        (_, Layout::Rows { target, labelled, shape }) => {
             let rows = whole_rows(place, target.filter(|_| *labelled), *shape)?;
             Box::new(rows.map(move |Row { line, content }| {
                 item(Some(line), content.map_or_else(Content::Unreadable, Content::Row))
             }))
         }
-        (Holds::Csv | Holds::Tsv | Holds::Jsonl, Layout::Text(columns)) => {
+        (_, Layout::Text(columns)) => {
             let rows = crate::formats::table::rows(place.open()?, place.holds, columns);
             let (rows, taken_for) = rows.with_context(|| shown_path(&path))?;
             if let Some(taken_for) = taken_for {
