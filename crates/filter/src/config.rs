@@ -1,4 +1,4 @@
-//! What is asked for: how documents become terms, counts become scores, and scores decisions.
+//! Configuration: recipe (documents to terms), scoring (counts to scores), decision (scores to verdicts), training.
 
 pub(crate) mod column;
 pub(crate) mod columns;

@@ -1,4 +1,4 @@
-//! Files: opened, mapped, locked, replaced, and temporary ones. What is in them is no matter here.
+//! Files: open, memory map, lock, replace, and temporary ones. Knows nothing of their contents.
 
 pub(crate) mod lock;
 pub(crate) mod map;

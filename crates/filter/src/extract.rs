@@ -1,4 +1,4 @@
-//! From a document to its counts.
+//! Extraction: documents to counts of terms.
 
 pub(crate) mod digest;
 pub(crate) mod document;

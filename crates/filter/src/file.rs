@@ -1,6 +1,6 @@
-//! The bytes of a model: header, sections, slots and log, written and read.
+//! The file format of a model: header, sections, slots and log, written and read.
 //!
-//! `docs/format.md` has all of it byte by byte.
+//! `docs/format.md` describes it byte by byte.
 
 pub(crate) mod blocks;
 pub(crate) mod documents;

@@ -1,4 +1,4 @@
-//! A column of a table: what its cells mean, and the terms that stand for them.
+//! A column of a table: its kind, and the terms of its cells.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What the cells of a column are.
+/// The kind of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ColumnKind {
-    /// A number, within a class normally distributed.
+    /// A number, normally distributed within a class.
     Gaussian,
     /// One of several categories.
     Categorical,
@@ -41,22 +41,22 @@ impl FromStr for ColumnKind {
     }
 }
 
-/// A column that a model of a table learns from. What it reads is the field of that name.
+/// A column that a model of a table learns from; it reads the field of that name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Column {
-    /// Its name, 1 to 1,024 bytes; of all columns they must differ, also when `=` and `:` are read as `_`.
+    /// Its name, 1 to 1,024 bytes. Names must be unique, also with `=` and `:` replaced by `_`.
     pub name: String,
-    /// What its cells are.
+    /// The kind of its cells.
     pub kind: ColumnKind,
 }
 
-/// The most bytes of a column's name, and of a category.
+/// Maximum length of a column's name and of a category, in bytes.
 pub(crate) const LONGEST: usize = 1024;
 
-/// The greatest magnitude of a number, so that its square is finite.
+/// The largest magnitude of a number, so that its square is finite.
 const GREATEST: f64 = 1e150;
 
-/// Whether a cell is missing: empty but for white space, or `NA`, `N/A`, `NaN`, `null` or `?` in any case.
+/// Whether a cell is missing: blank, or `NA`, `N/A`, `NaN`, `null` or `?` in any case.
 ///
 /// ```
 /// assert!(tamis_filter::is_missing(" n/a ") && !tamis_filter::is_missing("0"));
@@ -66,7 +66,7 @@ pub fn is_missing(cell: &str) -> bool {
     cell.is_empty() || ["na", "n/a", "nan", "null", "?"].iter().any(|known| cell.eq_ignore_ascii_case(known))
 }
 
-/// What a cell says of a yes-or-no column; `None` if neither.
+/// Parses a cell of a yes-or-no column; `None` if neither.
 ///
 /// ```
 /// assert_eq!(tamis_filter::parse_flag("Yes"), Some(true));
@@ -89,14 +89,14 @@ impl Column {
     /// The number in a cell.
     pub(crate) fn number(&self, cell: &str) -> Result<f64> {
         match cell.parse::<f64>() {
-            // adding zero makes one number of both zeros
+            // adding zero turns -0 into 0
             Ok(number) if number.abs() <= GREATEST => Ok(number + 0.0),
             Ok(_) => Err(self.error("a number of magnitude at most 1e150", cell)),
             Err(_) => Err(self.error("a number", cell)),
         }
     }
 
-    /// Writes the term that stands for a category, or for yes or no.
+    /// Writes the term of a category, or of yes or no.
     pub(crate) fn write_term(&self, prefix: &str, cell: &str, term: &mut String) -> Result<()> {
         let value = match self.kind {
             ColumnKind::Bernoulli => match parse_flag(cell) {

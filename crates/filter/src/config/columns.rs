@@ -7,22 +7,22 @@ use crate::config::recipe::Recipe;
 use crate::error::{ErrorKind, Result};
 use crate::kind::Kind;
 
-/// The most columns of a table.
+/// Maximum number of columns.
 const MOST: usize = 65_536;
 
 /// The columns of a recipe, found by name and by term.
 #[derive(Default)]
 pub(crate) struct Columns {
     by_name: HashMap<String, usize>,
-    /// What begins the terms of each column: its name with `=` for one term a cell, with `:` for words.
+    /// The prefix of each column's terms: its name with `=` for one term per cell, with `:` for words.
     prefixes: Vec<String>,
-    /// By prefix without that sign.
+    /// Column by prefix without that sign.
     by_term: HashMap<String, usize>,
 }
 
 impl Columns {
-    /// Checks the columns of a recipe and puts them in the order of their names, so that no order of a table's
-    /// columns leaves a trace in a model.
+    /// Checks the columns of a recipe and sorts them by name, so that the model does not depend on their order in the
+    /// table.
     pub(crate) fn new(recipe: &mut Recipe) -> Result<Self> {
         let fail =
             |expected: &str, got: String| Err(ErrorKind::Columns { expected: expected.into(), got }.into());
@@ -55,7 +55,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// What begins the terms of a column.
+    /// The prefix of a column's terms.
     pub(crate) fn prefix(&self, column: usize) -> &str {
         &self.prefixes[column]
     }
@@ -66,7 +66,7 @@ impl Columns {
         self.by_term.get(plain).copied()
     }
 
-    /// The cell of each column, trimmed; `None` if it is missing. Fields of other names are passed over.
+    /// The cell of each column, trimmed; `None` if missing. Other fields are ignored.
     pub(crate) fn cells<'a>(&self, fields: &[(&str, &'a str)]) -> Vec<Option<&'a str>> {
         let mut cells = vec![None; self.prefixes.len()];
         for (name, cell) in fields {

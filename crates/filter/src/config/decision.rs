@@ -1,4 +1,4 @@
-//! How a score becomes a decision.
+//! Decision: prior, thresholds and the unsure band, from score to verdict.
 
 use serde::{Deserialize, Serialize};
 use tamis_model::Classes;
@@ -7,24 +7,24 @@ use crate::config::roles::spam_class;
 use crate::config::scoring::Scoring;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is asked of decisions between two classes; see [`positive_class`](crate::positive_class).
+/// Requirements on decisions between two classes; see [`positive_class`](crate::positive_class).
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DecisionOptions {
-    /// The largest share of ham that may be called spam, with 95 % confidence; goes before `cost`. Where no class is
-    /// spam, of the negative class that may be called positive.
+    /// Maximum false-positive rate (ham called spam), with 95 % confidence; takes precedence over `cost`. Without a
+    /// spam class, the rate of negatives called positive.
     pub max_fpr: Option<f64>,
-    /// How many missed spam messages one lost ham message is as bad as; likewise.
+    /// Cost of one false positive, counted in missed spams (missed positives).
     pub cost: Option<f64>,
-    /// The share of the positive class to expect, where it is not that of the training documents.
+    /// The prior: expected share of the positive class, if not that of the training documents.
     pub prior: Option<f64>,
-    /// The least probability of a verdict; by default 0.6 in a spam filter, none elsewhere. `max_fpr` and `cost` go
-    /// before. A model remembers it by its thresholds.
+    /// Minimum probability of a verdict, below which a document is unsure; by default 0.6 in a spam filter, none
+    /// elsewhere. `max_fpr` and `cost` take precedence. Stored as thresholds.
     #[serde(skip)]
     pub unsure: Option<f64>,
 }
 
 impl DecisionOptions {
-    /// The thresholds where neither `max_fpr` nor `cost` moves them.
+    /// The thresholds if neither `max_fpr` nor `cost` is given.
     pub(crate) fn default_for(&self, classes: &Classes) -> Result<Decision> {
         match self.unsure {
             Some(probability) => Decision::PLAIN.with_unsure_below(probability),
@@ -36,25 +36,25 @@ impl DecisionOptions {
 /// From score to verdict, for two classes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Decision {
-    /// Added to the log-odds for another share of the classes, in nats.
+    /// Added to the log-odds to change the prior, in nats.
     pub shift: f64,
     /// Log-odds above which a document is of the positive class, in nats.
     pub upper: f64,
-    /// Log-odds up to which it is of the negative class; between the two it is unsure.
+    /// Log-odds up to which a document is of the negative class, in nats; between the two it is unsure.
     pub lower: f64,
 }
 
 impl Decision {
-    /// Log-odds as they are, cut at zero.
+    /// No shift, both thresholds at zero.
     pub const PLAIN: Decision = Decision { shift: 0.0, upper: 0.0, lower: 0.0 };
 
-    /// The least log-odds of a verdict for either class by default: a probability of 0.6 (0.405 nats).
+    /// The default thresholds are plus and minus this: a probability of 0.6 (0.405 nats).
     pub const BAND: f64 = 0.405_465_108_108_164_4;
 
-    /// Log-odds as they are, with the default band around zero.
+    /// No shift, the default unsure band around zero.
     pub const BANDED: Decision = Decision { shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
 
-    /// What is decided where nothing else is asked: with the default band in a spam filter, cut at zero elsewhere.
+    /// The default: an unsure band in a spam filter, a threshold at zero elsewhere.
     pub fn for_classes(classes: &Classes) -> Decision {
         match spam_class(classes) {
             Some(_) if classes.len() == 2 => Decision::BANDED,
@@ -62,7 +62,7 @@ impl Decision {
         }
     }
 
-    /// The thresholds of a spam filter of these classes, whatever they are called: where it has those by default, the band.
+    /// The thresholds if this is a spam filter whatever its labels: the default band replaces the default thresholds.
     pub(crate) fn of_spam_filter(self, classes: &Classes) -> Decision {
         let default = Decision::for_classes(classes);
         match (self.lower, self.upper) == (default.lower, default.upper) {
@@ -71,11 +71,11 @@ impl Decision {
         }
     }
 
-    /// With thresholds that leave a document unsure unless one of the classes has this probability; 0.5 or less leaves none
+    /// Sets thresholds that leave a document unsure unless one class has this probability; with 0.5 or less none is
     /// unsure.
     ///
     /// # Errors
-    /// If it is not at least 0 and below 1.
+    /// The probability is not at least 0 and below 1.
     pub fn with_unsure_below(self, probability: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&probability) {
             let expected = "a probability of at least 0 and below 1";
@@ -92,10 +92,10 @@ impl Decision {
         Decision { upper: -self.lower, lower: -self.upper, ..self }
     }
 
-    /// Moves the log-odds from the share of the positive class in training to another.
+    /// Changes the prior of the positive class from its share in training.
     ///
     /// # Errors
-    /// If the share is not between 0 and 1.
+    /// A share is not between 0 and 1.
     pub fn with_prior(self, positive: f64, training: f64) -> Result<Self> {
         let logit = |p: f64| (p / (1.0 - p)).ln();
         if !(positive > 0.0 && positive < 1.0) {
@@ -114,11 +114,11 @@ impl Decision {
         Ok(Decision { shift, ..self })
     }
 
-    /// Puts the upper threshold where a false positive, as bad as `cost` missed positives, is worth the risk: at a
-    /// probability of cost/(cost + 1).
+    /// Sets the upper threshold for a false positive that costs as much as `cost` missed positives: a probability of
+    /// cost/(cost + 1).
     ///
     /// # Errors
-    /// If the cost is not positive and finite.
+    /// The cost is not positive and finite.
     pub fn with_cost(self, cost: f64) -> Result<Self> {
         if !(cost > 0.0 && cost.is_finite()) {
             return Err(ErrorKind::Option { option: "cost", expected: "a positive number", got: cost }.into());
@@ -126,12 +126,12 @@ impl Decision {
         Ok(self.with_threshold(cost.ln()))
     }
 
-    /// Puts the upper threshold at these log-odds, and the lower one at no more than that.
+    /// Sets the upper threshold, and lowers the lower one to it if necessary.
     pub fn with_threshold(self, upper: f64) -> Self {
         Decision { upper, lower: self.lower.min(upper), ..self }
     }
 
-    /// Log-odds at the training share of the classes as those at the share expected, in nats.
+    /// Log-odds under the expected prior, from those under the training prior; in nats.
     pub fn log_odds(&self, log_odds: f64) -> f64 {
         log_odds + self.shift
     }
@@ -156,32 +156,31 @@ impl Decision {
     }
 }
 
-/// What to expect on documents like those learned: verdicts on documents that took no part in the model that gave them.
+/// Held-out performance: verdicts on documents by models that had not learned them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Expected {
-    /// Of two classes, how many documents of each are not labelled right. Unsure ones count, except of ham in a spam
-    /// filter, which is not lost.
+    /// Two classes: misclassified documents of each. Unsure ones count, except ham in a spam filter, which is not lost.
     Detection {
         /// Documents of the negative class.
         negatives: u64,
-        /// Of them, those labelled wrong.
+        /// Of these, misclassified ones.
         false_positives: u64,
         /// Documents of the positive class.
         positives: u64,
-        /// Of them, those labelled wrong.
+        /// Of these, misclassified ones.
         missed: u64,
     },
-    /// Of more classes, how often the label is right.
+    /// More classes: the share of correct labels.
     Accuracy {
         /// Documents that were held out.
         documents: u64,
-        /// Of them, those whose label was right.
+        /// Of these, correctly labelled ones.
         right: u64,
     },
 }
 
 impl Expected {
-    /// Whether it is what such a scoring tells of so many classes, with shares of something.
+    /// Whether it is of the kind for this scoring and number of classes, with documents to take shares of.
     pub(crate) fn fits(&self, scoring: &Scoring, n_classes: usize) -> bool {
         let fits = match *self {
             Expected::Detection { negatives, false_positives, positives, missed } => {

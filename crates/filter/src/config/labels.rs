@@ -1,13 +1,13 @@
-//! Labels that are misspelt.
+//! Suggestions for misspelt labels.
 
 use tamis_model::Classes;
 
 use crate::error::{Error, ErrorKind};
 
-/// The error of a label that the model does not know.
+/// The error for an unknown label.
 pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
     let labels = classes.iter().map(|(_, known)| (distance(label, known), known));
-    // a label of another meaning is a few letters away too: ham is not what junk was meant to be
+    // short labels are close to others by chance: `junk` is no typo of `ham`
     let is_near = |(distance, known): &(usize, &str)| {
         *distance <= 2 && (2 * distance < label.chars().count() || sorted(label) == sorted(known))
     };
@@ -26,7 +26,7 @@ fn sorted(word: &str) -> Vec<char> {
     letters
 }
 
-/// How many characters to change, add or take away to make one of the other (Levenshtein).
+/// The Levenshtein distance in characters.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {

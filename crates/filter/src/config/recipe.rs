@@ -1,3 +1,5 @@
+//! The recipe: how documents become terms.
+
 use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
 use tamis_tokenizer::TokenizerOptions;
@@ -7,10 +9,10 @@ use crate::kind::Kind;
 
 /// The version of the code that turns documents into terms, recorded in every model.
 ///
-/// A model is only used by the version it was trained with, because other terms would meet its counts.
+/// A model is only used with the version it was trained with, because other terms would not match its counts.
 pub const RECIPE_VERSION: u16 = 1;
 
-/// How documents become terms: every setting that matters, recorded in the model.
+/// How documents become terms; recorded in the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Recipe {
     /// The version of the code; [`RECIPE_VERSION`] by default.
@@ -19,21 +21,20 @@ pub struct Recipe {
     pub kind: Kind,
     /// How text is cut into terms.
     pub tokenizer: TokenizerOptions,
-    /// How much of a message is read.
+    /// Limits on what is read of a message.
     pub limits: Limits,
-    /// Of mail, only the words of body and subject. By default, headers, structure and links as well.
+    /// For mail: use only the words of body and subject. By default, headers, structure and links as well.
     pub content_only: bool,
-    /// Header fields that are no evidence, besides those that [`tamis_mail::ignored`] lists; a name that ends with
-    /// `*` stands for all that begin so. None by default.
+    /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
+    /// default.
     pub ignored_headers: Vec<String>,
-    /// Score every stretch of about this many bytes of body text by itself as well, and go by the highest score, so
-    /// that other text around it cannot hide a message. Off by default; only mail and text of two labels with
-    /// [`Scoring::Weighted`](crate::Scoring::Weighted) have windows.
+    /// Also score every window of about this many bytes of body text, and use the highest score, so that padding cannot
+    /// hide a message. Off by default; only for mail and text of two labels with
+    /// [`Scoring::Weighted`](crate::Scoring::Weighted).
     pub windows: Option<u32>,
-    /// The columns that rows of a table are learned from; none of mail and text. A model has them in the order of
-    /// their names.
+    /// The columns of a table to learn from; none for mail and text. A model has them sorted by name.
     pub columns: Vec<Column>,
-    /// The column that held the labels, for whoever reads such a table again; not read here.
+    /// The column with the labels, for programs that read such a table again; not used here.
     pub target: Option<String>,
 }
 
@@ -59,8 +60,8 @@ impl Recipe {
 }
 
 impl Recipe {
-    /// Bytes of the stretches that the body is cut into: half a window, so that every passage of half a window's
-    /// length lies whole in one.
+    /// Length of the stretches of the body, in bytes: half a window, so that any passage of that length is inside some
+    /// window.
     pub(crate) fn stretch(&self) -> usize {
         self.windows.map_or(usize::MAX, |window| (window as usize).div_ceil(2))
     }

@@ -1,4 +1,4 @@
-//! How counts become a score, and a score a decision.
+//! Scoring: how counts become scores.
 
 use std::num::NonZeroU32;
 
@@ -14,33 +14,32 @@ use crate::config::recipe::Recipe;
 use crate::error::{ErrorKind, Result};
 use crate::kind::Kind;
 
-/// How counts become scores. All of it is settled after counting.
+/// How counts become scores; independent of counting.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Scoring {
-    /// Log-odds over presence, weighted by idf and log tf and divided by the document's length when scoring, corrected, and all
-    /// of it chosen and calibrated by what predicts documents best that did not take part. The default, for any number of classes.
+    /// One-vs-rest log-odds weighted by idf and log tf, normalised for length and corrected by logistic regression,
+    /// with all parameters chosen and calibrated on held-out documents. The default, for any number of classes.
     Weighted(WeightedOptions),
-    /// Naive Bayes as the textbook has it, for any number of classes.
+    /// Textbook naive Bayes, for any number of classes.
     NaiveBayes(Parameters),
-    /// Naive Bayes by expectation maximization, from documents with and without labels.
+    /// Naive Bayes by expectation maximization (EM), from documents with and without labels.
     ExpectationMaximization(ExpectationMaximization),
-    /// Naive Bayes of a table, each column with a likelihood of its own. The default for a table, unless all its columns
-    /// are text.
+    /// Naive Bayes of a table, with a likelihood per column. The default for a table with a column that is not text.
     Mixed(Mixed),
 }
 
 /// The settings of [`Scoring::ExpectationMaximization`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ExpectationMaximization {
-    /// The likelihood (multinomial or Bernoulli), its smoothing and prior, and how it goes about it.
+    /// The likelihood (multinomial or Bernoulli), its smoothing and prior, and the options of EM.
     pub options: EmOptions,
-    /// How counts become the weights that the multinomial likelihood is of.
+    /// The tf-idf transform of counts for the multinomial likelihood.
     pub transform: Transform,
 }
 
 impl ExpectationMaximization {
-    /// The default for so many documents, with and without labels: log tf, idf and length 5, of terms that five documents
-    /// contain where there are 10,000, and fewer where there are fewer.
+    /// The default for this many documents, labelled or not: log tf, idf, length 5, and a minimum document frequency of
+    /// 5 from 10,000 documents on, lower for fewer.
     pub fn for_documents(documents: u64) -> Self {
         let min_df = (documents / 2_000).clamp(1, 5);
         let transform = Transform { min_df, norm: NonZeroU32::new(5), ..Transform::default() };
@@ -74,11 +73,11 @@ impl ExpectationMaximization {
 pub struct Mixed {
     /// Smoothing of categories, and of yes and no; 1 (Laplace's) by default.
     pub alpha: Smoothing,
-    /// Smoothing of the words of texts, of which presence is counted; 0.1 by default.
+    /// Smoothing of the words of texts, counted by presence; 0.1 by default.
     pub text_alpha: Smoothing,
-    /// The probability of a class before anything is read; by default its share of the rows.
+    /// The class prior; by default the class's share of the rows.
     pub prior: ClassPrior,
-    /// What is added to every variance, as a portion of the largest variance of a column; 1e-9 by default.
+    /// Added to every variance, as a portion of the largest variance of a column; 1e-9 by default.
     pub var_smoothing: f64,
 }
 
@@ -94,7 +93,7 @@ impl Default for Mixed {
 }
 
 impl Mixed {
-    /// The likelihood of the terms of a column of this kind, and how many of them there are at least.
+    /// The likelihood of a column of this kind, and its minimum number of terms.
     pub(crate) fn parameters_of(&self, kind: ColumnKind) -> (Parameters, u64) {
         let (alpha, least) = match kind {
             ColumnKind::Text => (self.text_alpha, 0),
@@ -105,12 +104,12 @@ impl Mixed {
     }
 }
 
-/// What [`Scoring::Weighted`] chose by what predicts left-out documents best, and the losses that decided; in nats a document.
+/// What [`Scoring::Weighted`] chose by held-out documents, with the losses (nats per document) that decided.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Chosen {
     /// What was chosen, or fixed by hand.
     pub choices: Choices,
-    /// The same with the weights of counts and correction as documents ask for that were learned one by one since.
+    /// The same with stacking weights refitted to documents learned one by one since.
     pub refitted: Option<Choices>,
     /// The smoothings and powers of idf that were tried; none where there were too few documents to choose by.
     pub smoothing: Vec<TriedSmoothing>,
@@ -130,13 +129,13 @@ pub struct TriedPairs {
 }
 
 impl Chosen {
-    /// What is taken where there is nothing to choose by.
+    /// The defaults, if documents are too few to choose.
     pub(crate) fn for_classes(n_classes: usize) -> Self {
         let choices = Choices::for_classes(n_classes);
         Chosen { choices, refitted: None, smoothing: Vec::new(), taus: Vec::new(), pairs: None }
     }
 
-    /// The same with what the options fix.
+    /// The defaults with the values that the options fix.
     pub(crate) fn for_options(options: &WeightedOptions, n_classes: usize) -> Self {
         let chosen = Chosen::for_classes(n_classes);
         Chosen { choices: chosen.choices.fixed_by(options), ..chosen }
@@ -148,7 +147,7 @@ impl Chosen {
     }
 }
 
-/// A column whose cells are not just words.
+/// The first column that is not text.
 fn not_text(recipe: &Recipe) -> Option<&Column> {
     recipe.columns.iter().find(|column| column.kind != ColumnKind::Text)
 }
@@ -167,7 +166,7 @@ impl Scoring {
         }
     }
 
-    /// Checks that the recipe's documents can be scored so, and so much of them remembered.
+    /// Checks that this scoring supports the recipe and `keep`.
     pub(crate) fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
         let fail =
             |expected: &str, got: String| Err(ErrorKind::Columns { expected: expected.into(), got }.into());

@@ -1,4 +1,4 @@
-//! How a model is trained.
+//! Training options.
 
 use tamis_tokenizer::Ngrams;
 
@@ -8,26 +8,24 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::kind::Kind;
 
-/// Everything that decides how a model is trained.
+/// Options of a [`Trainer`](crate::Trainer).
 #[derive(Clone, PartialEq, Debug)]
 pub struct TrainOptions {
     /// How documents become terms.
     pub recipe: Recipe,
-    /// How counts become scores; by default what suits the documents and the number of classes, see
-    /// [`Scoring::for_recipe`].
+    /// How counts become scores; the default depends on the documents, see [`Scoring::for_recipe`].
     pub scoring: Option<Scoring>,
-    /// What is asked of decisions between two classes.
+    /// Requirements on decisions between two classes.
     pub decision: DecisionOptions,
     /// What is remembered of each document.
     pub keep: Keep,
-    /// Whether a document that equals another of the same label counts again. By default mail counts once, however
-    /// often it comes, and text as often as it is given: equal short texts are data. Documents without terms and rows of
-    /// a table always count as often as they are given.
+    /// Whether equal documents of the same label count again. By default mail counts once and text every time, since
+    /// equal short texts are data. Documents without terms and rows of a table always count every time.
     pub repeat: bool,
-    /// Who decides whether pairs of words are terms: [`Pairs::Auto`] by default.
+    /// Whether pairs of words are terms: [`Pairs::Auto`] by default.
     pub pairs: Pairs,
-    /// Whether what a document is called is remembered, by default of mail: its Message-ID, the least of several. Models of
-    /// documents that sources name differently are then of different bytes.
+    /// Whether the names of documents are stored (for mail the Message-ID; the least of several), by default for mail.
+    /// The bytes of the model then depend on the names.
     pub names: bool,
 }
 
@@ -49,12 +47,12 @@ impl TrainOptions {
         }
     }
 
-    /// Whether equal documents of a label count once.
+    /// Whether equal documents of the same label count once.
     pub(crate) fn counts_once(&self) -> bool {
         !self.repeat && self.recipe.kind != Kind::Table
     }
 
-    /// Whether the terms of documents are needed after they were counted: also to count those once that two trainers know.
+    /// Whether the terms of documents are needed after counting; also to count documents once that two trainers know.
     pub(crate) fn needs_terms(&self) -> bool {
         self.keep == Keep::Vectors
             || self.counts_once()
@@ -67,18 +65,18 @@ impl TrainOptions {
     }
 }
 
-/// Who decides whether pairs of words are terms.
+/// How to decide whether pairs of words are terms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairs {
-    /// What predicts left-out documents best, where it can be told: for text of two labels with weighted scoring whose
-    /// recipe names single words. Anything else has no pairs but those of its recipe.
+    /// By leave-one-out, for text of two labels with weighted scoring and a recipe of single words. Otherwise as the
+    /// recipe says.
     Auto,
-    /// The recipe: its [`Ngrams`] are those of the model.
+    /// As the [`Ngrams`] of the recipe say.
     Fixed,
 }
 
 impl TrainOptions {
-    /// The same options with pairs of words, if it is open whether a model has them.
+    /// The same options with pairs of words, if that is undecided.
     pub(crate) fn with_pairs(&self) -> Option<TrainOptions> {
         let is_open = self.pairs == Pairs::Auto
             && self.recipe.kind == Kind::Text

@@ -1,4 +1,4 @@
-//! Replacing a model file: whole or not at all.
+//! The lock of a model file, and its atomic replacement.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The right to change a model file, held until it is dropped; the operating system takes it back if the process dies.
+/// An exclusive lock on a model file, held until it is dropped; the operating system releases it if the process dies.
 ///
-/// Writers take turns on `PATH.lock`, as the model's own inode changes. A [`Learner`](crate::Learner) has it, and
-/// [`Model::save`](crate::Model::save) takes it for as long as it writes; have it yourself where what is written depends on what is there.
+/// Writers lock `PATH.lock`, because the model's own inode changes. A [`Learner`](crate::Learner) holds it, and
+/// [`Model::save`](crate::Model::save) takes it while it writes. Take it yourself if what you write depends on what is
+/// there.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,34 +37,34 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The lock belongs to whom the model belongs to, and who may write the model may take it. One that was made for nothing,
-/// because no model was written, is removed again.
+/// The lock file gets the owner of the model, and whoever may write the model may take it. A new lock file is removed
+/// again if no model was written.
 pub struct Lock {
     file: File,
-    /// Where the lock is.
+    /// The lock file.
     name: PathBuf,
-    /// The model itself, where the path was a link to it.
+    /// The model file, with links resolved.
     pub(crate) path: PathBuf,
-    /// Whether there was no lock before.
+    /// Whether the lock file was created.
     is_new: bool,
     has_written: AtomicBool,
 }
 
-/// How long writers wait for one another before they give up.
+/// Default time that writers wait for one another.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a writer that waits sleeps before it looks again.
+/// Interval between attempts to lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Lock {
-    /// Waits for the right to change the model at `path`, at most so long. There need not be a file.
+    /// Locks the model at `path`, waiting at most `lock_timeout`. The file need not exist.
     ///
     /// # Errors
     /// [`ErrorKind::Locked`] if another process has it for all that time; [`ErrorKind::NotAFile`] if what is there is no regular
     /// file; if `PATH.lock` cannot be made or locked.
     pub fn wait(path: impl AsRef<Path>, lock_timeout: Duration) -> Result<Self> {
         let path = path.as_ref();
-        // A link to a model stays a link, also one to where there is none yet.
+        // a link to a model stays a link, even a dangling one
         let to = || fs::read_link(path).map(|to| path.parent().unwrap_or(Path::new("")).join(to));
         let path = fs::canonicalize(path).or_else(|_| to()).unwrap_or_else(|_| path.to_path_buf());
         let mut name = path.as_os_str().to_owned();
@@ -85,14 +86,14 @@ impl Lock {
                     TryLockError::Error(source) => return Err(ErrorKind::Io { path: name, source }.into()),
                 }
             }
-            // whoever had it may have removed it: then it is nobody's, and there may be another
+            // its last holder may have removed it; then try again with the new one
             if is_at(&metadata, &name) {
                 return Ok(Lock { file, name, path, is_new, has_written: AtomicBool::new(false) });
             }
         }
     }
 
-    /// Writes the file anew, as [`Lock::save`] says.
+    /// Replaces the file, as [`Lock::save`] says.
     pub(crate) fn replace(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         let path = &self.path;
         let directory = directory(path);
@@ -112,7 +113,7 @@ impl Lock {
         sync_directory(directory)
     }
 
-    /// Notes that the model was written, and so the lock stays.
+    /// Notes that the model was written, so that the lock file is kept.
     pub(crate) fn wrote(&self) {
         self.has_written.store(true, Ordering::Relaxed);
     }
@@ -120,7 +121,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // while it is held: who waits for it will see that it is gone
+        // removed while held, so that waiters notice
         if self.is_new
             && !self.has_written.load(Ordering::Relaxed)
             && self.file.metadata().is_ok_and(|m| is_at(&m, &self.name))
@@ -130,12 +131,12 @@ impl Drop for Lock {
     }
 }
 
-/// The folder that a file is in.
+/// The directory of a file.
 fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file that is yet to be made, and that only its owner may read.
+/// Options to create a private file.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -143,13 +144,13 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Opens a lock, or makes it; also returns whether it is new. Never through a link that someone laid there.
+/// Opens or creates a lock file; returns whether it is new. Never follows a link.
 fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
     let is =
         |error: &Error, kind| matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == kind);
     loop {
         let known = match open::open_itself(name, OpenOptions::new().write(true)) {
-            // one that others may read is good enough to be locked
+            // read access suffices to lock
             Err(error) if is(&error, io::ErrorKind::PermissionDenied) => {
                 open::open_itself(name, OpenOptions::new().read(true)).map_err(|_| error)
             }
@@ -160,25 +161,25 @@ fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
             known => return known.map(|(file, metadata)| (file, metadata, false)),
         }
         match open::open_itself(name, &mut private()) {
-            // someone was faster
+            // another process was faster
             Err(error) if is(&error, io::ErrorKind::AlreadyExists) => (),
             new => return new.map(|(file, metadata)| (file, metadata, true)),
         }
     }
 }
 
-/// Whether a file is still the one of its name.
+/// Whether the name still refers to this file.
 fn is_at(metadata: &Metadata, name: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |metadata: &Metadata| (metadata.dev(), metadata.ino());
     fs::symlink_metadata(name).is_ok_and(|there| identity(&there) == identity(metadata))
 }
 
-/// Gives a lock to the owner of the model, or of the folder where there is none yet, and to all who may write the model.
-/// Where that is not allowed, it stays as it is.
+/// Gives a lock file to the owner of the model (or of the directory if there is none yet) and to all who may write the
+/// model, if permitted.
 fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: &Path) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    // something else that someone put there is not given away
+    // never give away some other file
     if metadata.len() > 0 || metadata.nlink() != 1 {
         return;
     }
@@ -200,7 +201,7 @@ fn give(file: &File, model: &Metadata) -> io::Result<()> {
     fchown(file, Some(model.uid()), group).or_else(|_| fchown(file, None, group))
 }
 
-/// What root makes in a user's folder is the user's.
+/// What root creates in a user's directory belongs to the user.
 fn give_to_owner_of(file: &File, directory: &Path) {
     use std::os::unix::fs::MetadataExt;
     if let (Ok(folder), Ok(own)) = (fs::metadata(directory), file.metadata())
@@ -210,19 +211,19 @@ fn give_to_owner_of(file: &File, directory: &Path) {
     }
 }
 
-/// Makes a file what the model is in the place of which it comes: its owner's, its group's, and with its mode.
+/// Gives a file the owner, group and mode of the model it replaces.
 fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let mode = model.mode() & 0o777;
     let mode = match give(file, model) {
         Ok(()) => mode,
-        // another group gets no more than everyone has
+        // another group gets only what everyone has
         Err(_) => mode & 0o707 | mode & (mode & 0o007) << 3,
     };
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
-/// Writes a file that is not there yet, or is of no use, and makes it what the model is that it will replace.
+/// Writes a temporary file with the owner, group and mode of the model it will replace.
 fn write_new(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -233,7 +234,7 @@ fn write_new(
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => (),
     }
-    // never through a link that someone laid there
+    // never follow a link
     let mut file = private().open(path)?;
     match replaced {
         Some(model) => take_after(&file, model)?,

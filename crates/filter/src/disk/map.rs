@@ -1,4 +1,4 @@
-//! The only unsafe code of the libraries: mapping files.
+//! Memory maps: the only unsafe code of the libraries.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -12,7 +12,7 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// Maps so many bytes of a file.
+    /// Maps the first `length` bytes of a file.
     pub(crate) fn map(file: &File, length: usize) -> io::Result<Self> {
         // SAFETY: the map is read-only and private to this value, and its bytes are looked at as numbers and text
         // that are checked first. Model files are only ever replaced by renaming a new file over them, which leaves the

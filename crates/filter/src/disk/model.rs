@@ -11,7 +11,7 @@ use crate::error::Result;
 /// A trained model: the bytes of its file, in memory or, if there are many, in a temporary file.
 pub struct Model {
     whole: Spool,
-    /// Of the temporary file.
+    /// Map of the temporary file.
     map: Option<Bytes>,
 }
 
@@ -41,12 +41,12 @@ impl Model {
         Ok(Model { whole, map })
     }
 
-    /// The bytes of the model file. Equal learning gives equal bytes.
+    /// The bytes of the model file. The same documents give the same bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.map.as_deref().or(self.whole.in_memory()).unwrap_or_default()
     }
 
-    /// Writes all bytes, those of a file some at a time.
+    /// Writes all bytes, from a file in chunks.
     pub(crate) fn write_to(&self, mut out: impl Write) -> io::Result<()> {
         self.whole.for_each(|bytes| out.write_all(bytes))
     }
@@ -61,7 +61,7 @@ impl Model {
         Lock::wait(path, LOCK_TIMEOUT)?.save(self)
     }
 
-    /// All bytes, in their own place if they are in a file.
+    /// All bytes, mapped if they are in a file.
     pub(crate) fn into_bytes(self) -> Bytes {
         self.map.unwrap_or_else(|| Bytes::Owned(self.whole.into_memory()))
     }

@@ -1,4 +1,4 @@
-//! Opening what is to be a model: a regular file, and nothing that makes one wait or that must not be replaced.
+//! Opens model files: regular files only, never anything that blocks or must not be replaced.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Opens a regular file and says what the system knows of it. Never waits for the other end of a pipe.
+/// Opens a regular file and returns its metadata. Never blocks on a pipe.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
     set_flags(options, true);
     opened(path, options, |path| fs::metadata(path))
 }
 
-/// As [`open`], but not through a link.
+/// As [`open`], but does not follow a link.
 pub(crate) fn open_itself(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
     set_flags(options, false);
     opened(path, options, |path| fs::symlink_metadata(path))
@@ -30,7 +30,7 @@ fn opened(
     metadata: impl FnOnce(&Path) -> io::Result<Metadata>,
 ) -> Result<(File, Metadata)> {
     let file = options.open(path).map_err(|source| match metadata(path).map(|m| check(path, &m)) {
-        // a socket, or a pipe that nobody reads: the system's own words are of no help
+        // a socket or a pipe without reader: the system's message does not help
         Ok(Err(error)) => error,
         _ => Error::io(path)(source),
     })?;
@@ -39,7 +39,7 @@ fn opened(
     Ok((file, metadata))
 }
 
-/// What the system knows of the regular file that a path leads to, if it leads to anything.
+/// The metadata of the regular file at a path, if there is one.
 pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match fs::metadata(path) {
         Ok(metadata) => check(path, &metadata).map(|()| Some(metadata)),
@@ -55,7 +55,7 @@ fn check(path: &Path, metadata: &Metadata) -> Result<()> {
     }
 }
 
-/// In words, what it is that is no file.
+/// The kind of a special file, in words.
 fn kind(metadata: &Metadata) -> &'static str {
     {
         use std::os::unix::fs::FileTypeExt;

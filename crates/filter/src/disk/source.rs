@@ -1,4 +1,4 @@
-//! The file that a model is read from, and what may be done to it meanwhile.
+//! The file that a model is read from, and detection of changes to it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -9,29 +9,29 @@ use crate::disk::map::Bytes;
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A model file that is open.
+/// An open model file.
 pub(crate) struct ModelFile {
     path: PathBuf,
     file: File,
     stamp: Stamp,
     changed: Changed,
-    /// Whether it was changed just before it was opened, so that a change just after may not show.
+    /// Whether it was changed just before it was opened, so that its times may hide a later change.
     is_fresh: bool,
 }
 
-/// What tells one state of a file from another.
+/// Metadata that tell two states of a file apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
-    /// When its content was changed.
+    /// Time of the last change of its content (mtime).
     modified: Option<SystemTime>,
     length: u64,
     inode: (u64, u64),
 }
 
-/// When anything of a file was changed, its names among it: seconds since 1970 and nanoseconds.
+/// Time of the last status change (ctime): seconds since 1970 and nanoseconds.
 type Changed = (i64, i64);
 
-/// The most that a file system's clock is behind: it ticks every 10 ms on systems that count slowest.
+/// Maximum lag of a file system's clock, whose ticks are up to 10 ms.
 const TICK: Duration = Duration::from_millis(20);
 
 impl Stamp {
@@ -49,7 +49,7 @@ fn changed(metadata: &Metadata) -> Changed {
     (metadata.ctime(), metadata.ctime_nsec())
 }
 
-/// Whether a file was changed so lately that its times would not tell a change that happens now.
+/// Whether a file was changed so recently that a change now might not alter its times.
 fn is_fresh((seconds, nanoseconds): Changed) -> bool {
     let at = Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -67,7 +67,7 @@ impl ModelFile {
         &self.path
     }
 
-    /// The bytes of the file, in its own place.
+    /// Maps the file.
     pub(crate) fn map(&self) -> Result<Bytes> {
         match self.stamp.length {
             0 => Ok(Bytes::Owned(Vec::new())),
@@ -75,14 +75,14 @@ impl ModelFile {
         }
     }
 
-    /// The bytes of the file, all as they were at one time.
+    /// Reads the file, in a consistent state.
     pub(crate) fn read(&self) -> Result<Bytes> {
         let bytes = self.read_all()?;
         self.check_unchanged(|| self.read_all().is_ok_and(|again| again == bytes))?;
         Ok(Bytes::Owned(bytes))
     }
 
-    /// What a learner appended since it was opened is left out.
+    /// Reads the file without what a learner appended since it was opened.
     fn read_all(&self) -> Result<Vec<u8>> {
         let (mut file, mut bytes) = (&self.file, Vec::new());
         file.seek(SeekFrom::Start(0)).map_err(Error::io(&self.path))?;
@@ -90,12 +90,12 @@ impl ModelFile {
         Ok(bytes)
     }
 
-    /// What is in the file from an offset on, so many bytes at most: the map of a file does not grow with it, and of what it
-    /// maps only the parts that never change may be touched.
+    /// Reads at most `most` bytes from an offset. A map does not grow with the file, and only the immutable base may be
+    /// read through it.
     pub(crate) fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
         let (mut file, mut bytes) = (&self.file, Vec::new());
         if offset as u64 == self.stamp.length {
-            // there was nothing when it was opened
+            // empty when it was opened
             return Ok(bytes);
         }
         file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(&self.path))?;
@@ -112,7 +112,7 @@ impl ModelFile {
         }
     }
 
-    /// Whether what is at the path now is the file as it was opened.
+    /// Whether the path still refers to the file, unchanged since it was opened.
     pub(crate) fn is_at_its_path(&self) -> Result<bool> {
         let metadata = fs::metadata(&self.path).map_err(Error::io(&self.path))?;
         Ok(Stamp::of(&metadata) == self.stamp)

@@ -1,4 +1,4 @@
-//! Bytes that are written once, one after the other: in memory up to a bound, beyond it in a temporary file.
+//! An append-only buffer: in memory up to a bound, then in a temporary file.
 
 use std::fs::File;
 use std::io;
@@ -7,20 +7,20 @@ use std::os::unix::fs::FileExt;
 use crate::disk::map::Bytes;
 use crate::error::{Error, ErrorKind};
 
-/// Bytes that stay in memory.
+/// Maximum bytes in memory.
 pub(crate) const IN_MEMORY: usize = 64 << 20;
 
-/// Bytes that are written to the file at once.
+/// Bytes written to the file at a time.
 const AT_ONCE: usize = 1 << 20;
 
-/// What does not fit into memory is in an unnamed file in the folder for temporary files. It is read and written, not
-/// mapped: what the system keeps of it is not memory of this process.
+/// The rest is in an unnamed file in the temporary directory. It is read and written, not mapped, so that its cached
+/// pages do not count as memory of this process.
 #[derive(Default)]
 pub(crate) struct Spool {
     file: Option<File>,
     /// Bytes in the file.
     written: u64,
-    /// The bytes after these.
+    /// The bytes after those in the file.
     tail: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ impl Spool {
         self.written + self.tail.len() as u64
     }
 
-    /// Appends bytes; if that fails, none of them is there.
+    /// Appends bytes, all or none.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         let bound = if self.file.is_some() { AT_ONCE } else { IN_MEMORY };
         if self.tail.len() + bytes.len() > bound {
@@ -57,7 +57,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Reads so many bytes, which must be there, to the end of a buffer.
+    /// Appends `len` bytes from `at` on to a buffer; they must exist.
     pub(crate) fn read(&self, at: u64, len: usize, to: &mut Vec<u8>) -> io::Result<()> {
         let in_file = self.written.saturating_sub(at).min(len as u64) as usize;
         let (start, first) = (to.len(), (at + in_file as u64).saturating_sub(self.written) as usize);
@@ -75,7 +75,7 @@ impl Spool {
         self.file.is_none().then_some(&self.tail)
     }
 
-    /// The bytes that are in memory: all there are, if there is no file.
+    /// The bytes in memory: all of them, if there is no file.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.tail
     }
@@ -88,7 +88,7 @@ impl Spool {
         self.file.as_ref().map(|file| Bytes::map(file, self.written as usize)).transpose()
     }
 
-    /// Reads all bytes in their order, some at a time.
+    /// Visits all bytes in order, in chunks.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let (mut at, mut buffer) = (0, Vec::new());
         while at < self.written {
@@ -102,10 +102,10 @@ impl Spool {
     }
 }
 
-/// Goes through a spool from front to back, in steps of any size.
+/// A cursor for reading a spool forwards, in steps of any size.
 pub(crate) struct Cursor<'a> {
     spool: &'a Spool,
-    /// Bytes that are read at once.
+    /// Bytes read at a time.
     at_once: usize,
     start: u64,
     buffer: Vec<u8>,
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
         Cursor { spool, at_once, start: 0, buffer: Vec::new() }
     }
 
-    /// The bytes from here on: as many as are asked for, or all there are, and perhaps more.
+    /// The bytes from `at` on: at least `least` of them, or all that remain.
     pub(crate) fn from(&mut self, at: u64, least: usize) -> io::Result<&[u8]> {
         if let Some(tail) = at.checked_sub(self.spool.written) {
             return Ok(self.spool.tail.get(tail as usize..).unwrap_or_default());
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Rows of terms that could not be kept in a temporary file.
+/// The error of a temporary file that could not be written.
 pub(crate) fn spill(source: io::Error) -> Error {
     ErrorKind::Io { path: std::env::temp_dir(), source }.into()
 }

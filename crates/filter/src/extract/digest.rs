@@ -1,4 +1,4 @@
-//! The identity of documents.
+//! Digests, which identify documents.
 
 use tamis_tokenizer::TermCount;
 use xxhash_rust::xxh3::xxh3_128;
@@ -6,10 +6,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::config::column::ColumnKind;
 use crate::config::recipe::Recipe;
 
-/// The identity of a document: of its terms and their numbers, of its real values if it is a row, and of the recipe's
-/// version.
+/// The digest of a document: a hash of its terms and counts, of the real values of a row, and of the recipe's version.
 ///
-/// The terms are added up, each mixed with its number, so that they need no order.
+/// Hashes of (term, count) are summed, so that the order does not matter.
 pub(crate) fn digest(version: u16, terms: &[TermCount], reals: &[Option<f64>]) -> [u8; 16] {
     let sum = terms.iter().fold(0u128, |sum, term| sum.wrapping_add(mix(term.fingerprint, term.count)));
     let mut bytes = Vec::with_capacity(2 + 8 + 16 + 8 * reals.len());
@@ -17,13 +16,13 @@ pub(crate) fn digest(version: u16, terms: &[TermCount], reals: &[Option<f64>]) -
     bytes.extend((terms.len() as u64).to_le_bytes());
     bytes.extend(sum.to_le_bytes());
     for real in reals {
-        // no value that can be learned has these bits
+        // no valid value has these bits
         bytes.extend(real.unwrap_or(f64::NAN).to_bits().to_le_bytes());
     }
     xxh3_128(&bytes).to_le_bytes()
 }
 
-/// 128 bits of a term and its number; the fingerprint is a hash already.
+/// A 128-bit hash of a term and its count; the fingerprint is a hash already.
 fn mix(fingerprint: u64, count: u32) -> u128 {
     let odd = u64::from(count) << 1 | 1;
     let low = (fingerprint ^ fingerprint >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(odd);
@@ -31,7 +30,7 @@ fn mix(fingerprint: u64, count: u32) -> u128 {
     product ^ u128::from(low ^ low >> 32)
 }
 
-/// The digest of a document that has nothing to learn from. All such have it, which does not make them equal.
+/// The digest of documents without terms. They share it, but do not count as equal.
 pub(crate) fn digest_of_nothing(recipe: &Recipe) -> [u8; 16] {
     let reals = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
     digest(recipe.version, &[], &vec![None; reals.count()])

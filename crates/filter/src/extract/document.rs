@@ -1,4 +1,4 @@
-//! What is learned from, or scored.
+//! A document to learn from or to score.
 
 /// One document to learn from or to score.
 ///
@@ -9,7 +9,7 @@ pub enum Document<'a> {
     Mail(&'a [u8]),
     /// Plain text.
     Text(&'a str),
-    /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. Of a table, a row: the
-    /// cells of its columns by their names. A column without a field is missing, others are passed over.
+    /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. For a table, a row: cells
+    /// by column name. A column without a field is missing; other fields are ignored.
     Fields(&'a [(&'a str, &'a str)]),
 }

@@ -1,4 +1,4 @@
-//! Documents to count vectors, as a recipe says.
+//! The extractor: documents to count vectors by a recipe.
 
 use tamis_mail::{LimitsHit, Message, Piece, Scope};
 use tamis_tokenizer::{
@@ -14,44 +14,44 @@ use crate::extract::document::Document;
 use crate::file::names::document_name;
 use crate::kind::Kind;
 
-/// A recipe made ready to run.
+/// A compiled recipe.
 pub(crate) struct Extractor {
     recipe: Recipe,
     tokenizer: Tokenizer,
     columns: Columns,
-    /// Whether documents have windows or columns, whose terms are also counted by themselves.
+    /// Whether documents have windows or columns, whose terms are also counted separately.
     has_parts: bool,
-    /// Whether words of a mail's body can have colons in them.
+    /// Whether words of a mail's body can contain colons.
     has_colons: bool,
 }
 
-/// What was found of a document besides its terms, which the vocabulary counted, and the buffers for it.
+/// Results of extracting a document besides its terms, which the vocabulary counts; with buffers.
 #[derive(Default)]
 pub(crate) struct Counted {
     scratch: tamis_tokenizer::Scratch,
     term: String,
-    /// Where terms begin and end that are made there.
+    /// Spans of the prefixed terms.
     spans: Vec<[usize; 2]>,
-    /// What went wrong when the vocabulary had no number left for a term.
+    /// The error if the vocabulary was full.
     full: Option<VocabularyFull>,
-    /// Where there are windows or columns: the places among the document's terms of those outside the body and in it.
+    /// With windows or columns: positions among the document's terms of those outside the body, and in it.
     outside: Vec<u32>,
     body: Vec<u32>,
-    /// Where in `body` each stretch, half a window, ends.
+    /// End of each stretch (half a window) in `body`.
     stretches: Vec<usize>,
-    /// Where in `outside` the terms of each column end.
+    /// End of each column's terms in `outside`.
     group_ends: Vec<usize>,
-    /// Whether a hash of the body is wanted.
+    /// Whether to hash the body.
     grouping: bool,
-    /// A hash of the terms of the body, in their order.
+    /// A hash of the terms of the body, in order.
     group: u64,
-    /// When it was written and what it is called, if the body is hashed as well: of documents that are learned.
+    /// Date and name; only set if the body is hashed (for documents that are learned).
     date: Option<i64>,
     name: String,
     limits_hit: LimitsHit,
-    /// Of a row, the values of the columns of real values.
+    /// The real values of a row.
     reals: Vec<Option<f64>>,
-    /// The columns that are missing.
+    /// The missing columns.
     missing: Vec<usize>,
     pairs: Vec<(TermId, u32)>,
     whole: CountVector,
@@ -61,34 +61,33 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Buffers for documents whose [`group`](Self::group) will be asked for.
+    /// Buffers that also compute [`group`](Self::group), date and name.
     pub(crate) fn grouping() -> Self {
         Counted { grouping: true, ..Self::default() }
     }
 
-    /// The whole document, once its [`rows`](Self::rows) are made.
+    /// The whole document; call [`rows`](Self::rows) before.
     pub(crate) fn whole(&self) -> CountRow<'_> {
         self.whole.row()
     }
 
-    /// Its windows: what lies outside the body, up to [`MOST_OUTSIDE`], with one stretch of the body. None if the body is
-    /// no longer than one.
+    /// Its windows: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body. Empty if the body is
+    /// a single window.
     pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.windows[..self.n_windows].iter().map(CountVector::row)
     }
 
-    /// The terms of each column of a row that holds terms.
+    /// The terms of each categorical, flag or text column of a row.
     pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.groups[..self.group_ends.len()].iter().map(CountVector::row)
     }
 
-    /// Whether there are stretches enough for windows.
+    /// Whether the body is long enough for windows.
     pub(crate) fn has_windows(&self) -> bool {
         self.stretches.len() > 2
     }
 
-    /// A hash of what lies in which stretch, if there are windows: the same words can be cut at other places, where what
-    /// stands between them differs.
+    /// A hash of the cuts between stretches, if there are windows: equal words can be cut at different places.
     pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
         let mut start = 0;
         let stretches = self.stretches.iter().take_while(|_| self.has_windows());
@@ -99,40 +98,38 @@ impl Counted {
         })
     }
 
-    /// A hash of the body: of the words of mail, of all of a text or a row. Only if these buffers are for
-    /// [`grouping`](Self::grouping).
+    /// A hash of the body: the words of a mail, all of a text or a row. Only with [`grouping`](Self::grouping).
     pub(crate) fn group(&self) -> u64 {
         self.group
     }
 
-    /// When the document was written, in seconds since 1970, where it says so. Only if these buffers are for
-    /// [`grouping`](Self::grouping).
+    /// The date of the document in seconds since 1970, if known. Only with [`grouping`](Self::grouping).
     pub(crate) fn date(&self) -> Option<i64> {
         self.date
     }
 
-    /// What the document is called, if anything. Only if these buffers are for [`grouping`](Self::grouping).
+    /// The name of the document; may be empty. Only with [`grouping`](Self::grouping).
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What was not read of a message.
+    /// The limits that truncated the message.
     pub(crate) fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
     }
 
-    /// The values of a row's columns of real values, in their order; `None` if missing.
+    /// The real values of a row, in column order; `None` if missing.
     pub(crate) fn reals(&self) -> &[Option<f64>] {
         &self.reals
     }
 
-    /// The columns that a row has no cell of.
+    /// The missing columns of a row.
     pub(crate) fn missing(&self) -> &[usize] {
         &self.missing
     }
 
-    /// Makes the rows of the whole document, its windows and its columns. `id` gives the id of the term at a place
-    /// among `terms`, those of the document; terms without one are in no row.
+    /// Makes the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
+    /// the terms of the document; terms without an id are left out.
     pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
         self.pairs.clear();
         self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
@@ -154,7 +151,7 @@ impl Counted {
         if stretches.len() <= 2 {
             return;
         }
-        // once: there can be many windows
+        // computed computed once: there can be many windows
         let mut all_outside = Vec::new();
         count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
         let mut start = 0;
@@ -180,7 +177,7 @@ impl Counted {
         self.missing.clear();
     }
 
-    /// Ends a stretch of the body, if there is anything in it.
+    /// Ends a stretch of the body, unless empty.
     fn end_stretch(&mut self) {
         if self.body.len() > self.stretches.last().copied().unwrap_or(0) {
             self.stretches.push(self.body.len());
@@ -188,16 +185,16 @@ impl Counted {
     }
 }
 
-/// Terms outside the body, repeated ones among them, that its windows hold: more than real mail has, and few enough that
-/// a message of many such terms and many windows costs no more than others of its length.
+/// Maximum number of occurrences outside the body in each window: more than real mail has, and few enough that a
+/// message with many of them and many windows stays cheap.
 const MOST_OUTSIDE: usize = 4_096;
 
-/// Their places among the document's terms, of which there are fewer than 2^32.
+/// Their positions among the document's terms, of which there are fewer than 2^32.
 fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
     occurrences.iter().map(|occurrence| occurrence.place as u32)
 }
 
-/// A hash of terms in their order, by one more.
+/// Adds one more term to a hash of terms in order.
 fn chain(group: u64, fingerprint: u64) -> u64 {
     (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -285,7 +282,7 @@ impl Extractor {
 
     fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
         let Counted { scratch, term: buffer, spans, outside, body, grouping, group, full, .. } = counted;
-        // a row has no body of its own: rows that say the same stay together
+        // a row has no body: equal rows form a group
         let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let part = if prefix.is_empty() { body } else { outside };
         let mut hash = *group;
@@ -342,8 +339,8 @@ impl Extractor {
         Ok(())
     }
 
-    /// Terms of a field carry its prefix; a term of a mail's body that contains a colon is marked, so that nothing
-    /// in a body can pose as a header.
+    /// Prefixes the terms of a field. A term of a mail's body that contains a colon is marked, so that nothing in a
+    /// body can pose as a header.
     fn prefix(&self, prefix: &str, batch: Batch<'_>, text: &mut String, spans: &mut Vec<[usize; 2]>) {
         text.clear();
         spans.clear();

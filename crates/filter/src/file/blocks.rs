@@ -1,9 +1,8 @@
-//! Bytes whose checksums are tested when they are first touched.
+//! Sections with a checksum per block, verified when a block is first read.
 //!
-//! Opening a model must cost the same whatever its size, and a flipped bit must never give a wrong
-//! answer. So every section is followed by one CRC-32 a block of some bytes, and a block is
-//! checked the first time something is read from it. These go on from the checksum of the file's header, so that a block of
-//! one model is damage in any other.
+//! Opening a model must cost the same whatever its size, and a flipped bit must never give a wrong answer. So every
+//! section is followed by a CRC-32 per block, and a block is checked when it is first read. The CRCs are seeded with
+//! the checksum of the header, so that a block of another model counts as damage.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,19 +11,18 @@ use zerocopy::FromZeros;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Bytes a checksum covers. Small, because a message touches a few hundred scattered blocks, and all of each comes from
-/// memory.
+/// Bytes per checksum. Small, because a message touches a few hundred scattered blocks, and each is read whole.
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 8;
 
-/// The CRC-32 of bytes that goes on from another one.
+/// The CRC-32 of bytes, continued from another one.
 pub(crate) fn checksum(seed: u32, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new_with_initial(seed);
     hasher.update(bytes);
     hasher.finalize()
 }
 
-/// The checksums of a section in a file whose header has the checksum `seed`, one a block, little-endian.
+/// The checksums of a section, one per block, little-endian; `seed` is the checksum of the header.
 pub(crate) fn checksums(seed: u32, section: &[u8]) -> Vec<u8> {
     let mut checksums = Checksums::new(seed);
     checksums.push(section);
@@ -34,7 +32,7 @@ pub(crate) fn checksums(seed: u32, section: &[u8]) -> Vec<u8> {
 /// The [`checksums`] of a section that comes in pieces of any size.
 pub(crate) struct Checksums {
     seed: u32,
-    /// Of the block that is not whole yet, and how many bytes it has.
+    /// Checksum and length of the incomplete block.
     block: (u32, usize),
     done: Vec<u8>,
 }
@@ -68,28 +66,28 @@ impl Checksums {
     }
 }
 
-/// One section of a model file: where it lies and which of its blocks have been checked.
+/// A section of a model file: its position, and which of its blocks were verified.
 pub(crate) struct Section {
     name: &'static str,
     content: Range<usize>,
-    /// What the checksums go on from.
+    /// The seed of the checksums.
     seed: u32,
-    /// One bit a block, set once the block's checksum was found right.
+    /// One bit per block, set once its checksum was verified.
     checked: Vec<AtomicU64>,
 }
 
 impl Section {
-    /// A section of `length` bytes at `offset`, behind it its checksums, which go on from `seed`. The caller has made sure
-    /// that both lie in the file.
+    /// A section of `length` bytes at `offset`, followed by its checksums. The caller checks that both are within the
+    /// file.
     pub(crate) fn new(name: &'static str, offset: usize, length: usize, seed: u32) -> Result<Self> {
         let words = length.div_ceil(BLOCK).div_ceil(64);
         let limit = || ErrorKind::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
-        // memory that the system gives as zeros: what is never touched costs nothing
+        // zeroed pages from the system: untouched ones cost nothing
         let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
         Ok(Section { name, content: offset..offset + length, seed, checked })
     }
 
-    /// Where its checksums end.
+    /// The end of its checksums.
     pub(crate) fn end(&self) -> usize {
         self.content.end + 4 * self.n_blocks()
     }
@@ -106,11 +104,11 @@ impl Section {
         self.len().div_ceil(BLOCK)
     }
 
-    /// The bytes `range` of the section, checked.
+    /// The bytes `range` of the section, verified.
     #[inline]
     pub(crate) fn get<'a>(&self, file: &'a [u8], range: Range<usize>) -> Result<&'a [u8]> {
         let (first, last) = (range.start >> BLOCK_BITS, range.end.wrapping_sub(1) >> BLOCK_BITS);
-        // nearly always it is one block or two, and both are known
+        // the common case: one or two blocks, already verified
         let is_known = last.wrapping_sub(first) < 2 && self.is_checked(first) && self.is_checked(last);
         match self.unchecked(file, range.clone()) {
             Some(bytes) if is_known => Ok(bytes),
@@ -118,13 +116,13 @@ impl Section {
         }
     }
 
-    /// Bytes of the section as they stand in the file, damaged or not: good for a guess.
+    /// Unverified bytes of the section: good for a guess only.
     #[inline]
     pub(crate) fn unchecked<'a>(&self, file: &'a [u8], range: Range<usize>) -> Option<&'a [u8]> {
         file.get(self.content.clone())?.get(range)
     }
 
-    /// Reads a byte of every cache line of the block around `offset`, and of its checksum.
+    /// Prefetches the block around `offset` and its checksum.
     #[inline]
     pub(crate) fn touch(&self, file: &[u8], offset: usize) {
         let block = offset >> BLOCK_BITS;
@@ -134,7 +132,7 @@ impl Section {
         }
     }
 
-    /// Checks the blocks of a range that are not known.
+    /// Verifies the blocks of a range that were not verified yet.
     #[inline(never)]
     fn check_all<'a>(
         &self,
@@ -147,7 +145,7 @@ impl Section {
             let blocks = range.start >> BLOCK_BITS..=(range.end - 1) >> BLOCK_BITS;
             for block in blocks.filter(|block| !self.is_checked(*block)) {
                 self.check_anew(file, block)?;
-                // Relaxed: the bit guards no other memory, the file itself never changes.
+                // relaxed: the bit guards no other memory, the file never changes
                 self.checked[block / 64].fetch_or(1 << (block % 64), Ordering::Relaxed);
             }
         }
@@ -163,12 +161,12 @@ impl Section {
         )
     }
 
-    /// Checks every block, also those found right before.
+    /// Verifies every block, including those verified before.
     pub(crate) fn verify(&self, file: &[u8]) -> Result<()> {
         (0..self.n_blocks()).try_for_each(|block| self.check_anew(file, block))
     }
 
-    /// Checks the blocks once more that were found right before.
+    /// Verifies again the blocks that were verified before.
     pub(crate) fn check_again(&self, file: &[u8]) -> Result<()> {
         let words = self.checked.iter().enumerate();
         let mut blocks = words.flat_map(|(at, word)| {

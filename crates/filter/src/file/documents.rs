@@ -1,4 +1,4 @@
-//! What a model remembers of each document: a digest, its label, and perhaps its terms.
+//! What a model stores of each document: digest, label, and optionally its terms.
 
 use tamis_model::{ClassId, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
@@ -14,23 +14,22 @@ use crate::file::varint::{put_counted, put_varint, take_counted, take_varint, un
 pub(crate) struct DocumentRecord {
     pub(crate) digest: [u8; 16],
     pub(crate) class: U16,
-    /// How often the document counts; all without terms are one document here.
+    /// How often the document counts; documents without terms are one record.
     pub(crate) multiplicity: U32,
-    /// When it was written, in seconds since 1970; [`NO_DATE`] if unknown.
+    /// Its date in seconds since 1970; [`NO_DATE`] if unknown.
     pub(crate) date: I64,
     /// A hash of its body: documents of one group must not be split between training and testing.
     pub(crate) group: U64,
-    /// What a model that had not seen it said of it, where there are two classes: the counts' log-odds, and what the correction said.
-    /// Not numbers if there is none.
+    /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if there are none.
     pub(crate) held_out: [F32; 2],
-    /// Its place among those that were learned one by one since all were fitted together; 0 if it was among these.
+    /// Its number among the documents learned one by one since the last fit; 0 if it was part of the fit.
     pub(crate) learned: U32,
-    /// Where its terms end in the `vectors` section; they begin where the entry before ends.
+    /// End of its terms in the `vectors` section; they begin at the end of the previous record's.
     pub(crate) vector_end: U64,
 }
 
 impl DocumentRecord {
-    /// Of a document that is no longer known.
+    /// The record of a forgotten document.
     pub(crate) fn forgotten((digest, class): DocumentKey, vector_end: u64) -> Self {
         let nothing = DocumentRecord::new_zeroed();
         DocumentRecord { digest, class: class.into(), vector_end: vector_end.into(), ..nothing }
@@ -44,7 +43,7 @@ impl DocumentRecord {
 /// The date of a document without one.
 pub(crate) const NO_DATE: i64 = i64::MIN;
 
-/// A document as a model remembers it.
+/// A document as stored by a model.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Remembered {
     pub(crate) digest: [u8; 16],
@@ -52,7 +51,7 @@ pub(crate) struct Remembered {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
-    /// What it is called; empty if that is not known.
+    /// Its name; empty if unknown.
     pub(crate) name: Box<str>,
     /// Its part of the correction, in increasing order of columns.
     pub(crate) coefficients: Vec<Coefficient>,
@@ -83,7 +82,7 @@ impl Remembered {
         }
     }
 
-    /// The same as an entry of the `documents` section.
+    /// Its record in the `documents` section.
     pub(crate) fn record(&self, vector_end: u64) -> DocumentRecord {
         DocumentRecord {
             digest: self.digest,
@@ -97,7 +96,7 @@ impl Remembered {
         }
     }
 
-    /// What tells it from all others: a digest can be known under several classes.
+    /// Its key: a digest can be known under several classes.
     pub(crate) fn key(&self) -> DocumentKey {
         (self.digest, self.class)
     }
@@ -106,7 +105,7 @@ impl Remembered {
 /// Digest and class of a document.
 pub(crate) type DocumentKey = ([u8; 16], ClassId);
 
-/// Appends a vector: for each term the distance from the one before, doubled, plus one if its count follows.
+/// Appends a vector: for each term the difference from the previous id, doubled, plus one if a count follows.
 pub(crate) fn encode_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
     let mut next = 0u64;
     for (id, count) in row.iter() {
@@ -132,13 +131,13 @@ pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVec
     CountVector::new(ids, counts).map_err(|_| broken())
 }
 
-/// Two numbers as a file keeps them.
+/// Two numbers as stored.
 pub(crate) fn as_kept(numbers: [f64; 2]) -> [f32; 2] {
     numbers.map(|number| number as f32)
 }
 
-/// Appends a document's part of the correction: how many coefficients, then of each the column, what it adds to the bias and to the
-/// weights of its terms, the latter two in zigzag code. Stands before its vector.
+/// Appends a document's coefficients, before its vector: their number, then for each its column and what it adds to the
+/// bias and the term weights, the latter two in zigzag code.
 pub(crate) fn encode_coefficients(coefficients: &[Coefficient], out: &mut Vec<u8>) {
     put_varint(coefficients.len() as u64, out);
     for Coefficient { class, bias, units } in coefficients {
@@ -148,7 +147,7 @@ pub(crate) fn encode_coefficients(coefficients: &[Coefficient], out: &mut Vec<u8
     }
 }
 
-/// Takes the coefficients from before a vector.
+/// Reads the coefficients before a vector.
 pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<Coefficient>> {
     let broken = || Error::inconsistent("vectors", "coefficients of classes", "other bytes");
     let n = take_varint(bytes).ok_or_else(broken)?;

@@ -1,4 +1,4 @@
-//! The outside of a model file: preface, header and where the sections lie.
+//! The header of a model file: preface, header, and the layout of the sections.
 //!
 //! ```text
 //! "TAMIS\r\n\x1a"                    8 bytes
@@ -11,8 +11,8 @@
 //!                                    [`segment`](crate::store::store) and [`log`](crate::file::log)
 //! ```
 //!
-//! All checksums after the header's go on from it. That of the sections makes headers differ where all else of two models
-//! is alike; nothing else reads it.
+//! All later checksums are seeded with the header's. The CRC of the sections makes the headers of different models
+//! differ; it has no other use.
 
 #[cfg(test)]
 mod tests;
@@ -39,45 +39,45 @@ pub const FORMAT_VERSION: u32 = 1;
 
 const PREFACE: usize = 24;
 
-/// The most bytes a header may have. It grows with the classes, not with the terms.
+/// Maximum length of a header, in bytes. It grows with the classes, not with the terms.
 const HEADER_LIMIT: usize = 64 << 20;
 
-/// The sections of a file, in their order.
+/// The sections of a file, in order.
 pub(crate) const SECTIONS: [&str; N_SECTIONS] = ["directory", "terms", "texts", "documents", "vectors"];
 pub(crate) const N_SECTIONS: usize = 5;
 
-/// What a model file says of itself before its sections.
+/// The header of a model file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {
     pub(crate) recipe: Recipe,
     pub(crate) keep: Keep,
-    /// Whether it remembers what documents are called.
+    /// Whether names of documents are stored.
     pub(crate) names: bool,
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
-    /// What was asked of decisions, where there are any.
+    /// The requirements on decisions, with two classes.
     pub(crate) asked: Option<DecisionOptions>,
-    /// Documents that were learned or forgotten one by one since the model was trained.
+    /// Documents learned or forgotten one by one since training.
     pub(crate) changes: u64,
-    /// Documents that were learned, forgotten or added by merging since everything was fitted to all documents.
+    /// Documents learned, forgotten or merged since the last fit.
     pub(crate) unfitted: u64,
-    /// What naive Bayes needs besides single terms' counts; of no use to weighted scoring.
+    /// What naive Bayes needs besides the counts of terms; not used by weighted scoring.
     pub(crate) summary: Option<Summary>,
-    /// What mixed naive Bayes needs besides.
+    /// What mixed naive Bayes needs in addition.
     pub(crate) table: Option<Table>,
-    /// From score to verdict, where there are two classes.
+    /// From score to verdict, for two classes.
     pub(crate) decision: Decision,
     /// What weighted scoring chose.
     pub(crate) chosen: Option<Chosen>,
     /// The bias of each column of its correction, fixed point.
     pub(crate) bias: Vec<i64>,
-    /// What expectation maximization ended in; the weights of terms are in the `terms` section.
+    /// The model fitted by EM; its term weights are in the `terms` section.
     pub(crate) em_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
     pub(crate) size: Size,
-    /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
+    /// Length of each section in bytes, in the order of [`SECTIONS`], without checksums.
     pub(crate) lengths: [u64; N_SECTIONS],
 }
 
@@ -87,7 +87,7 @@ impl Header {
         self.size.terms
     }
 
-    /// Whether each document has coefficients: where there is a correction.
+    /// Whether documents have coefficients: with a correction.
     pub(crate) fn has_coefficients(&self) -> bool {
         matches!(&self.scoring, Scoring::Weighted(options) if options.correction)
     }
@@ -97,7 +97,7 @@ impl Header {
         self.chosen.as_ref().map(Chosen::in_use)
     }
 
-    /// Checks that its parts belong together.
+    /// Checks that its fields are consistent.
     pub(crate) fn check(&self) -> Result<()> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
@@ -105,7 +105,7 @@ impl Header {
         }
         let Header { scoring, recipe, totals, .. } = self;
         let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
-        // Documents without a label are counted in a class of their own.
+        // unlabelled documents are counted in a class of their own
         if !(n_classes..=n_classes + usize::from(is_em)).contains(&totals.len()) {
             return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
         }
@@ -182,18 +182,18 @@ pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
     Ok(encoded)
 }
 
-/// A model file ready to use.
+/// An opened model file.
 pub(crate) struct Opened {
     pub(crate) bytes: Bytes,
     pub(crate) header: Header,
-    /// Of the header, from which all others go on.
+    /// Checksum of the header, the seed of all others.
     pub(crate) checksum: u32,
     pub(crate) sections: [Section; N_SECTIONS],
-    /// Where the sections end.
+    /// End of the sections.
     pub(crate) end: usize,
 }
 
-/// Makes a file ready to use, at a cost that does not grow with its sections.
+/// Opens a file, at a cost independent of the size of its sections.
 pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
     let (checksum, encoded) = preface(&bytes)?;
     let header: Header = decode(encoded)?;
@@ -204,7 +204,7 @@ pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
     Ok(Opened { bytes, header, checksum, sections, end })
 }
 
-/// The header of a file and its checksum, which is right.
+/// The checksum and bytes of a file's header, verified.
 fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
     let start = file.get(..MAGIC.len()).unwrap_or(file);
     if start != MAGIC {
@@ -227,12 +227,12 @@ fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
     Ok((checksum, encoded))
 }
 
-/// The checksum of the numbers before it and the header: as another version, say, the file must not be read.
+/// The checksum of the preceding numbers and the header, so that the version is protected too.
 fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
     blocks::checksum(crc32fast::hash(numbers), encoded)
 }
 
-/// The header that these bytes are.
+/// Decodes a header.
 pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
     let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
@@ -242,7 +242,7 @@ pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
     Ok(header)
 }
 
-/// The checksum of the header, if it is whole.
+/// The checksum of the header, if it is intact.
 pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
     preface(file).map(|(checksum, _)| checksum)
 }
@@ -251,14 +251,14 @@ fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
     preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
-/// Where sections of these names and lengths lie, which begin at `start` and have a checksum a block, and where the last one ends.
+/// The sections of these names and lengths, starting at `start`, each with its checksums; and the end of the last one.
 pub(crate) fn layout(
     lengths: impl Iterator<Item = (&'static str, u64)> + Clone,
     start: usize,
     file_length: usize,
     seed: u32,
 ) -> Result<(Vec<Section>, usize)> {
-    // In u128, where the lengths of a hostile header cannot overflow.
+    // u128, so that lengths of a hostile header cannot overflow
     let end = lengths.clone().fold(start as u128, |end, (_, length)| {
         end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
     });
@@ -269,7 +269,7 @@ pub(crate) fn layout(
         }
         .into());
     }
-    // All of it lies in the file, so every length fits a usize.
+    // all within the file, so every length fits a usize
     let mut at = start;
     let sections = lengths.map(|(name, length)| {
         let section = Section::new(name, at, length as usize, seed)?;

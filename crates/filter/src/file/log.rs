@@ -1,4 +1,4 @@
-//! What a model has learned and forgotten since its file was written: records after the file's sections.
+//! The log: records of documents learned and forgotten since the file was written, after its sections.
 //!
 //! ```text
 //! 0xFF, up to eleven times                so that the next three lie in one sector
@@ -31,39 +31,38 @@ use crate::file::names;
 use crate::file::terms::limited;
 use crate::file::varint::{put_varint, take_varint};
 
-/// What happened to a document.
+/// A change of a document: learned or forgotten.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
-    /// It was learned, and had not been known under this class; else it was forgotten, all copies of it.
+    /// Whether it was learned (not known before under this class) or forgotten (all copies).
     pub(crate) learned: bool,
-    /// Its terms are known by the ids of the model; those that the model did not know come after these, in the order of
-    /// their first appearance in the log.
+    /// The document, over the model's term ids; new terms follow in the order of first appearance in the log.
     pub(crate) document: Remembered,
-    /// How many terms more, or fewer, have counts since.
+    /// Change in the number of terms with counts.
     pub(crate) features: i32,
-    /// The fingerprints and texts of the terms that appear here first.
+    /// Fingerprints and texts of terms that appear first here.
     pub(crate) new_terms: Vec<(u64, String)>,
 }
 
-/// The most bytes of log that are read, and so that are written: a thousand times what is usual.
+/// Maximum length of a log in bytes, a thousand times what is usual.
 pub(crate) const LIMIT: usize = 128 << 20;
 
 const NAME: &str = "log";
-/// The kind of what is a record of the log.
+/// The kind of a log record.
 const KIND: [u8; 4] = *b"log\n";
 /// The kind of a segment.
 const SEGMENT: [u8; 4] = *b"part";
-/// Bytes of a kind, a length and their checksum.
+/// Length of kind, length and checksum, in bytes.
 const HEAD: usize = 12;
-/// Between the heads of records, and at their ends.
+/// Padding before the heads of records, and the end marker.
 const END: u8 = 0xFF;
-/// What a disk writes whole.
+/// What a disk writes atomically, in bytes.
 pub(crate) const SECTOR: usize = 512;
 
-/// Appends a record of entries, to be written at an offset in the file, with checksums that go on from `seed`.
+/// Appends a record of entries, to be written at offset `at` of the file.
 ///
 /// # Errors
-/// If they are too large for one.
+/// They are too large for one record.
 pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
@@ -74,7 +73,7 @@ pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) 
     Ok(())
 }
 
-/// What comes before the content of a segment of so many bytes that is to be written at an offset in the file.
+/// The head of a segment of `length` bytes, to be written at offset `at` of the file.
 ///
 /// # Errors
 /// If it is too long.
@@ -91,14 +90,14 @@ fn write_head(kind: [u8; 4], length: u32, (at, seed): (usize, u32), out: &mut Ve
     out.extend(checksum(seed, head.as_flattened()).to_le_bytes());
 }
 
-/// How many bytes to pass over to where a head fits into the sector.
+/// Padding needed so that a head fits into one sector.
 fn gap(at: usize) -> usize {
     let left = SECTOR - at % SECTOR;
     if left < HEAD { left } else { 0 }
 }
 
-/// Reads the records of a log that begins at `offset` in its file, and visits each entry; `n_terms` is the number of
-/// terms before it. Returns how many bytes of it are whole records, and what follows these.
+/// Reads a log that begins at `offset` of its file and visits each entry; `n_terms` is the number of terms before it.
+/// Returns the length of the complete records and what follows them.
 ///
 /// # Errors
 /// If it is damaged, [`ErrorKind::Segment`] if there is something else than records of a log, or if `visit` fails.
@@ -125,20 +124,20 @@ pub(crate) fn read(
     }
 }
 
-/// What follows the whole records of a log.
+/// What follows the complete records of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rest {
     /// Nothing.
     Nothing,
-    /// A record that was not written to its end.
+    /// An incomplete record.
     Torn,
     /// The head of a segment, which ends at this offset in the log, or was to.
     Segment(u64),
 }
 
-/// What is at a place in the log.
+/// What is next in the log.
 enum Next {
-    /// Entries of a record, and where it ends.
+    /// The entries of a record, and its end.
     Record(Vec<u8>, usize),
     Rest(Rest),
 }
@@ -152,7 +151,7 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     }
     let Some((gap, rest)) = log[at..].split_at_checked(gap(offset + at)) else { return TORN };
     let Some((head, rest)) = rest.split_at_checked(HEAD) else { return TORN };
-    // never written: a file can have grown before what it grew by was there
+    // never written: a file can grow before its new content is there
     if is_zeros(gap) || is_zeros(head) {
         return TORN;
     }
@@ -183,7 +182,7 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     }
 }
 
-/// Whether there are bytes, and nothing but zeros.
+/// Whether there are bytes, all zero.
 fn is_zeros(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0)
 }

@@ -1,13 +1,13 @@
-//! What people call a document: of mail its Message-ID.
+//! Names of documents: for mail the Message-ID.
 
 use crate::error::{Error, Result};
 use crate::file::varint::{put_varint, take_varint};
 
-/// The most bytes of a name.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 100;
 
-/// The name of a document by the Message-ID that it has, or that someone typed: what stands in angle brackets, if there are
-/// any, without control characters and of at most 100 bytes.
+/// The name of a document with this Message-ID: the text in angle brackets, if any, without control characters,
+/// truncated to 100 bytes.
 ///
 /// ```
 /// assert_eq!(tamis_filter::document_name(" <1@example.org> (added by a gateway)"), "1@example.org");
@@ -21,7 +21,7 @@ pub fn document_name(message_id: &str) -> String {
     name[..name.floor_char_boundary(LONGEST)].trim_end().to_owned()
 }
 
-/// Makes a name that of two equal documents: the least of both in the order of bytes, none only if neither has one.
+/// Merges the names of two equal documents: the lesser one in byte order; an empty one counts as none.
 pub(crate) fn unite(name: &mut Box<str>, other: &str) {
     if !other.is_empty() && (name.is_empty() || other < &**name) {
         *name = other.into();
@@ -50,7 +50,7 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Result<Box<str>> {
     name.map(Box::from).ok_or_else(|| Error::inconsistent("vectors", "names of documents", "other bytes"))
 }
 
-/// Whether a model may hold a name: whatever reads it may show it.
+/// Whether a name is valid: safe to display.
 pub(crate) fn is_name(name: &str) -> bool {
     name.len() <= LONGEST && !name.contains(char::is_control)
 }

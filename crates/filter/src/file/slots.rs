@@ -1,4 +1,4 @@
-//! Which segments of a model file count: one of two slots says it, which are written by turns.
+//! The two slots that list the live segments of a model file; they are written alternately.
 //!
 //! ```text
 //! zeros, to the next sector of 512 bytes after the sections
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::file::blocks::checksum;
 use crate::file::log::SECTOR;
 
-/// Segments that a slot has room for.
+/// Maximum number of segments.
 pub(crate) const MOST: usize = 24;
 
 const KIND: [u8; 4] = *b"live";
@@ -45,15 +45,15 @@ struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == SECTOR);
 
-/// What the slots of a file say.
+/// The slots of a file, read.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Slots {
-    /// Where the first one begins in the file.
+    /// Offset of the first slot.
     start: usize,
     generation: u64,
-    /// Where the segments that count lie, the oldest first.
+    /// The live segments, oldest first.
     pub(crate) segments: Vec<Range<usize>>,
-    /// Whether the other slot, which is written next, does not check out.
+    /// Whether the other slot, which is written next, has a wrong checksum.
     pub(crate) is_torn: bool,
 }
 
@@ -93,7 +93,7 @@ impl Slots {
         end.next_multiple_of(SECTOR) + 2 * SECTOR - end
     }
 
-    /// They do not say what the log that follows them does.
+    /// The error of slots that contradict the log after them.
     pub(crate) fn damaged(&self) -> Error {
         Error::inconsistent(NAME, "a slot with the right checksum", "others")
     }
@@ -113,12 +113,12 @@ impl Slots {
         Ok(())
     }
 
-    /// Where the log begins.
+    /// The start of the log.
     pub(crate) fn log_start(&self) -> usize {
         self.segments.last().map_or(self.start + 2 * SECTOR, |segment| segment.end)
     }
 
-    /// The slot that makes these segments count, and where it belongs in the file.
+    /// The slot that lists these segments, and its offset in the file.
     pub(crate) fn next(&self, segments: &[Range<usize>], seed: u32) -> (u64, Vec<u8>) {
         let generation = self.generation + 1;
         let mut slot = Slot::new_zeroed();
@@ -131,18 +131,18 @@ impl Slots {
         (self.place(generation), slot.as_bytes().to_vec())
     }
 
-    /// Where the slot of a generation lies.
+    /// The offset of a generation's slot.
     fn place(&self, generation: u64) -> u64 {
         self.start as u64 + generation % 2 * SECTOR as u64
     }
 
-    /// The generation that follows.
+    /// The next generation.
     pub(crate) fn next_generation(&self) -> u64 {
         self.generation + 1
     }
 }
 
-/// Generation and segments of a slot, if it checks out.
+/// Generation and segments of a slot, if its checksum is right.
 fn decode(slot: &[u8], seed: u32) -> Option<(u64, Vec<Range<usize>>)> {
     let slot = Slot::ref_from_bytes(slot).ok()?;
     let is_right = slot.checksum.get() == checksum(seed, &slot.as_bytes()[..SECTOR - 4]);

@@ -1,4 +1,4 @@
-//! What a header keeps of the rows of a table.
+//! The part of a header for tables.
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, ClassTotals, GaussianStatistics, Summary};
@@ -7,19 +7,19 @@ use crate::config::column::{Column, ColumnKind};
 use crate::config::recipe::Recipe;
 use crate::error::{Error, Result};
 
-/// What mixed scoring needs to know of all rows at once.
+/// What mixed naive Bayes needs to know of all rows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Table {
-    /// Of the columns of real values, in their order.
+    /// Statistics of the real columns, in order.
     pub(crate) reals: GaussianStatistics,
-    /// Of the terms of each other column, in their order.
+    /// Summary of the terms of each other column, in order.
     pub(crate) groups: Vec<Summary>,
     /// Missing cells of each column.
     pub(crate) missing: Vec<u64>,
 }
 
 impl Table {
-    /// Checks that there is something for each column, for so many classes.
+    /// Checks that it fits the columns and the number of classes.
     pub(crate) fn check(&self, recipe: &Recipe, n_classes: usize) -> Result<()> {
         let n = recipe.columns.len();
         let n_reals = recipe.columns.iter().filter(|c| c.kind == ColumnKind::Gaussian).count();
@@ -59,7 +59,7 @@ impl Table {
                 }
                 _ => groups.next().map_or(0, |group| group.totals().iter().map(|t| t.df).sum()) as f64,
             };
-            // of a text only how many words it has is known
+            // of a text only the number of words is known
             let fits = match column.kind {
                 ColumnKind::Text => missing as f64 <= rows,
                 _ => present + missing as f64 == rows,

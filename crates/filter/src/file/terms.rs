@@ -1,4 +1,5 @@
-//! The terms of a model, by fingerprint, in groups of [`GROUP`]: what scoring needs of a term lies in one place.
+//! The terms of a model, sorted by fingerprint, in groups of [`GROUP`]: all that scoring needs of a term is in one
+//! place.
 //!
 //! ```text
 //! directory   an entry a group: upper half of its first fingerprint, where it begins in `terms`   u32, u32
@@ -21,11 +22,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::BLOCK;
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
-/// Terms of a group; the last one may have fewer. Finding one's runs means passing over those before it, while a
-/// group should seldom straddle two blocks.
+/// Terms per group; the last one may have fewer. Small, since reading a term skips those before it and a group should
+/// seldom straddle two blocks.
 pub(crate) const GROUP: usize = 8;
 
-/// Entries of the directory that one checksum covers: among those around the guess a group is looked for first.
+/// Directory entries per checksum block; a group is first searched in the block of the guess.
 pub(crate) const NEAR: usize = BLOCK / size_of::<GroupRecord>();
 
 /// An entry of the `directory` section.
@@ -34,11 +35,11 @@ pub(crate) const NEAR: usize = BLOCK / size_of::<GroupRecord>();
 pub(crate) struct GroupRecord {
     /// The upper half of the group's first fingerprint.
     pub(crate) prefix: U32,
-    /// Where it begins in the `terms` section; it ends where the next one begins.
+    /// Its start in the `terms` section; it ends at the start of the next one.
     pub(crate) start: U32,
 }
 
-/// How much a model knows.
+/// The size of a model's tables.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Size {
     pub(crate) terms: u64,
@@ -56,24 +57,24 @@ impl Size {
     }
 }
 
-/// Makes the sections of terms.
+/// Writes the sections of terms.
 #[derive(Default)]
 pub(crate) struct TermsWriter {
     directory: Vec<u8>,
     terms: Vec<u8>,
     texts: Vec<u8>,
     size: Size,
-    /// Of the group that is not yet complete.
+    /// Of the incomplete group.
     text_start: u32,
     fingerprints: Vec<U64>,
     runs: Vec<u8>,
-    /// Of the term at hand.
+    /// Of the current term.
     run: Vec<u8>,
     cells: Vec<u8>,
 }
 
 impl TermsWriter {
-    /// Appends a term: fingerprints come in increasing order, cells and weights in that of their classes.
+    /// Appends a term. Fingerprints must increase; cells and weights are in class order.
     pub(crate) fn push(
         &mut self,
         fingerprint: u64,
@@ -86,7 +87,7 @@ impl TermsWriter {
         self.end_term(fingerprint, text)
     }
 
-    /// Appends a term of a segment, which says its id.
+    /// Appends a term of a segment, with its id.
     pub(crate) fn push_changed(
         &mut self,
         (id, fingerprint, text): (TermId, u64, &str),
@@ -106,7 +107,7 @@ impl TermsWriter {
         self.end_term(fingerprint, text)
     }
 
-    /// Adds cells and weights to the run of the term at hand.
+    /// Adds cells and weights to the run of the current term.
     fn encode(&mut self, cells: impl Iterator<Item = Cell>, weights: impl Iterator<Item = (ClassId, i64)>) {
         self.cells.clear();
         let mut next = 0;
@@ -127,7 +128,7 @@ impl TermsWriter {
         }
     }
 
-    /// Appends the run of the term at hand to its group.
+    /// Appends the run of the current term to its group.
     fn end_term(&mut self, fingerprint: u64, text: &str) -> Result<()> {
         if self.fingerprints.is_empty() {
             self.text_start = limited("bytes of terms", self.texts.len() as u64)?;
@@ -151,7 +152,7 @@ impl TermsWriter {
         Ok(())
     }
 
-    /// Appends terms above all those here. Groups stay as they are, so those here must be whole.
+    /// Appends terms with higher fingerprints. Groups are not merged, so those here must be complete.
     pub(crate) fn append(&mut self, mut other: TermsWriter) -> Result<()> {
         other.end_group()?;
         let (terms, texts) = (self.terms.len() as u64, self.texts.len() as u64);
@@ -179,7 +180,7 @@ impl TermsWriter {
     }
 }
 
-/// A number that a file keeps as `u32`.
+/// A number stored as `u32`, checked.
 pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
     u32::try_from(got).map_err(|_| ErrorKind::TooLarge { what, limit: u32::MAX.into(), got }.into())
 }
@@ -201,7 +202,7 @@ pub(crate) fn take_run<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(run)
 }
 
-/// Takes the class of a cell or weight, which must be below `n_classes`; `next` is the least that it may be.
+/// Reads the class of a cell or weight, which must be below `n_classes` and at least `next`.
 fn take_class(bytes: &mut &[u8], next: &mut u64, n_classes: usize) -> Option<ClassId> {
     let class = next.checked_add(take_varint(bytes)?).filter(|class| *class < n_classes as u64)?;
     *next = class + 1;
@@ -213,11 +214,11 @@ fn no_runs() -> Error {
     Error::inconsistent("terms", "cells and weights of every term", "too few bytes")
 }
 
-/// A group in use.
+/// A group of terms, read.
 pub(crate) struct Group<'a> {
     pub(crate) text_start: u32,
     pub(crate) fingerprints: &'a [U64],
-    /// One a term.
+    /// One run per term.
     pub(crate) runs: &'a [u8],
 }
 

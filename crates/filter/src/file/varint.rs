@@ -1,6 +1,6 @@
-//! Numbers of as many bytes as they need.
+//! Variable-length integers (varint) and zigzag code.
 
-/// Appends a number, doubled, plus one if its count follows: most have the count 1.
+/// Appends a number, doubled, plus one if a count other than 1 follows.
 pub(crate) fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
     put_varint(number << 1 | u64::from(count != 1), out);
     if count != 1 {
@@ -8,14 +8,14 @@ pub(crate) fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Takes what [`put_counted`] wrote.
+/// Reads what [`put_counted`] wrote.
 #[inline]
 pub(crate) fn take_counted(bytes: &mut &[u8]) -> Option<(u64, u64)> {
     let coded = take_varint(bytes)?;
     Some((coded >> 1, if coded & 1 == 1 { take_varint(bytes)? } else { 1 }))
 }
 
-/// Small for what is near zero.
+/// Zigzag code: small for numbers near zero.
 pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -33,7 +33,7 @@ pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Takes a number; none if it is cut short, longer than it needs to be or past 2^64.
+/// Reads a number; `None` if truncated, not minimal, or above 2^64.
 #[inline]
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;

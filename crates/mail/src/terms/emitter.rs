@@ -5,7 +5,7 @@ use tamis_tokenizer::Batch;
 
 /// Maximum length of a term with its prefix, in bytes.
 const LONGEST: usize = 80;
-// `to_lower` has `to_lower` has a bit for each term of a batch
+// `to_lower` has `to_lower` has `to_lower` has a bit for each term of a batch
 const _: () = assert!(Batch::MOST <= u64::BITS as usize);
 
 /// A feature of a message: words or terms.

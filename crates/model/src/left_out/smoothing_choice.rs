@@ -167,7 +167,7 @@ pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
     mean > squares.sum::<f64>().sqrt() / all
 }
 
-/// k, the losses of the documents with their weights, and the mean of these.
+/// k, the weighted losses of the documents, and their mean.
 type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
 
 /// A sample of documents: labels, sampling weights and terms.

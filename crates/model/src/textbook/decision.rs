@@ -87,8 +87,8 @@ impl CostMatrix {
         best.0
     }
 
-    /// For two classes, 0 negative and 1 positive: the threshold on the threshold on the threshold on the log-odds
-    /// (nats) of the positive class above which to decide for it, `ln((c_fp - c_tn) / (c_fn - c_tp))`.
+    /// For two classes, 0 negative and 1 positive: the threshold on the threshold on the threshold on the threshold on
+    /// the log-odds (nats) of the positive class above which to decide for it, `ln((c_fp - c_tn) / (c_fn - c_tp))`.
     ///
     /// `None` for another number of classes, and if an error costs no more than a right decision: no threshold exists
     /// then.

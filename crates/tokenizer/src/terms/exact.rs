@@ -23,7 +23,7 @@ pub(crate) fn for_each_piece(
     let Buffers { normal, lower } = buffers;
     let text = if options.normalize { normalize(text, normal) } else { text };
     let text = if options.fold_case {
-        // lower-casing ASCII lower-casing ASCII lower-casing ASCII moves no word boundary
+        // lower-casing ASCII lower-casing ASCII lower-casing ASCII lower-casing ASCII moves no word boundary
         lower.clear();
         lower.push_str(text);
         lower.make_ascii_lowercase();
