@@ -8,12 +8,12 @@ use std::path::Path;
 use crate::support::root;
 
 /// The code of a crate: each file by the path of its module.
-type Modules = BTreeMap<String, String>;
+pub type Modules = BTreeMap<String, String>;
 
 /// What a file uses, each with the line that says so, from 1.
 type Uses = BTreeMap<String, BTreeMap<String, usize>>;
 
-fn read(folder: &Path, at: &str, modules: &mut Modules) {
+pub fn read(folder: &Path, at: &str, modules: &mut Modules) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -30,7 +30,7 @@ fn read(folder: &Path, at: &str, modules: &mut Modules) {
 }
 
 /// Leaves out files that belong to another program, or to tests: their parent does not declare them.
-fn declared(modules: Modules) -> Modules {
+pub fn declared(modules: Modules) -> Modules {
     let is_declared = |module: &str| {
         let (parent, name) = module.rsplit_once("::").unwrap_or(("", module));
         let parent = modules.get(parent).or(modules.get("lib")).or(modules.get("main")).unwrap();
@@ -77,7 +77,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// The paths of a use tree, `a::{b, c::d}` as `a::b` and `a::c::d`.
-fn paths(tree: &str) -> Vec<String> {
+pub fn paths(tree: &str) -> Vec<String> {
     let Some((head, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
     let inner = rest.strip_suffix('}').unwrap_or(rest);
     let (mut depth, mut start, mut all) = (0, 0, Vec::new());

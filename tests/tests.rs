@@ -1,6 +1,7 @@
 //! The program and the library as their users meet them.
 #![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
+mod api;
 mod attacks;
 mod compressed;
 mod crash;

@@ -61,6 +61,7 @@ const GREATEST: f64 = 1e150;
 /// ```
 /// assert!(tamis_filter::is_missing(" n/a ") && !tamis_filter::is_missing("0"));
 /// ```
+#[doc(hidden)]
 pub fn is_missing(cell: &str) -> bool {
     let cell = cell.trim();
     cell.is_empty() || ["na", "n/a", "nan", "null", "?"].iter().any(|known| cell.eq_ignore_ascii_case(known))
@@ -73,6 +74,7 @@ pub fn is_missing(cell: &str) -> bool {
 /// assert_eq!(tamis_filter::parse_flag("0.0"), Some(false));
 /// assert_eq!(tamis_filter::parse_flag("2"), None);
 /// ```
+#[doc(hidden)]
 pub fn parse_flag(cell: &str) -> Option<bool> {
     let cell = cell.trim();
     let is = |words: [&str; 4], number: f64| {

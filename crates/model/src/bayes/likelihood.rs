@@ -17,8 +17,8 @@ pub enum Likelihood {
     /// Each token is drawn from the class: `p(t|c) = (n_tc + alpha) / (n_c + alpha V)`, with `V` features.
     #[default]
     Multinomial,
-    /// Each token counts against the other classes, with a weight of `-log p(t|not c)`, with `p(t|not c) = (n_t - n_tc
-    /// + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes
+    /// Each token counts against the other classes, with a weight of `-log p(t|not c)`, with
+    /// `p(t|not c) = (n_t - n_tc + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes
     /// Text Classifiers", 2003). Suits classes of very different sizes.
     ///
     /// Scores are not probabilities of documents: the prior is not part of them, and their softmax ranks classes but is
