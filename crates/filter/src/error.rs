@@ -1,3 +1,5 @@
+//! Errors of the library.
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};

@@ -1,4 +1,4 @@
-//! How well a model does on documents that it was not trained on.
+//! Evaluation on documents that a model was not trained on: cross-validation and prequential evaluation.
 
 pub(crate) mod cross_validation;
 pub(crate) mod prequential;

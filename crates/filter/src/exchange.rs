@@ -1,4 +1,4 @@
-//! Models as lines of JSON and back; models of other programs.
+//! Export and import: models as JSON lines, and bogofilter's word lists.
 
 pub(crate) mod bogofilter;
 pub(crate) mod draft;

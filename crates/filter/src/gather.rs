@@ -1,4 +1,5 @@
-//! What training gathers of documents: who they are, their terms as they came and in canonical order, on disk beyond a bound.
+//! Gathering documents for training: identities and terms, in order of arrival and in canonical order, on disk beyond a
+//! bound.
 
 pub(crate) mod learned;
 pub(crate) mod ordered;

@@ -1,9 +1,11 @@
+//! The kinds of documents: mail, text, rows of a table.
+
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What sort of documents a model is about.
+/// The kind of documents of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Kind {
     /// Raw RFC 5322 messages.

@@ -1,12 +1,11 @@
-//! A filter of mail and text: train it, open it, score with it, ask it why.
+//! A spam and topic filter for mail and text: train, open, score, explain, learn.
 //!
 //! A [`Trainer`] counts labelled documents into a [`Model`], the bytes of a file. A [`Filter`] is such a file in use,
 //! mapped and never changed: share one among threads, give each a [`Scratch`], and ask for a [`Score`] or an
 //! [`Explanation`]. Rows of a table are documents too, see [`Scoring::Mixed`]. Nothing here prints, exits or panics on input, and there is no global state.
 //!
-//! Equal documents of equal names give a model of equal bytes, whatever the order they came in and the threads that counted
-//! them.
-//! What is read from a file is checked when it is first touched, so a damaged model is an error and never a wrong answer.
+//! The same documents give the same model, byte for byte, in any order and with any number of threads. Data read from a
+//! file is verified when first touched, so a damaged model is an error and never a wrong answer.
 //!
 //! ```
 //! use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};

@@ -1,4 +1,4 @@
-//! From a document to a verdict.
+//! Scoring: from a document to a verdict, and its explanation.
 
 pub(crate) mod explain;
 pub(crate) mod fallback;

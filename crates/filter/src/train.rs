@@ -1,4 +1,4 @@
-//! From labelled documents to a model.
+//! Training: from labelled documents to a model.
 
 pub(crate) mod duplicates;
 pub(crate) mod finish;

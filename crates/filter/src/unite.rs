@@ -1,4 +1,4 @@
-//! Several models as one: their terms with new ids, their documents in canonical order, what they share.
+//! Uniting several models: terms with new ids, documents in canonical order, shared documents.
 
 pub(crate) mod shared;
 pub(crate) mod stores;

@@ -1,4 +1,4 @@
-//! Changing a model: learning and forgetting one by one, adding up, writing anew.
+//! Updating a model: learn and forget one document at a time, merge, rewrite, retrain.
 
 pub(crate) mod learner;
 pub(crate) mod merge;

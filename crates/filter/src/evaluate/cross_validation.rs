@@ -1,4 +1,4 @@
-//! How a recipe does on labelled documents that took no part in the model that scores them.
+//! K-fold cross-validation of a recipe.
 
 use rayon::prelude::*;
 use tamis_model::{
@@ -19,27 +19,27 @@ use crate::score::verdict::{Score, likeliest, verdict};
 use crate::train::fitting::{self, Fitted, FittedWeights};
 use crate::train::trainer::Trainer;
 
-/// A document's true class, and its score by a model that had not learned it.
+/// A held-out score: a document's true class, and its score by a model that had not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct HeldOutScore {
-    /// The class it was given under.
+    /// The true class.
     pub class: ClassId,
-    /// What the model said.
+    /// The score.
     pub score: Score,
-    /// The probability it gave to the class the document was given under.
+    /// The probability of the true class.
     pub probability: f64,
 }
 
 impl HeldOutScore {
-    /// Of two classes the probability of one is what the other leaves.
+    /// For two classes.
     pub(crate) fn of_two(class: ClassId, score: Score) -> Self {
         let probability =
             if score.scored_class == class { score.probability } else { 1.0 - score.probability };
         HeldOutScore { class, score, probability }
     }
 
-    /// Given the posterior of all classes.
+    /// From the posterior of all classes.
     fn of_joint(class: ClassId, score: Score, posterior: &[f64]) -> Self {
         HeldOutScore { class, score, probability: posterior[usize::from(class)] }
     }
@@ -90,19 +90,19 @@ impl Vectors {
 }
 
 impl Trainer {
-    /// Scores every document by a model that learned neither it nor any document with the same body: K-fold
-    /// cross-validation. One entry a document that counts, in the order they were added.
+    /// K-fold cross-validation: scores every document by a model that learned neither it nor any document with the same
+    /// body. One entry per document that counts, in the order they were added.
     ///
-    /// All that is counted, chosen and fitted is of documents other than those scored.
+    /// Everything is counted, chosen and fitted without the documents of the fold.
     ///
     /// # Errors
-    /// If there are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
+    /// There are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
     pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
         let of_different = self.cross_validate_different(folds)?;
         Ok(self.added.iter().filter_map(|place| of_different.get(*place as usize).copied()).collect())
     }
 
-    /// One entry for each of the different documents.
+    /// One entry per distinct document.
     fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
@@ -134,7 +134,7 @@ impl Trainer {
         Ok(all.into_iter().map(|(_, held_out)| held_out).collect())
     }
 
-    /// The documents of a fold, scored by what the others teach.
+    /// Scores the documents of a fold by a model of the others.
     fn validate_weighted(
         &self,
         options: &WeightedOptions,

@@ -1,4 +1,4 @@
-//! Learning by turns: score a document with what was learned before it, then learn it.
+//! Prequential evaluation (test-then-train): score each document with what was learned before it, then learn it.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::train::fitting::{self, FittedWeights, LATEST};
 use crate::train::trainer::Trainer;
 use crate::update::learner::Learner;
 
-/// The weighted scoring that these options ask for.
+/// The options of weighted scoring.
 fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions> {
     if classes.len() != 2 {
         return Err(ErrorKind::NotTwoLabels { got: classes.len() }.into());
@@ -30,10 +30,10 @@ fn weighted(options: &TrainOptions, classes: &Classes) -> Result<WeightedOptions
     }
 }
 
-/// Predicts, then learns, message after message: the ideal user of TREC's spam track, who corrects every mistake at once. What is
-/// fitted anew and when is as with a [`Learner`] of a small model: everything up to 2,000 documents, once a quarter of them came since;
-/// then what counts and correction weigh, every hundred documents or so. A `Learner` does the latter whenever it writes its file anew,
-/// for which a large one has to grow to twice its length.
+/// Prequential evaluation: predicts, then learns, message after message, like the ideal user of TREC's spam track, who
+/// corrects every mistake at once. Refits like a [`Learner`] of a small model: everything up to 2,000 documents,
+/// whenever a quarter of them is new; later the stacking weights, about every hundred documents. A `Learner` does the
+/// latter whenever it rewrites its file, which happens when the file has doubled.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Prequential, TrainOptions};
@@ -51,14 +51,14 @@ pub struct Prequential {
     positive: ClassId,
     chosen: Chosen,
     correction: Correction,
-    /// What was learned, while there is so little that all is fitted anew.
+    /// The documents learned, as long as everything is refitted.
     taught: Vec<Taught>,
-    /// What was said of documents before they were learned, and whether they are positive.
+    /// Held-out scores of documents, and whether they are positive.
     judged: Vec<([f64; 2], bool)>,
-    /// Documents since all was fitted, and since the weights of counts and correction were.
+    /// Documents since the last full fit, and since the last fit of the stacking weights.
     unfitted: usize,
     unsettled: usize,
-    /// What was learned, where equal documents count once.
+    /// Documents known, if equal documents count once.
     known: HashSet<([u8; 16], ClassId)>,
 }
 
@@ -70,14 +70,14 @@ struct Taught {
     group: u64,
 }
 
-/// As many documents as fill the log of a small model, about, which is then written anew.
+/// About as many documents as fill the log of a small model before it is rewritten.
 const LOGGED: usize = 128;
 
 impl Prequential {
-    /// A filter that knows the two labels and nothing else.
+    /// An empty filter with two labels.
     ///
     /// # Errors
-    /// If there are not two labels, or the options are out of range or ask for another scoring than the weighted one.
+    /// There are not two labels, or the options are out of range or not for weighted scoring.
     pub fn new<'a>(options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..options })?;
         for label in labels.into_iter().collect::<HashSet<_>>() {
@@ -108,7 +108,7 @@ impl Prequential {
     /// [`TrainOptions::repeat`] is off.
     ///
     /// # Errors
-    /// If the document is not of the kind, or the label is not one of the two.
+    /// The document is of another kind, or the label is not one of the two.
     pub fn next(&mut self, label: &str, document: crate::Document<'_>) -> Result<HeldOutScore> {
         let class = self.classes().index(label).ok_or(ErrorKind::NotTwoLabels { got: 3 })?;
         let n_features = self.trainer.parts[0].vocabulary.len() as u64;
@@ -149,7 +149,7 @@ impl Prequential {
         Ok(held_out)
     }
 
-    /// The log-odds of a row, and what counts and correction say of it; `None` if no term is known.
+    /// The log-odds of a row with those of counts and correction; `None` if no term is known.
     fn read(
         &self,
         scorer: &WeightedLogOdds,
@@ -193,7 +193,7 @@ impl Prequential {
         Ok(())
     }
 
-    /// Fits everything anew.
+    /// Refits everything.
     fn fit(&mut self) -> Result<()> {
         let (statistics, classes) = (&self.trainer.parts[0].statistics, &self.trainer.classes);
         let documents = self.taught.iter().map(|taught| {

@@ -1,4 +1,4 @@
-//! bogofilter's word list as a model.
+//! Import of bogofilter's word list.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -18,27 +18,28 @@ use crate::file::header::Header;
 use crate::file::terms::Size;
 use crate::kind::Kind;
 
-/// What became of another program's tokens.
+/// How many of another program's tokens were imported.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Those that have a counterpart here.
+    /// Tokens imported.
     pub taken: u64,
-    /// Those that have none.
+    /// Tokens without a counterpart, dropped.
     pub lost: u64,
-    /// Counts larger than the number of messages, taken as that.
+    /// Counts above the number of messages, reduced to it.
     pub cut: u64,
 }
 
-/// Makes a model of mail with the labels ham and spam of what `bogoutil -d wordlist.db` prints: a line a token, with the
-/// spam and the ham that contain it.
+/// Makes a model of mail with the labels ham and spam from the output of `bogoutil -d wordlist.db`: a line per token,
+/// with the number of spam and ham messages that contain it.
 ///
-/// Words of bodies and subjects, of addresses, and hosts have counterparts here. What is told of other fields and of MIME
-/// has none, nor is anything known of documents: none can be forgotten, and nothing fitted anew to them. Tokens that
-/// differ in case only are one here if they are words of the body or the subject, with the sum of their counts.
+/// Words of bodies, subjects and addresses, and hosts, are imported; tokens of other fields and of MIME have no
+/// counterpart. The model knows no documents, so none can be forgotten and it cannot be retrained. Words of the body or
+/// subject that differ only in case are merged, with the sum of their counts.
 ///
 /// # Errors
-/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is none of such a list, or if `.MSG_COUNT` is missing.
+/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is not of such a list, or if `.MSG_COUNT`
+/// is missing.
 pub fn import_bogofilter(input: impl BufRead) -> Result<(Model, Imported)> {
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
     let recipe = Recipe::new(Kind::Mail);
@@ -72,7 +73,7 @@ pub fn import_bogofilter(input: impl BufRead) -> Result<(Model, Imported)> {
     Ok((of_counts(recipe, counts, messages, &mut imported)?, imported))
 }
 
-/// The term here that a token of bogofilter is.
+/// The term of a bogofilter token, if it has a counterpart.
 fn counterpart(token: &str, tokenizer: &Tokenizer, scratch: &mut Scratch) -> Option<String> {
     let is_ip = |host: &str| host.parse::<std::net::Ipv4Addr>().is_ok();
     let mut word = |prefix: &str, text: &str| {
@@ -93,7 +94,7 @@ fn counterpart(token: &str, tokenizer: &Tokenizer, scratch: &mut Scratch) -> Opt
     }
 }
 
-/// A model of mail of so many messages, ham and spam.
+/// A model of mail from these counts of messages, ham and spam.
 fn of_counts(
     recipe: Recipe,
     counts: BTreeMap<String, [u64; 2]>,

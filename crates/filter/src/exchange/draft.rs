@@ -1,4 +1,4 @@
-//! A model in the making from lines of text.
+//! A model being built from imported lines.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::score::filter::Filter;
 use crate::store::summarize::summarize;
 use crate::train::sections::{seal, term_sections};
 
-/// What a line should say, and what it says.
+/// Expected and got of a line.
 pub(super) type Mismatch = (String, String);
 
 /// A term to be written.
@@ -31,7 +31,7 @@ pub(super) struct Term {
     pub(super) weights: Vec<(ClassId, i64)>,
 }
 
-/// A model in the making: the counts of the header are those that the terms must add up to.
+/// A model being built: the terms must add up to the counts of the header.
 pub(super) struct Draft {
     pub(super) header: Header,
     pub(super) terms: Vec<Term>,
@@ -50,7 +50,7 @@ impl Draft {
         Draft { header, terms: Vec::new(), documents: Vec::new() }
     }
 
-    /// The class of a label; of the empty one, that of documents without a label, if there are such.
+    /// The class of a label; the empty label stands for unlabelled documents, if there are any.
     pub(super) fn class(&self, label: &str) -> std::result::Result<ClassId, Mismatch> {
         let n = self.header.classes.len();
         let without = || (label.is_empty() && self.header.totals.len() > n).then_some(n as ClassId);
@@ -152,7 +152,7 @@ impl Draft {
     }
 }
 
-/// A weight as the file has it.
+/// A weight as stored.
 pub(super) fn weight(scoring: &Scoring, number: &Number) -> std::result::Result<i64, Mismatch> {
     let weight = match scoring {
         Scoring::ExpectationMaximization(_) => {

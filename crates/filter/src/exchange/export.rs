@@ -1,4 +1,4 @@
-//! A model as text that other programs can read, one JSON object a line: what it is, its terms, its documents.
+//! Export: a model as JSON lines, with its header, terms and documents.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,18 +18,18 @@ use crate::score::filter::Filter;
 use crate::store::store::Store;
 use crate::update::rewrite;
 
-/// The version of the text that [`Filter::export`] writes.
+/// The version of the format that [`Filter::export`] writes.
 pub(crate) const EXPORT_VERSION: u32 = 1;
 
-/// The first line: everything that is neither of a term nor of a document.
+/// The first line: everything except terms and documents.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
     /// [`EXPORT_VERSION`].
     pub(crate) tamis_export: u32,
-    /// Whether lines of documents follow those of terms.
+    /// Whether lines of documents follow the terms.
     pub(crate) documents: bool,
-    /// That of the file, without what follows from the lines.
+    /// The header of the file, without what follows from the lines.
     pub(crate) model: Header,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Head {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TermLine {
     pub(crate) term: String,
-    /// By label: documents that contain it, and its occurrences. Documents without a label have the empty one.
+    /// By label: document frequency and term frequency. Unlabelled documents have the empty label.
     pub(crate) counts: BTreeMap<String, [u32; 2]>,
-    /// By label: what the correction adds, in fixed point; or what expectation maximization found.
+    /// By label: the weight of the correction in fixed point, or the expected count of EM.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) weights: BTreeMap<String, Number>,
 }
@@ -63,10 +63,10 @@ pub(crate) struct DocumentLine {
     /// By label: what it adds to the bias of the correction, and to the weights of its terms, in fixed point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
-    /// What a model that had not seen it said of it: the counts' log-odds, and the correction.
+    /// Its held-out scores: log-odds of the counts and of the correction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) held_out: Option<[f64; 2]>,
-    /// Its place among those learned one by one.
+    /// Its number among the documents learned one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) learned: u32,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -87,14 +87,14 @@ pub struct Known {
     pub class: ClassId,
     /// How often it counts.
     pub copies: u32,
-    /// When it was written, in seconds since 1970, where it says so.
+    /// Its date in seconds since 1970, if known.
     pub date: Option<i64>,
-    /// What it is called, where that is remembered.
+    /// Its name, if stored.
     pub name: Option<String>,
 }
 
 impl Filter {
-    /// The documents that the model knows, by digest. Reads all that is remembered.
+    /// The documents that the model knows, by digest. Reads all stored documents.
     pub fn documents(&self) -> impl Iterator<Item = Result<Known>> + '_ {
         self.store.documents().map(|document| -> Result<Known> {
             let Remembered { digest, class, multiplicity: copies, date, name, .. } = document?;
@@ -103,9 +103,9 @@ impl Filter {
         })
     }
 
-    /// Writes all that the model knows as JSON lines: first an object with everything that is neither of a term nor of a
-    /// document, then one a term, then, if asked for, one a document. [`import`](crate::import) makes the same model of it,
-    /// byte for byte; without documents, one that knows none.
+    /// Writes the model as JSON lines: first the header, then one line per term, then, with `documents`, one per
+    /// document. [`import`](crate::import) restores the same model, byte for byte; without documents, one that knows
+    /// none.
     ///
     /// ```text
     /// {"tamis_export":1,"documents":true,"model":{"recipe":{...},"classes":["ham","spam"],...}}
@@ -117,7 +117,7 @@ impl Filter {
     /// positive one.
     ///
     /// # Errors
-    /// If `out` cannot be written or the model is damaged.
+    /// `out` cannot be written, or the model is damaged.
     pub fn export(&self, documents: bool, out: impl Write) -> Result<()> {
         match self.store.is_written_anew() {
             true => export(&self.store, documents, out),

@@ -1,10 +1,10 @@
-//! Lines of text, of bounded length.
+//! Reading lines of bounded length.
 
 use std::io::{BufRead, Read};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The most bytes of a line: of a document with tens of millions of different terms.
+/// Maximum length of a line in bytes: a document with tens of millions of distinct terms.
 const LINE_LIMIT: u64 = 1 << 30;
 
 /// Lines of a file, of bounded length.
@@ -34,8 +34,7 @@ impl<R: BufRead> Lines<R> {
         self.read(what).map(Some)
     }
 
-    /// What the last line says. Where it says something else, only the place is told: what stands there may be a word of
-    /// somebody's mail.
+    /// Parses the last line. Errors tell only the position, since the text may be from somebody's mail.
     pub(super) fn read<T: serde::de::DeserializeOwned>(&self, what: &str) -> Result<T> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
             let got = if error.is_data() { "something else" } else { "a line that is no JSON" };

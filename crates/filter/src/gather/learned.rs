@@ -1,4 +1,4 @@
-//! What a trainer knows of a document besides its counts, and which documents it knows.
+//! A learned document as a trainer stores it, and an index to find it.
 
 use std::hash::{BuildHasher, RandomState};
 

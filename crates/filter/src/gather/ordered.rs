@@ -1,4 +1,4 @@
-//! The documents that were learned, in canonical order, with their terms.
+//! Learned documents with their terms, in canonical order.
 
 use std::io;
 use std::ops::Range;

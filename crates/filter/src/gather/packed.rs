@@ -1,4 +1,4 @@
-//! The terms of a document as a fit reads them, a dozen times: quick to read, hardly longer than in the file of a model.
+//! A packed form of a document's terms: fast to read in many passes, and compact.
 
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 

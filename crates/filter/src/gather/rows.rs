@@ -1,4 +1,4 @@
-//! The terms of many documents, as they were counted.
+//! Term rows of documents in order of arrival.
 
 use std::io;
 use std::num::NonZero;

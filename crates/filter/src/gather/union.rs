@@ -1,4 +1,4 @@
-//! What several threads counted, as one.
+//! The union of the shards that several threads counted.
 
 use rayon::prelude::*;
 use tamis_model::{Cell, ClassId, Counts, Statistics};

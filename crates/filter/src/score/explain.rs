@@ -1,3 +1,5 @@
+//! Explanations: what each term contributed to a score.
+
 use tamis_model::{ClassId, KnownTerms};
 use tamis_tokenizer::{CountRow, TermId};
 
@@ -11,7 +13,7 @@ use crate::score::scorer::Scorer;
 use crate::score::verdict::{Score, less};
 use crate::store::layers::DecodedTerm;
 
-/// Why a document got its score: which terms spoke for one class and against another.
+/// Why a document got its score: the contribution of each term.
 ///
 /// `intercept` and the contributions add up to the log-odds of `class` against `against`. Without smoothing
 /// contributions can be infinite, of both signs if the document is impossible in both classes.
@@ -22,18 +24,17 @@ pub struct Explanation {
     pub score: Score,
     /// The class explained: spam in a spam filter, else the likeliest.
     pub class: ClassId,
-    /// The class it is held against: the likeliest of the others.
+    /// The class it is compared with: the likeliest of the others.
     pub against: ClassId,
-    /// What is said before any term is seen, in nats: the prior or an offset, and for Bernoulli the
-    /// absence of every term.
+    /// The log-odds before any term, in nats: the prior or an offset, and for Bernoulli the absence of every term.
     pub intercept: f64,
-    /// The known terms, those that moved the score most first; of a row also its numbers, as `column=number`.
+    /// The known terms by decreasing absolute contribution; for a row also its numbers, as `column=number`.
     pub terms: Vec<TermContribution>,
-    /// Occurrences of terms that the model does not know; they contribute nothing.
+    /// Occurrences of unknown terms; they contribute nothing.
     pub unknown: usize,
 }
 
-/// What one term contributed to a score.
+/// The contribution of a term to a score.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct TermContribution {
@@ -41,9 +42,9 @@ pub struct TermContribution {
     pub term: String,
     /// Its occurrences in the document.
     pub count: u32,
-    /// In how many learned documents of each class it occurs, in class order.
+    /// Its document frequency in each class, in class order.
     pub document_frequencies: Vec<u64>,
-    /// What it adds to the log-odds, in nats; positive speaks for the class.
+    /// What it adds to the log-odds of the class, in nats.
     pub contribution: f64,
 }
 
@@ -179,8 +180,7 @@ impl Filter {
         Ok(TermContribution { term: term.text()?.to_owned(), count, document_frequencies, contribution })
     }
 
-    /// The `most` terms that speak most strongly for a class against its strongest rival, each as if it were all that
-    /// a document holds.
+    /// The `most` strongest terms for a class against its strongest rival, each scored as a document of its own.
     ///
     /// Reads the whole model.
     ///
@@ -202,7 +202,7 @@ impl Filter {
         strongest.into_iter().map(|(weight, id)| self.contribution(id, 1, weight)).collect()
     }
 
-    /// What a term by itself says for a class; `None` if it takes no part in scoring.
+    /// The weight of a term by itself for a class; `None` if it is not used in scoring.
     fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => scorer.term_weight(self.layers(), id, class),
@@ -219,7 +219,7 @@ impl Filter {
     }
 }
 
-/// How much more a class has than the one that has most of the others.
+/// The margin of a class over the strongest of the others.
 fn over_rivals(weights: &[f64], class: ClassId) -> f64 {
     let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
     less(weights[usize::from(class)], others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max))

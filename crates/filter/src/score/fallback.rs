@@ -1,4 +1,4 @@
-//! A shared model behind a user's own.
+//! A shared model as fallback of a user's own.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::score::filter::{Fallback, Filter};
 use crate::store::compatible::check;
 
 impl Filter {
-    /// Puts a shared model behind this one, so that whoever has learned little yet is served by what others have:
-    /// documents are scored by the counts and the correction of both, added up, as if the models were
-    /// [merged](crate::merge). Calibration and thresholds are those of the shared model, unless
-    /// [set](Self::set_decision) for this one. Nothing is written anywhere.
+    /// Sets a shared model as fallback, which helps a user's model that has learned little yet. Documents are scored by
+    /// the summed counts and corrections of both, as if the models were [merged](crate::merge). Calibration and
+    /// thresholds are those of the shared model, unless [set](Self::set_decision) for this one. Nothing is written
+    /// anywhere.
     ///
-    /// Of more than 4,096 terms it is an estimate how many of them both know, on which the smoothing depends a little.
+    /// Beyond 4,096 terms, the number of common terms, on which smoothing depends slightly, is estimated.
     ///
     /// ```
     /// use std::sync::Arc;

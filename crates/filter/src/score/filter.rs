@@ -1,4 +1,4 @@
-//! A model open for scoring: opening it, and what it is asked to decide by.
+//! A model open for scoring.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,21 +41,21 @@ use crate::store::store::Store;
 pub struct Filter {
     pub(crate) store: Store,
     pub(crate) scorer: Scorer,
-    /// Another than the model's own.
+    /// Overrides the model's own decision.
     decision: Option<Decision>,
     /// The class that counts as spam.
     spam: Option<ClassId>,
-    /// The least probability of a verdict, where that is no matter of thresholds.
+    /// Minimum probability of a verdict, if thresholds do not apply.
     pub(super) least_probability: f64,
     pub(crate) extractor: Extractor,
     /// The shared model behind it.
     pub(crate) fallback: Option<Fallback>,
     source: Option<ModelFile>,
-    /// Tells it from every other filter there is.
+    /// A unique identity of this filter.
     pub(crate) identity: Arc<()>,
 }
 
-/// The shared model, and what it comes to with the one before it.
+/// The shared model, and the combined sums.
 pub(crate) struct Fallback {
     pub(super) shared: Arc<Filter>,
     pub(super) sums: CombinedSums,
@@ -85,8 +85,7 @@ impl Filter {
         Filter::from_source(bytes, source)
     }
 
-    /// Reads a model file into memory: the cost grows with its size, and nothing that is done to the file later
-    /// matters.
+    /// Reads a model file into memory: the cost grows with its size, and later changes of the file do not matter.
     ///
     /// ```
     /// use tamis_filter::Filter;
@@ -126,7 +125,7 @@ impl Filter {
         Filter::new(Store::new(bytes, Some(&source))?, Some(source))
     }
 
-    /// A filter over the bytes of a model file, without a map.
+    /// A filter over the bytes of a model file in memory.
     ///
     /// # Errors
     /// As [`Filter::open`].
@@ -215,10 +214,10 @@ impl Filter {
         self.spam
     }
 
-    /// Lets this label count as spam, whatever it is called.
+    /// Declares a label to be spam.
     ///
     /// # Errors
-    /// If the model does not know it.
+    /// The model does not know it.
     pub fn set_spam_label(&mut self, label: &str) -> Result<()> {
         self.spam = Some(self.classes().index(label).ok_or_else(|| unknown_label(label, self.classes()))?);
         Ok(())
@@ -315,10 +314,10 @@ impl Filter {
         }
     }
 
-    /// Checks the whole model: every checksum, and everything its parts promise one another.
+    /// Verifies the whole model: every checksum, and the consistency of its parts.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first defect found.
     pub fn verify(&self) -> Result<()> {
         self.store.verify()
     }

@@ -1,4 +1,4 @@
-//! What a thread remembers of the terms it has met.
+//! A per-thread cache of term weights.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 use crate::error::Result;
 use crate::store::layers::{DecodedTerm, Layers};
 
-/// The terms met first, with the ids that a model knows them by and what they say: most words of a text are those of
-/// the texts before, and need not be looked up again. When there are as many as are kept, further ones are forgotten with the
-/// document that has them; and all of them when that was so often, as texts may have changed.
+/// A cache of terms with their ids and weights: most words of a text occurred before and need no look-up. When it is
+/// full, further terms are dropped after their document; after many such drops it is cleared, since the kind of text
+/// may have changed.
 pub(crate) struct Memo {
-    /// The model that all this is of.
+    /// The model that the cache belongs to.
     model: Option<Arc<()>>,
     pub(crate) terms: Vocabulary,
     /// By the numbers of `terms`; `None` for a term that the model does not know.
     ids: Vec<Option<TermId>>,
-    /// Where in the table is what each says.
+    /// The entry of each term in the table.
     places: Vec<u32>,
     table: TermTable,
-    /// What the terms of the document at hand add up to.
+    /// Sums over the terms of the current document.
     pub(crate) sums: DocumentSums,
     new: Vec<TermCount>,
     entry: TermEntry,
     kept: Kept,
-    /// How many terms were looked up and not kept.
+    /// Number of terms looked up but not kept.
     passed: usize,
     limits: Limits,
 }
 
-/// How much stays when the document at hand is over.
+/// What is kept after the current document.
 #[derive(Clone, Copy, Default)]
 struct Kept {
     terms: usize,
@@ -50,13 +50,13 @@ const PASSED: usize = 8;
 
 /// A scorer that a document's terms are added up for.
 pub(crate) trait Additive {
-    /// How many sums it needs.
+    /// The number of sums it needs.
     fn n_sums(&self) -> usize;
 
-    /// What so many occurrences of a term amount to.
+    /// The factor of a term that occurs `count` times.
     fn amount(&self, count: u32) -> f64;
 
-    /// What a term says.
+    /// The weights of a term.
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()>;
 }
 

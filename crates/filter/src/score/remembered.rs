@@ -1,4 +1,4 @@
-//! What a model remembers of the documents it learned.
+//! Stored documents: digests, suspects, contradictions.
 
 use tamis_model::ClassId;
 use tamis_tokenizer::Vocabulary;
@@ -12,7 +12,7 @@ use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::names::named;
 use crate::score::filter::Filter;
 
-/// A learned document that a model which had not seen it would have labelled otherwise.
+/// A document whose held-out score contradicts its label.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Suspect {

@@ -1,4 +1,4 @@
-//! Scoring a document: counted, looked up, added up, decided.
+//! Scoring a document: extract, look up, sum, decide.
 
 use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, Readings};
@@ -11,9 +11,8 @@ use crate::score::memo::{Additive, Memo};
 use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::{Score, likeliest, verdict};
 
-/// Reusable buffers, and what the terms met lately say: with one that has seen a few documents, scoring hardly
-/// allocates, and looks up only new words. It remembers up to 131,072 terms and 16 MB of what they say of the classes, some
-/// 30 MB in all; then it begins anew.
+/// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
+/// words. Caches up to 131,072 terms and 16 MB of weights, about 30 MB in all; then it starts over.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
@@ -23,12 +22,12 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The posterior probability of every class for the document scored last, in class order.
+    /// The posterior probability of every class for the last document, in class order.
     pub fn probabilities(&self) -> &[f64] {
         &self.posterior
     }
 
-    /// Which limits cut something off the message scored last: the score is of the rest. None of what is no message.
+    /// Limits that truncated the last message; empty for other documents.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -47,7 +46,7 @@ impl Scratch {
         self.counted.limits_hit()
     }
 
-    /// The columns, by their number in the recipe, that were missing of the row scored last.
+    /// The missing columns of the last row, by their number in the recipe.
     pub fn missing(&self) -> &[usize] {
         self.counted.missing()
     }

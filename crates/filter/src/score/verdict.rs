@@ -4,21 +4,20 @@ use tamis_model::{ClassId, log_sum_exp, softmax};
 
 use crate::config::decision::Decision;
 
-/// What a filter says of one document.
+/// The score of a document, with the verdict.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Score {
-    /// The verdict: of two classes by the model's thresholds, of more the likeliest. `None` is unsure: between the
-    /// thresholds, or with nothing to go by because no term is known or, without smoothing, because it is impossible in
-    /// every class.
+    /// The verdict: for two classes by the thresholds, for more the likeliest class. `None` is unsure: between the
+    /// thresholds, or without evidence (no known term or, without smoothing, impossible in every class).
     pub label: Option<ClassId>,
-    /// The class that probability and log-odds are about: that of spam in a spam filter, else the likeliest.
+    /// The class of `probability` and `log_odds`: spam in a spam filter, else the likeliest.
     pub scored_class: ClassId,
     /// The posterior probability of that class.
     pub probability: f64,
     /// Its log-odds against all others, in nats.
     pub log_odds: f64,
-    /// Distinct terms of the document that the model knows; by mixed naive Bayes, columns of the row that took part.
+    /// Number of distinct known terms of the document; for mixed naive Bayes, of columns used.
     pub known_terms: usize,
 }
 

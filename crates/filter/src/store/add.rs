@@ -1,4 +1,4 @@
-//! Sums of what several files hold, each checked.
+//! Sums of totals, cells and weights, checked for overflow.
 
 use tamis_model::{Cell, ClassTotals, ClassWeight};
 
@@ -37,7 +37,7 @@ pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
     Ok(())
 }
 
-/// A sum of coefficients that does not fit.
+/// The error of an overflowing sum of coefficients.
 pub(crate) fn too_large(got: i64) -> Error {
     ErrorKind::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }
         .into()

@@ -1,7 +1,6 @@
-//! What the log says, made a segment together with the segments before it that are not much larger.
+//! Compaction: turns the log, and segments not much larger than it, into one segment.
 //!
-//! So there are few segments, whatever was learned, and making one takes no longer than what was learned since the file
-//! was written anew.
+//! So there are few segments, and the cost of compaction grows only with what was learned since the last rewrite.
 
 use tamis_model::Cell;
 use zerocopy::IntoBytes;
@@ -14,7 +13,7 @@ use crate::file::{names, slots};
 use crate::store::segment::{self, Segment, SegmentHeader};
 use crate::store::store::Store;
 
-/// A segment is left as it is if it has at least so many times the terms of what comes after it.
+/// A segment is kept if it has at least this many times the terms of what follows it.
 const RATIO: usize = 4;
 
 /// Bytes of a term in a segment, about.
@@ -38,7 +37,7 @@ impl Store {
         (kept, bytes)
     }
 
-    /// What the log says, and the segments from a number on, as one segment.
+    /// The log and the segments from `kept` on as one segment.
     pub(crate) fn compacted(&self, kept: usize) -> Result<Vec<u8>> {
         let merged = &self.segments[kept..];
         let first_new = merged.first().map_or(self.n_known, |first| first.new_ids().start);

@@ -1,4 +1,4 @@
-//! Whether models add up.
+//! Checks whether models can be merged.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::config::scoring::Scoring;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::store::Store;
 
-/// Checks that models add up.
+/// Checks that models can be merged.
 pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     let unlike = |setting: &str, expected: &str, got: &str| {
         Err(ErrorKind::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() }

@@ -1,4 +1,4 @@
-//! The documents that a model remembers, wherever in the file they are.
+//! The stored documents of a model, in sections, segments and log.
 
 use crate::config::keep::Keep;
 use crate::error::Result;

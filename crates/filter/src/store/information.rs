@@ -1,4 +1,4 @@
-//! What a model says of itself.
+//! Information about a model.
 
 use tamis_model::{ClassTotals, Classes, GaussianStatistics, Summary};
 
@@ -9,7 +9,7 @@ use crate::config::scoring::{Chosen, Scoring};
 use crate::file::header::Header;
 use crate::store::store::Store;
 
-/// What a model says of itself.
+/// Information about a model.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Information<'a> {
@@ -17,11 +17,11 @@ pub struct Information<'a> {
     pub recipe: &'a Recipe,
     /// How counts become scores.
     pub scoring: &'a Scoring,
-    /// From score to verdict, where there are two classes.
+    /// From score to verdict, for two classes.
     pub decision: &'a Decision,
-    /// What weighted scoring chose, and the losses that decided.
+    /// The choices of weighted scoring, with the losses that decided.
     pub chosen: Option<&'a Chosen>,
-    /// What to expect on documents like those learned, if there were enough of them to tell.
+    /// Held-out performance, if there were enough documents.
     pub expected: Option<Expected>,
     /// The labels.
     pub classes: &'a Classes,
@@ -33,27 +33,27 @@ pub struct Information<'a> {
     pub missing: &'a [u64],
     /// Terms in the vocabulary.
     pub n_terms: usize,
-    /// Terms that take part in scoring.
+    /// Number of features: terms used in scoring.
     pub n_features: u64,
-    /// Counts of a term in a class that are not zero.
+    /// Number of cells: non-zero counts of a term in a class.
     pub n_cells: usize,
     /// Weights of the correction for a term and a class.
     pub n_weights: usize,
-    /// Distinct documents that it remembers.
+    /// Distinct documents stored.
     pub documents: usize,
-    /// What it remembers of them.
+    /// What is stored of them.
     pub keep: Keep,
-    /// Whether it remembers what they are called.
+    /// Whether their names are stored.
     pub names: bool,
-    /// Documents that were learned or forgotten one by one since it was trained.
+    /// Documents learned or forgotten one by one since training.
     pub changes: u64,
-    /// Documents that were learned, forgotten or added by merging since everything was fitted to all documents.
+    /// Documents learned, forgotten or merged since the last fit.
     pub unfitted: u64,
     /// Bytes of the whole file.
     pub bytes: usize,
-    /// Of these, bytes of the log of what was learned and forgotten since the rest was written.
+    /// Of these, bytes of the log.
     pub log_bytes: usize,
-    /// Segments of what was learned and forgotten before, since everything was written anew.
+    /// Number of segments since the last rewrite.
     pub segments: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Terms by fingerprint and by id, wherever in the file they are.
+//! Look-up of terms by fingerprint and by id, in sections, segments and log.
 
 use tamis_tokenizer::TermId;
 

@@ -1,4 +1,4 @@
-//! What a log adds to the model before it: changes of counts and weights, new terms, documents.
+//! The overlay of a log: changes of counts and weights, new terms, documents.
 
 use std::collections::BTreeMap;
 

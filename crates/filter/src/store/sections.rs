@@ -1,4 +1,4 @@
-//! Terms by fingerprint and documents by digest, read in place: those of the file as it was written, and those of a segment.
+//! The sections of a file or segment, read in place: terms by fingerprint, documents by digest.
 
 use std::ops::Range;
 

@@ -1,7 +1,8 @@
-//! What was learned and forgotten since the sections of a file were written, in their form: appended to the file and read in place.
+//! Segments: what was learned and forgotten since the file was written, as sections appended to the file and read in
+//! place.
 //!
-//! A segment says what holds of the terms and documents that it knows, whatever is said before it: the newest one that knows a
-//! term or a document is believed, and the log is laid over that.
+//! A segment overrides earlier data of its terms and documents: the newest segment with a term or document wins, and
+//! the log is laid over it.
 //!
 //! ```text
 //! bytes of the header                     u32

@@ -155,7 +155,7 @@ impl Store {
         &self.bytes
     }
 
-    /// Whether nothing was learned or forgotten since the file was written anew.
+    /// Whether nothing was learned or forgotten since the last rewrite.
     pub(crate) fn is_written_anew(&self) -> bool {
         self.segments.is_empty() && self.overlay.documents().is_empty()
     }
@@ -189,7 +189,7 @@ impl Store {
         &self.header.bias
     }
 
-    /// Terms with counts, of which weighted scoring is.
+    /// Number of features: terms with non-zero counts.
     pub(crate) fn n_features(&self) -> u64 {
         (self.base.n_terms as u64).saturating_add_signed(self.overlay.features())
     }

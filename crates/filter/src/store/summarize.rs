@@ -1,4 +1,4 @@
-//! What naive Bayes needs of all counts together.
+//! Summaries of all counts for naive Bayes.
 
 use tamis_model::{Counts, Statistics, Summary};
 use tamis_tokenizer::{TermId, fingerprint};

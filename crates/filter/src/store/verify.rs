@@ -1,4 +1,4 @@
-//! Whether a model file is whole, and its sections keep what they promise one another.
+//! Verification of a model file: checksums, and consistency of its sections.
 
 use tamis_model::{ClassWeight, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
@@ -15,7 +15,7 @@ use crate::store::store::Store;
 use crate::store::summarize::{summarize, summarize_columns};
 
 impl Store {
-    /// Checks every checksum, then everything that the sections promise one another.
+    /// Checks every checksum, then the consistency of the sections.
     pub(crate) fn verify(&self) -> Result<()> {
         let of_segments = self.segments.iter().flat_map(Segment::sections);
         self.base

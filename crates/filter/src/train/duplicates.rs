@@ -1,4 +1,4 @@
-//! Equal documents: those that count once, and those that have several labels.
+//! Duplicates: equal documents, and contradictions (equal documents with different labels).
 
 use tamis_model::{ClassId, Counts};
 

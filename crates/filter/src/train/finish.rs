@@ -1,4 +1,4 @@
-//! What was counted, made into the bytes of a model file.
+//! Finishing training: from counts to the bytes of a model file.
 
 use tamis_model::{Counts, GaussianStatistics, Statistics};
 use tamis_tokenizer::TermId;

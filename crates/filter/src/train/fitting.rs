@@ -1,4 +1,4 @@
-//! What is derived from counted documents: choices, correction, held-out scores, thresholds.
+//! Fitting and calibration: choices, correction, held-out scores, thresholds.
 
 use std::cmp::Reverse;
 use std::convert::Infallible;

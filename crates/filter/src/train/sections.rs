@@ -1,4 +1,4 @@
-//! What was counted and fitted, written into the sections of a model.
+//! Writes counts and fit into the sections of a model.
 
 use rayon::prelude::*;
 use tamis_model::{BLOCK, Cell};

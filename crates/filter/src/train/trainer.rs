@@ -1,3 +1,5 @@
+//! The trainer: counts labelled documents into a model.
+
 use tamis_model::{ClassId, Classes, Counts};
 use tamis_tokenizer::TermId;
 
@@ -15,8 +17,8 @@ use crate::gather::union::{self, Shard};
 
 /// Counts labelled documents into a model.
 ///
-/// Trainers add up: give every thread one, [`merge`](Trainer::merge) them, and the model has the same bytes
-/// whatever the shares and the order.
+/// Trainers can be merged: give every thread one, then [`merge`](Trainer::merge) them. The model has the same bytes for
+/// any split and order of the documents.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
@@ -55,7 +57,7 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    /// A trainer that has seen nothing.
+    /// An empty trainer.
     ///
     /// # Errors
     /// If the recipe's options are out of range or its version is not this one.
@@ -118,7 +120,7 @@ impl Trainer {
         self
     }
 
-    /// The same trainer with other demands on decisions between two classes.
+    /// The same trainer with other requirements on decisions between two classes.
     pub fn with_decision(mut self, decision: DecisionOptions) -> Self {
         self.options.decision = decision;
         self
@@ -134,8 +136,8 @@ impl Trainer {
         self.learn(Some(label), document)
     }
 
-    /// Learns from one document whose label is not known; needs [`Scoring::ExpectationMaximization`], which is the
-    /// default once there are such documents.
+    /// Learns from one unlabelled document; needs [`Scoring::ExpectationMaximization`], which is the default once there
+    /// are such documents.
     ///
     /// # Errors
     /// As [`add`](Self::add).

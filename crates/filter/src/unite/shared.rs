@@ -1,4 +1,4 @@
-//! Documents that several models know, when these are added up.
+//! Documents shared by several models that are merged.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Several stores as one: their terms with new ids, their documents in canonical order.
+//! Several stores as one: terms with new ids, documents in canonical order.
 
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
 use tamis_tokenizer::{CountVector, TermId};

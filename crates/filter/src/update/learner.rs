@@ -1,4 +1,4 @@
-//! Learning and forgetting one document at a time, in a file that others read meanwhile.
+//! Online learning: learn and forget one document at a time, in a file that others may be reading.
 
 mod commit;
 
@@ -29,13 +29,13 @@ use crate::train::trainer::Trainer;
 use crate::update::options::LearnOptions;
 use crate::update::rewrite;
 
-/// What learning a document came to.
+/// The outcome of learning a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Learned {
     /// It was new.
     New,
-    /// It was known under this label: nothing changed.
+    /// It was known under this label; nothing changed.
     Already,
     /// It was known under other labels, and is now under this one.
     Moved {
@@ -44,7 +44,7 @@ pub enum Learned {
     },
 }
 
-/// A model file open for learning. Nobody else can change it until this is dropped; readers go on as if nothing were.
+/// A model file open for learning. It is locked against other writers until this is dropped; readers are not affected.
 ///
 /// What is learned is in the file once [`commit`](Self::commit) has returned, and then for good: a record is appended
 /// and synced, whole or not at all. When it is time, the log becomes a segment of the file, which costs as much in a
@@ -159,12 +159,12 @@ impl Learner {
         self.filter.set_fallback(shared)
     }
 
-    /// The filter with all that was learned so far, committed or not.
+    /// The filter with everything learned so far, committed or not.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// Scores a document with all that was learned so far.
+    /// Scores a document with everything learned so far.
     ///
     /// # Errors
     /// As [`Filter::score`].
@@ -309,8 +309,8 @@ impl Learner {
         self.replace(rewrite::refit(&self.filter.store)?)
     }
 
-    /// Writes the file anew with all that was learned, committed or not, and without a log. [`commit`](Self::commit)
-    /// does it when it is time.
+    /// Compaction: rewrites the file with everything learned, committed or not, and without a log.
+    /// [`commit`](Self::commit) does it when it is time.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).

@@ -1,4 +1,4 @@
-//! Models added up: what shards of one collection learned, or colleagues.
+//! Merging models, for example shards of one collection.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! How a model learns one document after the other.
+//! Options of online learning.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::disk::lock::LOCK_TIMEOUT;
 use crate::error::{ErrorKind, Result};
 use crate::file::log;
 
-/// How a model learns.
+/// Options of a [`Learner`](crate::Learner).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.

@@ -1,4 +1,4 @@
-//! A model file written anew: what its log says becomes part of the rest.
+//! Rewriting a model file: compaction, new labels, merging, retraining.
 
 use tamis_model::{Cell, ClassTotals, ClassWeight, Classes, Counts};
 use tamis_tokenizer::TermId;

@@ -1,4 +1,4 @@
-//! What was learned, written to the file: a record of the log, a segment, or the file anew.
+//! Commit: writes what was learned as a record of the log, as a segment, or by rewriting the file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
