@@ -301,7 +301,9 @@ mod tests {
             text: usize::MAX,
             ..Limits::default()
         };
-        for once in ["", multipart, "Content-Type: multipart/digest; boundary=b\n\n", "Subject: x\n"] {
+        let opened = format!("{multipart}--b\n\n");
+        for once in ["", multipart, &opened, "Content-Type: multipart/digest; boundary=b\n\n", "Subject: x\n"]
+        {
             check_linear(&units, |text| {
                 read_parts(
                     format!("{once}{text}").as_bytes(),
