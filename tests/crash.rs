@@ -31,7 +31,10 @@ pub fn of_first(n: usize) -> World {
 }
 
 pub fn options(log_limit: usize, lock_timeout: Duration) -> LearnOptions {
-    LearnOptions { lock_timeout, log_limit, ..LearnOptions::default() }
+    let mut options = LearnOptions::default();
+    options.lock_timeout = lock_timeout;
+    options.log_limit = log_limit;
+    options
 }
 
 /// Arguments to learn a mail from standard input.

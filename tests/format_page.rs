@@ -246,7 +246,9 @@ fn a_reader_made_from_the_page_finds_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.tamis");
     trainer.finish().unwrap().save(&path).unwrap();
-    let options = LearnOptions { log_limit: 4_000, growth_limit: Some(u64::MAX), ..LearnOptions::default() };
+    let mut options = LearnOptions::default();
+    options.log_limit = 4_000;
+    options.growth_limit = Some(u64::MAX);
     let mut learner = Learner::open(&path, options).unwrap();
     for (i, (label, _)) in mails.iter().enumerate().skip(30) {
         let mail = named(i);

@@ -78,18 +78,17 @@ fn mail_within_the_limits_is_not_said_to_be_cut() {
     assert!(stderr(&output).is_empty() && !stdout(&output).contains("truncated"));
 }
 
-const NO_LIMITS: Limits = Limits {
-    bytes: usize::MAX,
-    nested_messages: usize::MAX,
-    parts: usize::MAX,
-    headers: usize::MAX,
-    text: usize::MAX,
-};
+fn no_limits() -> Limits {
+    let mut limits = Limits::default();
+    (limits.bytes, limits.text) = (usize::MAX, usize::MAX);
+    (limits.nested_messages, limits.parts, limits.headers) = (usize::MAX, usize::MAX, usize::MAX);
+    limits
+}
 
 /// A filter that reads all of a message.
 fn boundless(windows: Option<u32>) -> Filter {
     let mut options = TrainOptions::new(Kind::Mail);
-    options.recipe.limits = NO_LIMITS;
+    options.recipe.limits = no_limits();
     options.recipe.windows = windows;
     let mut trainer = Trainer::new(options).unwrap();
     for (label, text) in [("ham", "lunch at noon"), ("spam", "cheap pills")] {
@@ -103,7 +102,7 @@ fn work(filter: &Filter, message: &[u8]) {
     let verdict =
         Verdict { label: "spam", unsure: false, probability: 1.0, log_odds: 1.0, spam: None, version: "1" };
     filter.score_mail(message, &mut Scratch::default()).unwrap();
-    Message::parse(message, &NO_LIMITS).for_each_piece(false, 750, |_| ());
+    Message::parse(message, &no_limits()).for_each_piece(false, 750, |_| ());
     assert!(annotate(message, &verdict, false).len() > message.len());
 }
 

@@ -29,7 +29,9 @@ const NAMES: [&str; 4] = ["miles", "raining", "sky", "notes"];
 const ROW: [(&str, &str); 4] = [("miles", "2"), ("raining", "yes"), ("sky", "?"), ("notes", "late traffic")];
 
 fn train(options: TrainOptions, texts: &[(&str, &str)], unlabelled: &[&str]) -> Model {
-    let mut trainer = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options }).unwrap();
+    let mut options = options;
+    options.keep = Keep::Vectors;
+    let mut trainer = Trainer::new(options).unwrap();
     texts.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
     unlabelled.iter().for_each(|text| trainer.add_unlabelled(Document::Text(text)).unwrap());
     trainer.finish().unwrap()
@@ -55,8 +57,14 @@ fn small_model() -> Model {
 /// A small model of every scoring, with a document to ask it about.
 fn models() -> Vec<(&'static str, Model, Document<'static>)> {
     let three = [&TEXTS[..], &MORE].concat();
-    let by = |scoring| TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
-    let counts = Scoring::Weighted(WeightedOptions { correction: false, ..WeightedOptions::default() });
+    let by = |scoring| {
+        let mut options = TrainOptions::new(Kind::Text);
+        options.scoring = Some(scoring);
+        options
+    };
+    let mut weighted = WeightedOptions::default();
+    weighted.correction = false;
+    let counts = Scoring::Weighted(weighted);
     let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });
     let em = Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(6));
     let text = Document::Text(QUESTION);
@@ -95,8 +103,9 @@ fn with_log(
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model.tamis");
     model.save(&path).unwrap();
-    let mut learner =
-        Learner::open(&path, LearnOptions { log_limit: 128 << 20, ..LearnOptions::default() }).unwrap();
+    let mut options = LearnOptions::default();
+    options.log_limit = 128 << 20;
+    let mut learner = Learner::open(&path, options).unwrap();
     let state = || {
         let filter = Filter::open(&path).unwrap();
         (filter.information().bytes, filter.score(question, &mut Scratch::default()).unwrap())

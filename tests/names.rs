@@ -51,7 +51,9 @@ fn filter(model: &Model) -> Filter {
 fn the_least_name_of_equal_mail_stays_whatever_order_it_came_in() {
     let mails = mails();
     for (repeat, keep) in [(false, Keep::Vectors), (true, Keep::Vectors), (false, Keep::Digests)] {
-        let options = TrainOptions { repeat, keep, ..TrainOptions::new(Kind::Mail) };
+        let mut options = TrainOptions::new(Kind::Mail);
+        options.repeat = repeat;
+        options.keep = keep;
         let model = train(&options, &mails).finish().unwrap();
         assert_eq!(names(&filter(&model)), named(&["11", "30", "40"]));
         assert!(train(&options, mails.iter().rev()).finish().unwrap() == model);
@@ -67,7 +69,8 @@ fn the_least_name_of_equal_mail_stays_whatever_order_it_came_in() {
 
 #[test]
 fn without_names_mail_is_the_same_however_it_is_called() {
-    let options = TrainOptions { names: false, ..TrainOptions::new(Kind::Mail) };
+    let mut options = TrainOptions::new(Kind::Mail);
+    options.names = false;
     let model = train(&options, &mails()).finish().unwrap();
     assert_eq!(names(&filter(&model)), [const { None }; 4]);
     assert!(!filter(&model).information().names);
@@ -110,7 +113,8 @@ fn names_are_learned_moved_and_forgotten_with_their_documents() {
     assert_ne!(std::fs::read(&path).unwrap(), before);
     drop(learner);
     // a model that keeps none keeps to it
-    let options = TrainOptions { names: false, ..TrainOptions::new(Kind::Mail) };
+    let mut options = TrainOptions::new(Kind::Mail);
+    options.names = false;
     let path = folder.path().join("nameless.tamis");
     let mut learner = Learner::create(&path, options, ["ham", "spam"], LearnOptions::default()).unwrap();
     learner.learn("ham", new).unwrap();
@@ -127,16 +131,21 @@ fn names_come_along_when_models_are_merged_exported_and_never_when_they_are_give
     let [one, two] = [&model, &other].map(filter);
     for models in [[&one, &two], [&two, &one]] {
         for retrain in [false, true] {
-            let merged = merge(&models, MergeOptions { retrain, ..MergeOptions::default() }).unwrap();
+            let mut options = MergeOptions::default();
+            options.retrain = retrain;
+            let merged = merge(&models, options).unwrap();
             assert_eq!(names(&filter(&merged)), named(&["05", "30", "40", "60"]));
-            let options = MergeOptions { retrain, strip: true, ..MergeOptions::default() };
+            let mut options = MergeOptions::default();
+            options.retrain = retrain;
+            options.strip = true;
             let stripped = merge(&models, options).unwrap();
             assert_eq!(names(&filter(&stripped)), [const { None }; 5]);
             assert!(!filter(&stripped).information().names);
             assert!(!String::from_utf8_lossy(stripped.as_bytes()).contains("@example.org"));
         }
     }
-    let nameless = TrainOptions { names: false, ..options };
+    let mut nameless = options;
+    nameless.names = false;
     let nameless = filter(&train(&nameless, &mails()[..4]).finish().unwrap());
     let merged = merge(&[&one, &nameless], MergeOptions::default()).unwrap();
     assert_eq!(names(&filter(&merged)), [const { None }; 4], "who keeps no names gets none by merging");

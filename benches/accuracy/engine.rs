@@ -17,8 +17,11 @@ pub fn options(kind: Kind, change: impl Fn(&mut Recipe)) -> TrainOptions {
 
 /// The defaults without the correction.
 pub fn counts_alone(kind: Kind) -> TrainOptions {
-    let weighted = WeightedOptions { correction: false, ..WeightedOptions::default() };
-    TrainOptions { scoring: Some(Scoring::Weighted(weighted)), ..TrainOptions::new(kind) }
+    let mut weighted = WeightedOptions::default();
+    weighted.correction = false;
+    let mut options = TrainOptions::new(kind);
+    options.scoring = Some(Scoring::Weighted(weighted));
+    options
 }
 
 pub fn counted<'a>(options: TrainOptions, documents: impl IntoIterator<Item = &'a Labelled>) -> Trainer {

@@ -126,7 +126,9 @@ fn reference<const K: usize>(documents: &[words::Document]) -> (usize, f64) {
 }
 
 fn counted(scoring: Option<Scoring>, texts: &[String], n_classes: usize) -> Trainer {
-    let mut trainer = Trainer::new(TrainOptions { scoring, ..TrainOptions::new(Kind::Text) }).unwrap();
+    let mut options = TrainOptions::new(Kind::Text);
+    options.scoring = scoring;
+    let mut trainer = Trainer::new(options).unwrap();
     for (i, text) in texts.iter().enumerate() {
         trainer.add(LABELS[i % n_classes], Document::Text(text)).unwrap();
     }

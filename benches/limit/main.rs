@@ -39,7 +39,9 @@ fn read(root: &Path, all: bool) -> Vec<(usize, String)> {
 
 fn options(rule: WordRule, scoring: Option<Scoring>) -> TrainOptions {
     // the limit is of single words
-    let mut options = TrainOptions { scoring, pairs: Pairs::Fixed, ..TrainOptions::new(Kind::Text) };
+    let mut options = TrainOptions::new(Kind::Text);
+    options.scoring = scoring;
+    options.pairs = Pairs::Fixed;
     options.recipe.tokenizer.word_rule = rule;
     options
 }

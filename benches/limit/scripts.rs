@@ -140,8 +140,9 @@ struct Case {
 impl Case {
     fn new(script: &Script, rule: WordRule, words: &Words) -> Case {
         let texts = words.texts(script);
-        let tokenizer =
-            Tokenizer::new(TokenizerOptions { word_rule: rule, ..TokenizerOptions::text() }).unwrap();
+        let mut tokenizer = TokenizerOptions::text();
+        tokenizer.word_rule = rule;
+        let tokenizer = Tokenizer::new(tokenizer).unwrap();
         let (mut terms, mut scratch) = (0, tamis_tokenizer::Scratch::default());
         texts.iter().for_each(|(_, text)| tokenizer.for_each_term(text, &mut scratch, |_| terms += 1));
         if script.spaced {

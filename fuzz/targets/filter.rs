@@ -4,10 +4,9 @@ use super::{Choices, tokenizer};
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use tamis_filter::{
-    ClassPrior, ClassTotals, Classes, Counting, DecisionOptions, Document, EmOptions,
-    ExpectationMaximization, FeatureLimits, Filter, Keep, Kind, Likelihood, Limits, Mixed, Ngrams, Pairs,
-    Parameters, Recipe, Scoring, Scratch, Smoothing, TokenizerOptions, TrainOptions, Trainer, Transform,
-    WeightedOptions, WordRule,
+    ClassPrior, ClassTotals, Classes, Counting, DecisionOptions, Document, ExpectationMaximization,
+    FeatureLimits, Filter, Keep, Kind, Likelihood, Mixed, Ngrams, Pairs, Parameters, Recipe, Scoring,
+    Scratch, Smoothing, TokenizerOptions, TrainOptions, Trainer, Transform, WeightedOptions, WordRule,
 };
 use tamis_mail::{Message, Piece};
 use tamis_tokenizer::Tokenizer;
@@ -54,33 +53,30 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
     let standard = choices.flag();
     let scoring = scoring(choices);
     let number = |choices: &mut Choices<'_>| choices.flag().then(|| choices.of(&NUMBERS));
-    let decision = DecisionOptions {
-        max_fpr: number(choices),
-        cost: number(choices),
-        prior: number(choices),
-        unsure: number(choices),
-    };
-    let mut recipe = Recipe {
-        content_only: choices.flag(),
-        windows: choices.of(&[None, None, Some(0), Some(1), Some(20), Some(1_500), Some(u32::MAX)]),
-        ..Recipe::new(kind)
-    };
+    let mut decision = DecisionOptions::default();
+    decision.max_fpr = number(choices);
+    decision.cost = number(choices);
+    decision.prior = number(choices);
+    decision.unsure = number(choices);
+    let mut recipe = Recipe::new(kind);
+    recipe.content_only = choices.flag();
+    recipe.windows = choices.of(&[None, None, Some(0), Some(1), Some(20), Some(1_500), Some(u32::MAX)]);
     if !standard {
         recipe.tokenizer = tokenizer::options(choices);
         let limit = choices.byte().into();
-        recipe.limits = Limits { text: limit, headers: limit / 8, parts: limit / 8, ..Limits::default() };
+        (recipe.limits.text, recipe.limits.headers, recipe.limits.parts) = (limit, limit / 8, limit / 8);
         recipe.ignored_headers = vec!["x-*".to_owned()];
     }
     // counted here as often as given
-    TrainOptions {
-        recipe,
-        scoring,
-        decision,
-        keep: choices.of(&[Keep::Vectors, Keep::Digests]),
-        repeat: true,
-        pairs: Pairs::Auto,
-        names: kind == Kind::Mail,
-    }
+    let mut options = TrainOptions::new(kind);
+    options.recipe = recipe;
+    options.scoring = scoring;
+    options.decision = decision;
+    options.keep = choices.of(&[Keep::Vectors, Keep::Digests]);
+    options.repeat = true;
+    options.pairs = Pairs::Auto;
+    options.names = kind == Kind::Mail;
+    options
 }
 
 fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
@@ -101,16 +97,19 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
         Likelihood::ComplementNormalized,
     ]);
     let (rate, mix) = (choices.of(&NUMBERS), choices.of(&NUMBERS));
-    let weighted = WeightedOptions {
-        correction: choices.flag(),
-        regularisation: rate,
-        seed: 1,
-        ..WeightedOptions::default()
-    };
+    let mut weighted = WeightedOptions::default();
+    weighted.correction = choices.flag();
+    weighted.regularisation = rate;
+    weighted.seed = 1;
     Some(match choices.byte() % 7 {
         0 => return None,
         1 => Scoring::Weighted(weighted),
-        2 => Scoring::Weighted(WeightedOptions { alpha: Some(alpha), idf_power: Some(mix), ..weighted }),
+        2 => Scoring::Weighted({
+            let mut weighted = weighted;
+            weighted.alpha = Some(alpha);
+            weighted.idf_power = Some(mix);
+            weighted
+        }),
         3 => {
             let features = FeatureLimits {
                 min_df: choices.byte().into(),
@@ -121,23 +120,26 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
             let counting = choices.of(&[Counting::Presence, Counting::Occurrences]);
             Scoring::NaiveBayes(Parameters { likelihood, counting, alpha, prior, features })
         }
-        4 => Scoring::Mixed(Mixed { alpha, text_alpha: alpha, prior, var_smoothing: rate }),
-        _ => Scoring::ExpectationMaximization(ExpectationMaximization {
-            options: EmOptions {
-                likelihood,
-                alpha,
-                prior,
-                lambda: mix,
-                max_iterations: 3,
-                tolerance: rate,
-                seed: 1,
-            },
-            transform: Transform {
+        4 => Scoring::Mixed({
+            let mut mixed = Mixed::default();
+            mixed.alpha = alpha;
+            mixed.text_alpha = alpha;
+            mixed.prior = prior;
+            mixed.var_smoothing = rate;
+            mixed
+        }),
+        _ => Scoring::ExpectationMaximization({
+            let mut settings = ExpectationMaximization::for_documents(2);
+            let em = &mut settings.options;
+            (em.likelihood, em.alpha, em.prior, em.lambda) = (likelihood, alpha, prior, mix);
+            (em.max_iterations, em.tolerance, em.seed) = (3, rate, 1);
+            settings.transform = Transform {
                 log_tf: choices.flag(),
                 idf: choices.flag(),
                 norm: NonZeroU32::new(choices.byte().into()),
                 min_df: choices.byte().into(),
-            },
+            };
+            settings
         }),
     })
 }

@@ -19,7 +19,8 @@ pub fn run(data: &[u8]) {
     let mut options = TrainOptions::new(Kind::Text);
     options.keep = choices.of(&[Keep::Vectors, Keep::Digests]);
     let n_labels = 2 + usize::from(choices.flag());
-    let uncorrected = WeightedOptions { correction: false, ..WeightedOptions::default() };
+    let mut uncorrected = WeightedOptions::default();
+    uncorrected.correction = false;
     options.scoring = choices.of(&[
         None,
         Some(Scoring::Weighted(uncorrected)),
@@ -28,7 +29,9 @@ pub fn run(data: &[u8]) {
     ]);
     let (log_limit, growth_limit) =
         choices.of(&[(0, None), (300, None), (1 << 20, None), (1, Some(u64::MAX)), (400, Some(u64::MAX))]);
-    let learn = LearnOptions { log_limit, growth_limit, ..LearnOptions::default() };
+    let mut learn = LearnOptions::default();
+    learn.log_limit = log_limit;
+    learn.growth_limit = growth_limit;
     let labels = &LABELS[..n_labels];
     let mut learner =
         Learner::create(&path, options, labels.iter().copied(), learn).expect("a new model can be made");
@@ -124,12 +127,10 @@ fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) 
     let about = filter.information();
     let is_bayes = matches!(about.scoring, Scoring::NaiveBayes(_));
     let is_as_it_was = filter.classes().len() == 2 && about.keep == Keep::Digests;
-    let options = TrainOptions {
-        recipe: about.recipe.clone(),
-        scoring: Some(about.scoring.clone()),
-        keep: about.keep,
-        ..TrainOptions::new(Kind::Text)
-    };
+    let mut options = TrainOptions::new(Kind::Text);
+    options.recipe = about.recipe.clone();
+    options.scoring = Some(about.scoring.clone());
+    options.keep = about.keep;
     let labels: Vec<String> = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
     let mut trainer = Trainer::new(options).expect("options that were in use");
     let mut others = Documents::default();
@@ -142,8 +143,9 @@ fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) 
         others.0.insert(key.expect("there are few"), (label.clone(), text));
     }
     let other = trainer.finish().expect("documents of every label").into_filter().expect("it was just made");
-    let both = merge(&[&filter, &other], MergeOptions { repeat: true, ..MergeOptions::default() })
-        .expect("models that are alike");
+    let mut repeat = MergeOptions::default();
+    repeat.repeat = true;
+    let both = merge(&[&filter, &other], repeat).expect("models that are alike");
     let mut both = both.into_filter().expect("it was just made");
     both.verify().expect("models that were whole");
     let mut counts = Counts::new();

@@ -20,7 +20,12 @@ pub fn run(data: &[u8]) {
     pieces(&message, 50);
     pass_through(data, &whole);
 
-    let least = Limits { bytes: 200, nested_messages: 1, parts: 2, headers: 3, text: 40 };
+    let mut least = Limits::default();
+    least.bytes = 200;
+    least.nested_messages = 1;
+    least.parts = 2;
+    least.headers = 3;
+    least.text = 40;
     let message = Message::parse(data, &least);
     assert_eq!(message.limits_hit().bytes, data.len() > 200);
     let texts = message.parts().iter().filter_map(|part| part.text.as_ref());

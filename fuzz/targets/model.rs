@@ -168,14 +168,17 @@ fn crc32(seed: u32, bytes: &[u8]) -> u32 {
 
 /// A small model of every scoring, one of mail with windows, and those that have learned since.
 fn models() -> Vec<Vec<u8>> {
-    let text = |scoring| TrainOptions {
-        scoring: Some(scoring),
-        keep: Keep::Vectors,
-        ..TrainOptions::new(Kind::Text)
+    let text = |scoring| {
+        let mut options = TrainOptions::new(Kind::Text);
+        options.scoring = Some(scoring);
+        options.keep = Keep::Vectors;
+        options
     };
     let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });
     let weighted = Scoring::Weighted(WeightedOptions::default());
-    let counts = Scoring::Weighted(WeightedOptions { correction: false, ..WeightedOptions::default() });
+    let mut counts_alone = WeightedOptions::default();
+    counts_alone.correction = false;
+    let counts = Scoring::Weighted(counts_alone);
     let mut windows = TrainOptions::new(Kind::Mail);
     windows.recipe.windows = Some(20);
     vec![
@@ -199,7 +202,9 @@ fn taught(model: Vec<u8>, log_limit: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("model.tamis");
     std::fs::write(&path, model).expect("the disk has room");
-    let options = LearnOptions { log_limit, growth_limit: Some(u64::MAX), ..LearnOptions::default() };
+    let mut options = LearnOptions::default();
+    options.log_limit = log_limit;
+    options.growth_limit = Some(u64::MAX);
     let mut learner = Learner::open(&path, options).expect("a model was written");
     for (label, text) in [("fruit", "plums and pears"), ("metal", "apples and pears")] {
         learner.learn(label, Document::Text(text)).expect("the label is known");

@@ -36,21 +36,18 @@ pub(super) fn options(choices: &mut Choices<'_>) -> TokenizerOptions {
     let (n, chars) = (choices.byte(), choices.byte());
     let (min, max) = (n & 15, n >> 4);
     let languages = Language::ALL.map(Some);
-    TokenizerOptions {
-        word_rule: if flag(0) { WordRule::Mail } else { WordRule::Unicode },
-        normalize: flag(1),
-        fold_case: flag(2),
-        stop_words: if flag(3) {
-            ["The", "de", "\u{ff21}", "漢字"].map(str::to_owned).to_vec()
-        } else {
-            Vec::new()
-        },
-        stemmer: if flag(4) { choices.of(&languages) } else { None },
-        terms: if flag(5) { Ngrams::Characters { min, max } } else { Ngrams::Words { min, max } },
-        min_chars: u16::from(chars & 3),
-        max_chars: u16::from(chars >> 2) * 5,
-        unspaced_bigrams: flag(6),
-    }
+    let mut options = TokenizerOptions::default();
+    options.word_rule = if flag(0) { WordRule::Mail } else { WordRule::Unicode };
+    options.normalize = flag(1);
+    options.fold_case = flag(2);
+    options.stop_words =
+        if flag(3) { ["The", "de", "\u{ff21}", "漢字"].map(str::to_owned).to_vec() } else { Vec::new() };
+    options.stemmer = if flag(4) { choices.of(&languages) } else { None };
+    options.terms = if flag(5) { Ngrams::Characters { min, max } } else { Ngrams::Words { min, max } };
+    options.min_chars = u16::from(chars & 3);
+    options.max_chars = u16::from(chars >> 2) * 5;
+    options.unspaced_bigrams = flag(6);
+    options
 }
 
 fn terms(tokenizer: &Tokenizer, text: &str, scratch: &mut Scratch) -> Vec<String> {
@@ -65,7 +62,9 @@ fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
         Ngrams::Words { min, max } => (Ngrams::Words { min: 1, max: 1 }, min..=max, " "),
         Ngrams::Characters { min, max } => (Ngrams::Characters { min: 1, max: 1 }, min..=max, ""),
     };
-    let tokenizer = Tokenizer::new(TokenizerOptions { terms: one, ..options.clone() }).expect("as before");
+    let mut of_one = options.clone();
+    of_one.terms = one;
+    let tokenizer = Tokenizer::new(of_one).expect("as before");
     let words = terms(&tokenizer, text, &mut Scratch::default());
     let ending_at = |end: usize| range.clone().filter_map(move |n| Some(end.checked_sub(n.into())?..end));
     (1..=words.len()).flat_map(ending_at).map(|gram| words[gram].join(space)).collect()
@@ -75,14 +74,12 @@ fn words_are_those_of_the_reference(text: &str) {
     for (word_rule, expected) in
         [(WordRule::Unicode, reference::unicode_words(text)), (WordRule::Mail, reference::mail_words(text))]
     {
-        let options = TokenizerOptions {
-            word_rule,
-            normalize: false,
-            fold_case: false,
-            unspaced_bigrams: false,
-            max_chars: 256,
-            ..TokenizerOptions::text()
-        };
+        let mut options = TokenizerOptions::text();
+        options.word_rule = word_rule;
+        options.normalize = false;
+        options.fold_case = false;
+        options.unspaced_bigrams = false;
+        options.max_chars = 256;
         let tokenizer = Tokenizer::new(options).expect("in range");
         let long = |word: &str| match word.chars().count() {
             ..=256 => word.to_owned(),

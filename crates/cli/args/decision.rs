@@ -54,8 +54,12 @@ impl DecisionArgs {
 
     /// What is asked of decisions at training time.
     pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
-        let cost = self.cost.map(|cost| cost.0);
-        Ok(DecisionOptions { max_fpr, cost, prior: self.positive_share(classes)?, unsure: self.unsure })
+        let mut options = DecisionOptions::default();
+        options.max_fpr = max_fpr;
+        options.cost = self.cost.map(|cost| cost.0);
+        options.prior = self.positive_share(classes)?;
+        options.unsure = self.unsure;
+        Ok(options)
     }
 
     fn apply(&self, filter: &mut Filter) -> Result<()> {

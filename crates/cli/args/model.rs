@@ -47,8 +47,10 @@ fn log_limit(argument: &str) -> Result<usize, String> {
 
 impl ChangeArgs {
     pub(crate) fn options(&self) -> LearnOptions {
-        let lock_timeout = Duration::from_secs(self.wait);
-        LearnOptions { lock_timeout, log_limit: self.log_limit, ..LearnOptions::default() }
+        let mut options = LearnOptions::default();
+        options.lock_timeout = Duration::from_secs(self.wait);
+        options.log_limit = self.log_limit;
+        options
     }
 }
 

@@ -104,22 +104,19 @@ impl ScoringArgs {
     }
 
     pub(crate) fn weighted(&self) -> Result<WeightedOptions> {
-        let default = WeightedOptions::default();
-        let regularisation = self.regularisation.unwrap_or(default.regularisation);
-        WeightedOptions { idf_power: self.idf_power, ..default }.check().context("--idf-power")?;
-        WeightedOptions { regularisation, ..default }.check().context("--regularisation")?;
+        let mut weighted = WeightedOptions::default();
+        weighted.idf_power = self.idf_power;
+        weighted.check().context("--idf-power")?;
+        weighted.regularisation = self.regularisation.unwrap_or(weighted.regularisation);
+        weighted.check().context("--regularisation")?;
         if self.correction == Some(Switch::Off) && self.regularisation.is_some() {
             bail!(
                 "--regularisation: expected none beside --correction off, which leaves nothing to regularise"
             );
         }
-        Ok(WeightedOptions {
-            alpha: self.smoothing_asked()?,
-            idf_power: self.idf_power,
-            correction: self.correction != Some(Switch::Off),
-            regularisation,
-            ..default
-        })
+        weighted.alpha = self.smoothing_asked()?;
+        weighted.correction = self.correction != Some(Switch::Off);
+        Ok(weighted)
     }
 
     /// The mixed naive Bayes asked for, of a table.

@@ -244,12 +244,11 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     }
     let options_like = |shared: &Filter| {
         let Information { recipe, scoring, names, .. } = shared.information();
-        TrainOptions {
-            scoring: Some(scoring.clone()),
-            recipe: recipe.clone(),
-            names,
-            ..TrainOptions::new(recipe.kind)
-        }
+        let mut options = TrainOptions::new(recipe.kind);
+        options.scoring = Some(scoring.clone());
+        options.recipe = recipe.clone();
+        options.names = names;
+        options
     };
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
     new.names &= !args.no_names;

@@ -54,7 +54,10 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
     let paths = different(&args.models);
     let models: Vec<Filter> = paths.into_iter().map(open).collect::<Result<_>>()?;
-    let options = MergeOptions { retrain: args.retrain, strip: args.strip, repeat: args.repeat };
+    let mut options = MergeOptions::default();
+    options.retrain = args.retrain;
+    options.strip = args.strip;
+    options.repeat = args.repeat;
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error.kind() {
         ErrorKind::TermsNotStored => {
             anyhow!(

@@ -27,7 +27,15 @@ fn options() -> impl Strategy<Value = EmOptions> {
     let prior = prop_oneof![Just(ClassPrior::Smoothed), Just(ClassPrior::Uniform)];
     (likelihood(), alpha, lambda, prior, any::<u64>()).prop_map(|(likelihood, alpha, lambda, prior, seed)| {
         let alpha = Smoothing::try_from(alpha).unwrap();
-        EmOptions { likelihood, alpha, prior, lambda, seed, max_iterations: 30, tolerance: 0.0 }
+        let mut em = EmOptions::default();
+        em.likelihood = likelihood;
+        em.alpha = alpha;
+        em.prior = prior;
+        em.lambda = lambda;
+        em.seed = seed;
+        em.max_iterations = 30;
+        em.tolerance = 0.0;
+        em
     })
 }
 
@@ -127,7 +135,9 @@ proptest! {
     #[test]
     fn weight_zero_leaves_the_labelled_alone(documents in documents(), likelihood in likelihood()) {
         prop_assume!(!documents.labelled.is_empty());
-        let options = EmOptions { lambda: 0.0, likelihood, ..EmOptions::default() };
+        let mut options = EmOptions::default();
+        options.lambda = 0.0;
+        options.likelihood = likelihood;
         let em = documents.fit(&options).unwrap();
         let mut alone = ExpectedStatistics::new(CLASSES, em.statistics.counting());
         documents.labelled.iter().for_each(|(class, row)| alone.observe(*class, row.row(), 1.0).unwrap());
@@ -169,7 +179,9 @@ fn topics() -> Documents {
 #[test]
 fn labels_spread_along_words() {
     for likelihood in [Likelihood::Multinomial, Likelihood::Bernoulli] {
-        let em = topics().fit(&EmOptions { likelihood, ..EmOptions::default() }).unwrap();
+        let mut options = EmOptions::default();
+        options.likelihood = likelihood;
+        let em = topics().fit(&options).unwrap();
         for (i, posterior) in em.posteriors.iter().enumerate() {
             let best = posterior.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
             assert_eq!(usize::from(best.0), i % 6 / 3, "{likelihood} {posterior:?}");
@@ -180,7 +192,11 @@ fn labels_spread_along_words() {
 #[test]
 fn seeds_decide_where_no_label_does() {
     let documents = Documents { labelled: Vec::new(), ..topics() };
-    let fit = |seed| documents.fit(&EmOptions { seed, ..EmOptions::default() }).unwrap();
+    let fit = |seed| {
+        let mut options = EmOptions::default();
+        options.seed = seed;
+        documents.fit(&options).unwrap()
+    };
     assert_eq!(bits(&fit(1)), bits(&fit(1)));
     assert_ne!(bits(&fit(1)), bits(&fit(2)));
     // what it finds is better than where it began
@@ -191,7 +207,9 @@ fn seeds_decide_where_no_label_does() {
 #[test]
 fn it_stops_where_it_is_told() {
     let fit = |max_iterations, tolerance| {
-        let em = topics().fit(&EmOptions { max_iterations, tolerance, ..EmOptions::default() }).unwrap();
+        let mut options = EmOptions::default();
+        (options.max_iterations, options.tolerance) = (max_iterations, tolerance);
+        let em = topics().fit(&options).unwrap();
         (em.iterations(), em.stopped)
     };
     assert_eq!(fit(0, 0.0), (0, Stopped::MaxIterations));
@@ -211,7 +229,8 @@ fn bernoulli_sees_presence_only() {
         labelled: documents.labelled.iter().map(|(class, row)| (*class, scaled(row))).collect(),
         unlabelled: documents.unlabelled.iter().map(scaled).collect(),
     };
-    let options = EmOptions { likelihood: Likelihood::Bernoulli, ..EmOptions::default() };
+    let mut options = EmOptions::default();
+    options.likelihood = Likelihood::Bernoulli;
     let em = documents.fit(&options).unwrap();
     assert_eq!(em.statistics.counting(), Counting::Presence);
     assert_eq!(bits(&em), bits(&other.fit(&options).unwrap()));
@@ -254,7 +273,9 @@ fn empty_and_extreme_documents() {
     let huge = WeightedVector::from_pairs([(0, 1e100), (1, f64::from_bits(1))]).unwrap();
     for likelihood in [Likelihood::Multinomial, Likelihood::Bernoulli] {
         for lambda in [1e-300, 1e100] {
-            let options = EmOptions { likelihood, lambda, ..EmOptions::default() };
+            let mut options = EmOptions::default();
+            options.likelihood = likelihood;
+            options.lambda = lambda;
             let em = options.fit(2, &[], &[huge.row(), huge.row(), WeightedRow::default()]).unwrap();
             let is_probability = |p: &f64| (0.0..=1.0 + 1e-12).contains(p);
             assert!(em.posteriors.iter().flatten().all(|(_, p)| is_probability(p)), "{likelihood} {lambda}");

@@ -175,7 +175,8 @@ proptest! {
 
     #[test]
     fn a_fit_is_finite_and_the_same_on_any_threads((n_classes, documents) in cases(), seed in any::<u64>()) {
-        let options = WeightedOptions { seed, ..WeightedOptions::default() };
+        let mut options = WeightedOptions::default();
+        options.seed = seed;
         let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let one = pool(1).install(|| fit(n_classes, &documents, &options));
         let more = pool(3).install(|| fit(n_classes, &documents, &options));
@@ -278,10 +279,9 @@ fn a_correction_improves_held_out_log_loss() {
             };
             log_loss(&test.iter().map(p).collect::<Vec<_>>()).unwrap()
         };
-        let (with, without) = (
-            loss(&WeightedOptions::default()),
-            loss(&WeightedOptions { correction: false, ..WeightedOptions::default() }),
-        );
+        let mut counts_alone = WeightedOptions::default();
+        counts_alone.correction = false;
+        let (with, without) = (loss(&WeightedOptions::default()), loss(&counts_alone));
         assert!(with < without, "{n_classes} classes: {with} {without}");
     }
 }
@@ -312,12 +312,10 @@ fn what_options_fix_is_not_chosen() {
     let free = fit(2, &documents, &WeightedOptions::default());
     assert_eq!((free.smoothing.tried.len(), free.taus.len()), (15, 2));
     let alpha = 0.7.try_into().unwrap();
-    let options = WeightedOptions {
-        alpha: Some(alpha),
-        idf_power: Some(0.25),
-        correction: false,
-        ..Default::default()
-    };
+    let mut options = WeightedOptions::default();
+    options.alpha = Some(alpha);
+    options.idf_power = Some(0.25);
+    options.correction = false;
     let fixed = fit(2, &documents, &options);
     assert_eq!((fixed.choices.alpha, fixed.choices.idf_power), (alpha, 0.25));
     assert_eq!((fixed.choices.stack, fixed.taus.len()), ([1.0, 0.0, 0.0], 0));

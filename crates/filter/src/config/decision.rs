@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Requirements on decisions between two classes; see [`positive_class`](crate::positive_class).
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DecisionOptions {
     /// Maximum false-positive rate (ham called spam), with 95 % confidence; takes precedence over `cost`. Without a
     /// spam class, the rate of negatives called positive.

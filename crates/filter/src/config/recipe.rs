@@ -14,6 +14,7 @@ pub const RECIPE_VERSION: u16 = 1;
 
 /// How documents become terms; recorded in the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Recipe {
     /// The version of the code; [`RECIPE_VERSION`] by default.
     pub version: u16,

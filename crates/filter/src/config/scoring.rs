@@ -30,6 +30,7 @@ pub enum Scoring {
 
 /// The settings of [`Scoring::ExpectationMaximization`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ExpectationMaximization {
     /// The likelihood (multinomial or Bernoulli), its smoothing and prior, and the options of EM.
     pub options: EmOptions,
@@ -70,6 +71,7 @@ impl ExpectationMaximization {
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Mixed {
     /// Smoothing of categories, and of yes and no; 1 (Laplace's) by default.
     pub alpha: Smoothing,

@@ -10,6 +10,7 @@ use crate::kind::Kind;
 
 /// Options of a [`Trainer`](crate::Trainer).
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct TrainOptions {
     /// How documents become terms.
     pub recipe: Recipe,

@@ -15,6 +15,7 @@ use crate::update::rewrite::{self, can_refit};
 
 /// How models are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct MergeOptions {
     /// Insist on fitting everything anew to the documents of all models, as if they had been trained together; without it
     /// that is done where all remember the terms of their documents. Off by default.

@@ -8,6 +8,7 @@ use crate::file::log;
 
 /// Options of a [`Learner`](crate::Learner).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
     pub lock_timeout: Duration,

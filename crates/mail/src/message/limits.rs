@@ -9,12 +9,14 @@ use std::fmt;
 /// ```
 /// use tamis_mail::{Limits, Message};
 ///
-/// let limits = Limits { text: 5, ..Limits::default() };
+/// let mut limits = Limits::default();
+/// limits.text = 5;
 /// let message = Message::parse(b"Subject: s\n\nten letters", &limits);
 /// assert_eq!(message.body(), "ten l");
 /// assert!(message.limits_hit().text);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Limits {
     /// Bytes of the raw message that are read. By default, 512 KiB.
     pub bytes: usize,

@@ -67,6 +67,7 @@ const SHARDS: usize = 8;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EmOptions {
     /// The likelihood, not a complement. By default multinomial.
     pub likelihood: Likelihood,

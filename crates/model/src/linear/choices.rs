@@ -15,6 +15,7 @@ use crate::bayes::smoothing::Smoothing;
 /// | `regularisation` | 16 | C, the prior variance of the correction's weights | > 0, <= 10^6 |
 /// | `seed` | 0 | order of the documents in the fit | |
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct WeightedOptions {
     /// Smoothing of the document frequencies. By default chosen.
     pub alpha: Option<Smoothing>,

@@ -73,14 +73,13 @@ impl Ngrams {
 /// ```
 /// use tamis_tokenizer::{Language, Ngrams, TokenizerOptions};
 ///
-/// let options = TokenizerOptions {
-///     stemmer: Some(Language::English),
-///     terms: Ngrams::Words { min: 1, max: 2 },
-///     ..TokenizerOptions::text()
-/// };
+/// let mut options = TokenizerOptions::text();
+/// options.stemmer = Some(Language::English);
+/// options.terms = Ngrams::Words { min: 1, max: 2 };
 /// assert_eq!(options.max_chars, 64);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TokenizerOptions {
     /// What counts as a word. By default, [`WordRule::Unicode`].
     pub word_rule: WordRule,

@@ -22,7 +22,8 @@ fn model(which: usize, keep: Keep, documents: &[(usize, String)]) -> Model {
     let bayes = |likelihood| {
         Scoring::NaiveBayes(Parameters { likelihood, prior: ClassPrior::Uniform, ..Scoring::parameters() })
     };
-    let plain = WeightedOptions { correction: false, ..WeightedOptions::default() };
+    let mut plain = WeightedOptions::default();
+    plain.correction = false;
     let (n, scoring) = match which {
         0 => (2, None),
         1 => (3, None),

@@ -62,8 +62,15 @@ fn table() -> Vec<u8> {
     trainer.finish().unwrap().as_bytes().to_vec()
 }
 
+fn counts_alone() -> Scoring {
+    let mut weighted = WeightedOptions::default();
+    weighted.correction = false;
+    Scoring::Weighted(weighted)
+}
+
 fn em(likelihood: Likelihood) -> Scoring {
-    let options = EmOptions { likelihood, ..EmOptions::default() };
+    let mut options = EmOptions::default();
+    options.likelihood = likelihood;
     Scoring::ExpectationMaximization(ExpectationMaximization {
         options,
         ..ExpectationMaximization::for_documents(7)
@@ -78,7 +85,7 @@ fn models() -> Vec<Vec<u8>> {
     vec![
         text(Scoring::Weighted(WeightedOptions::default()), 2),
         text(Scoring::Weighted(WeightedOptions::default()), 3),
-        text(Scoring::Weighted(WeightedOptions { correction: false, ..Default::default() }), 3),
+        text(counts_alone(), 3),
         text(bayes(Likelihood::Multinomial), 2),
         text(bayes(Likelihood::Bernoulli), 3),
         text(bayes(Likelihood::ComplementNormalized), 3),
@@ -252,7 +259,7 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
 fn a_part_of_another_model_is_damage() {
     let model = |fruit: &str| {
         // a correction may have another bias in the header
-        let scoring = Some(Scoring::Weighted(WeightedOptions { correction: false, ..Default::default() }));
+        let scoring = Some(counts_alone());
         let mut trainer = Trainer::new(TrainOptions { scoring, ..TrainOptions::new(Kind::Text) }).unwrap();
         trainer.add("fruit", Document::Text(fruit)).unwrap();
         trainer.add("metal", Document::Text("iron and tin")).unwrap();

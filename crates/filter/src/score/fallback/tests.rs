@@ -18,7 +18,8 @@ fn text(words: &[u8]) -> String {
 }
 
 fn options(is_corrected: bool) -> TrainOptions {
-    let weighted = WeightedOptions { correction: is_corrected, ..WeightedOptions::default() };
+    let mut weighted = WeightedOptions::default();
+    weighted.correction = is_corrected;
     TrainOptions { scoring: Some(Scoring::Weighted(weighted)), ..TrainOptions::new(Kind::Text) }
 }
 

@@ -124,7 +124,9 @@ fn documents(most: usize) -> impl Strategy<Value = Vec<(usize, Vec<u8>)>> {
 fn scoring() -> impl Strategy<Value = Scoring> {
     use Likelihood::*;
     let weighted = any::<bool>().prop_map(|correction| {
-        Scoring::Weighted(WeightedOptions { correction, ..WeightedOptions::default() })
+        let mut weighted = WeightedOptions::default();
+        weighted.correction = correction;
+        Scoring::Weighted(weighted)
     });
     let likelihood = || prop::sample::select(vec![Multinomial, Bernoulli, Complement, ComplementNormalized]);
     let counting = prop::sample::select(vec![Counting::Occurrences, Counting::Presence]);
@@ -181,7 +183,8 @@ proptest! {
         correction in any::<bool>(), n_labels in 2usize..=5, own in documents(20), shared in documents(20),
         learned in documents(6), asked in documents(8),
     ) {
-        let weighted = WeightedOptions { correction, ..WeightedOptions::default() };
+        let mut weighted = WeightedOptions::default();
+        weighted.correction = correction;
         let train = |documents: &[_]| train(Scoring::Weighted(weighted), n_labels, documents);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.tamis");

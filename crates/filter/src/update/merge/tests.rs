@@ -96,7 +96,9 @@ proptest! {
         all in sharded(), turn in 0usize..6, keep in keep(), strip: bool, corrected: bool,
     ) {
         let n_labels = if all.iter().any(|(_, (label, _))| *label == 2) { 3 } else { 2 };
-        let plain = Scoring::Weighted(WeightedOptions { correction: false, ..WeightedOptions::default() });
+        let mut weighted = WeightedOptions::default();
+        weighted.correction = false;
+        let plain = Scoring::Weighted(weighted);
         let scoring = if corrected { None } else { Some(plain) };
         let (at_once, shards) = both(&options(scoring, keep), &all, turn);
         let sum = merged(&shards, false, strip).unwrap();
@@ -165,7 +167,8 @@ fn what_does_not_add_up_is_refused_by_name() {
     assert_eq!(refused(&plain, &longer), "recipe.tokenizer.max_chars");
     let bayes = options(Some(Scoring::NaiveBayes(Scoring::parameters())), Keep::Vectors);
     assert_eq!(refused(&plain, &bayes), "scoring");
-    let weighted = WeightedOptions { alpha: 0.5.try_into().ok(), ..WeightedOptions::default() };
+    let mut weighted = WeightedOptions::default();
+    weighted.alpha = 0.5.try_into().ok();
     let other = options(Some(Scoring::Weighted(weighted)), Keep::Vectors);
     assert_eq!(refused(&plain, &other), "scoring.Weighted.alpha");
     let em = crate::config::scoring::ExpectationMaximization::for_documents(2);
