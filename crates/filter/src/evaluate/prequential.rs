@@ -156,12 +156,11 @@ impl Prequential {
         counts: &Statistics,
         row: CountRow<'_>,
     ) -> Option<(f64, [f64; 2])> {
-        let (mut readings, mut z, mut b) = (Readings::default(), Vec::new(), Vec::new());
+        let (mut readings, mut z) = (Readings::default(), Vec::new());
         let correction = self.options.correction.then_some(&self.correction);
         let Ok(()) = scorer.read(&mut CorrectedStatistics::new(counts, correction), row, &mut readings);
-        scorer.bayes(&readings, &mut b);
         scorer.log_odds(&readings, &mut z);
-        (readings.known_terms > 0).then(|| (z[0], [b[0], scorer.correction(&readings)[0]]))
+        (readings.known_terms > 0).then(|| (z[0], scorer.counts_and_correction(&readings)))
     }
 
     fn learn(&mut self, scorer: &WeightedLogOdds, taught: Taught) -> Result<()> {

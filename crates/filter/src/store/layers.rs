@@ -240,6 +240,7 @@ impl<'a> DecodedTerm<'a> {
         Ok(Some(id))
     }
 
+    #[inline]
     fn decode(&mut self, id: TermId, found: Found<'a>) -> Result<()> {
         self.id = id;
         self.cells.clear();

@@ -452,11 +452,9 @@ impl Learner {
     fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
         let best = scorer.best(self.filter.layers(), &self.counted)?;
         best.map(|(_, row)| {
-            let (mut readings, mut b) = (Readings::default(), Vec::new());
+            let mut readings = Readings::default();
             scorer.read(self.filter.layers(), row, &mut readings)?;
-            scorer.log_odds.bayes(&readings, &mut b);
-            let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
-            Ok([first(&b), first(&scorer.log_odds.correction(&readings))])
+            Ok(scorer.log_odds.counts_and_correction(&readings))
         })
         .transpose()
     }

@@ -250,9 +250,12 @@ impl WeightedLogOdds {
         );
     }
 
-    /// What the correction says, d, one a column, in nats.
-    pub fn correction(&self, readings: &Readings) -> Vec<f64> {
-        readings.correction.iter().zip(&self.bias).map(|(sum, bias)| sum + bias).collect()
+    /// Of two classes, what counts and correction each say of the positive one, B and d, in nats.
+    pub fn counts_and_correction(&self, readings: &Readings) -> [f64; 2] {
+        let mut bayes = Vec::new();
+        self.bayes(readings, &mut bayes);
+        let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
+        [first(&bayes), first(&readings.correction) + self.bias(0)]
     }
 
     /// Writes the log-odds z of a document to `out`, one a column, in nats: of two classes those of the positive one, of more
@@ -300,23 +303,23 @@ impl WeightedLogOdds {
     }
 
     /// Writes what a term says to `out`: nothing if it has no counts.
-    pub fn weigh_term(&self, KnownTerm { cells, weights }: KnownTerm<'_>, out: &mut TermEntry) {
+    pub fn weigh_term(&self, term: KnownTerm<'_>, out: &mut TermEntry) {
         out.clear();
-        let df = KnownTerm { cells, weights }.document_frequency();
+        let df = term.document_frequency();
         if df == 0 {
             return;
         }
         let (idf, absent) = (idf(df, self.log_documents), self.log_ratio(0, df));
         let weight = powered(idf, self.choices.idf_power);
         (out.is_known, out.full, out.weight, out.absent) = (true, idf, weight, absent);
-        for cell in cells {
+        for cell in term.cells {
             let Some(column) = self.columns.of(cell.class) else { continue };
             out.cells.push((column, self.log_ratio(cell.df.into(), df) - absent));
         }
         // i i u, by the weight that all sums are multiplied by
         let factor = if weight > 0.0 { idf * idf / weight } else { 0.0 };
         let first = self.columns.len();
-        out.cells.extend(weights.iter().map(|(column, u)| (first + usize::from(*column), factor * u)));
+        out.cells.extend(term.weights.iter().map(|(column, u)| (first + usize::from(*column), factor * u)));
     }
 
     /// Writes what counts and correction say of a document to `out`, given what its terms add up to.
