@@ -1,3 +1,5 @@
+//! Naive Bayes over integer counts.
+
 impl Parameters {
     /// Derives a model: [`summarize`](Self::summarize), then [`NaiveBayes::new`].
     ///
@@ -182,12 +184,12 @@ impl NaiveBayes {
         Ok(sums)
     }
 
-    /// How many [`DocumentSums`] it needs: one a class, without smoothing two.
+    /// The number of [`DocumentSums`] it needs: one per class, two without smoothing.
     pub fn n_sums(&self) -> usize {
         self.start.len()
     }
 
-    /// What so many occurrences of a term amount to.
+    /// The factor of a term that occurs `count` times.
     #[inline]
     pub fn amount(&self, count: u32) -> f64 {
         self.rule.count(count)

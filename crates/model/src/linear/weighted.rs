@@ -1,3 +1,5 @@
+//! Weighted one-vs-rest log-odds of the counts, with the correction: the score of mail and text.
+
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::ParametersError;
@@ -76,7 +78,7 @@ pub struct WeightedLogOdds {
     logs: Logs,
 }
 
-/// What counts and correction say of a document.
+/// The scores of a document by counts and by correction, before stacking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// What the counts say: s, one a column.
@@ -296,7 +298,7 @@ impl WeightedLogOdds {
         2 * self.columns.len()
     }
 
-    /// What so many occurrences of a term amount to: ln(1 + tf).
+    /// The factor of a term that occurs `count` times: ln(1 + tf).
     #[inline]
     pub fn amount(&self, count: u32) -> f64 {
         log_tf_units(count)
