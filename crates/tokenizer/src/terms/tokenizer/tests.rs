@@ -313,6 +313,13 @@ fn hostile_texts_are_linear() {
         " \u{301}",
         "ẞ",
         "\u{1100}\u{1161}",
+        // with places where text is cut, and not
+        "a\u{301}\u{316}—",
+        "a\u{301}\u{316}—a—",
+        "\u{1100}\u{1161}—a",
+        "—",
+        "—a",
+        "\u{3000}a\u{200b}",
     ];
     for options in [TokenizerOptions::mail(), TokenizerOptions::default()] {
         let tokenizer = Tokenizer::new(options).unwrap();
