@@ -90,12 +90,7 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
     if let ClassPrior::Given(shares) = &mut prior {
         shares.extend([choices.of(&NUMBERS), choices.of(&NUMBERS)]);
     }
-    let likelihood = choices.of(&[
-        Likelihood::Multinomial,
-        Likelihood::Bernoulli,
-        Likelihood::Complement,
-        Likelihood::ComplementNormalized,
-    ]);
+    let likelihood = choices.of(&Likelihood::ALL);
     let (rate, mix) = (choices.of(&NUMBERS), choices.of(&NUMBERS));
     let mut weighted = WeightedOptions::default();
     weighted.correction = choices.flag();

@@ -16,7 +16,7 @@ use crate::args::values::{Estimate, LikelihoodName, Selection, Switch};
 pub(crate) struct ScoringArgs {
     /// weighted (whether a term occurs, with idf, log tf and length norm, corrected), or naive Bayes:
     /// multinomial, bernoulli, complement or complement-normalized [default: weighted]
-    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) likelihood: Option<LikelihoodName>,
     /// Smoothing, added to every count: 1 is Laplace's, less is Lidstone's [default: chosen by what predicts left-out
     /// documents best; of naive Bayes 0.1]
@@ -59,7 +59,7 @@ pub(crate) struct ScoringArgs {
 
 impl ScoringArgs {
     pub(crate) fn asks_for_naive_bayes(&self) -> bool {
-        self.likelihood.is_some_and(|name| name != LikelihoodName::Weighted)
+        matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)))
     }
 
     /// Makes sure that no option of naive Bayes is given without asking for naive Bayes.
@@ -97,7 +97,7 @@ impl ScoringArgs {
         if let Some((option, _)) = of_weighted.iter().find(|(_, given)| *given) {
             bail!("{option}: expected weighted scoring");
         }
-        if self.occurrences && self.likelihood == Some(LikelihoodName::Bernoulli) {
+        if self.occurrences && self.likelihood == Some(LikelihoodName::NaiveBayes(Likelihood::Bernoulli)) {
             bail!("--occurrences: expected another likelihood than bernoulli, which is of presence");
         }
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
@@ -160,8 +160,12 @@ impl ScoringArgs {
         let documents = trainer.n_documents() + trainer.n_unlabelled();
         let mut settings = ExpectationMaximization::for_documents(documents);
         match self.likelihood {
-            None | Some(LikelihoodName::Multinomial) => (),
-            Some(LikelihoodName::Bernoulli) => settings.options.likelihood = Likelihood::Bernoulli,
+            None => (),
+            Some(LikelihoodName::NaiveBayes(
+                likelihood @ (Likelihood::Multinomial | Likelihood::Bernoulli),
+            )) => {
+                settings.options.likelihood = likelihood;
+            }
             Some(_) => bail!("--unlabelled: expected a multinomial or bernoulli likelihood"),
         }
         if let Some(alpha) = self.alpha {
@@ -190,8 +194,9 @@ impl ScoringArgs {
 
     fn parameters(&self, alpha: Option<Smoothing>, classes: &Classes) -> Result<Parameters> {
         let mut parameters = Scoring::parameters();
-        parameters.likelihood =
-            self.likelihood.map_or(Likelihood::Multinomial, LikelihoodName::of_naive_bayes);
+        if let Some(LikelihoodName::NaiveBayes(likelihood)) = self.likelihood {
+            parameters.likelihood = likelihood;
+        }
         if self.estimate == Some(Estimate::Ml) {
             parameters.alpha = Smoothing::maximum_likelihood();
         }

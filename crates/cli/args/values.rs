@@ -34,25 +34,25 @@ pub(crate) enum By {
     Move,
 }
 
-/// What `--likelihood` can be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+/// What `--likelihood` can be: weighted scoring, or a likelihood of naive Bayes by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LikelihoodName {
     Weighted,
-    Multinomial,
-    Bernoulli,
-    Complement,
-    ComplementNormalized,
+    NaiveBayes(Likelihood),
 }
 
-impl LikelihoodName {
-    /// The likelihood of naive Bayes that it names.
-    pub(crate) fn of_naive_bayes(self) -> Likelihood {
-        match self {
-            LikelihoodName::Bernoulli => Likelihood::Bernoulli,
-            LikelihoodName::Complement => Likelihood::Complement,
-            LikelihoodName::ComplementNormalized => Likelihood::ComplementNormalized,
-            LikelihoodName::Multinomial | LikelihoodName::Weighted => Likelihood::Multinomial,
+impl FromStr for LikelihoodName {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == "weighted" {
+            return Ok(LikelihoodName::Weighted);
         }
+        let of_naive_bayes = name.parse().map(LikelihoodName::NaiveBayes);
+        of_naive_bayes.map_err(|_| {
+            let names = Likelihood::ALL.map(|likelihood| likelihood.to_string()).join(", ");
+            format!("expected one of weighted, {names}, got {name:?}")
+        })
     }
 }
 

@@ -11,12 +11,7 @@ use tamis_testing::{check_near, near};
 use tamis_tokenizer::{CountVector, TermId};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/expected.json");
-const LIKELIHOODS: [Likelihood; 4] = [
-    Likelihood::Bernoulli,
-    Likelihood::Multinomial,
-    Likelihood::Complement,
-    Likelihood::ComplementNormalized,
-];
+const LIKELIHOODS: [Likelihood; 4] = Likelihood::ALL;
 const CLASSES: ClassId = 4;
 const TERMS: TermId = 12;
 

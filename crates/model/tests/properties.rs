@@ -24,12 +24,7 @@ fn shuffled() -> impl Strategy<Value = (Vec<Document>, Vec<Document>)> {
 }
 
 fn parameters() -> impl Strategy<Value = Parameters> {
-    let likelihood = prop_oneof![
-        Just(Likelihood::Bernoulli),
-        Just(Likelihood::Multinomial),
-        Just(Likelihood::Complement),
-        Just(Likelihood::ComplementNormalized)
-    ];
+    let likelihood = prop::sample::select(&Likelihood::ALL[..]);
     let counting = prop_oneof![Just(Counting::Occurrences), Just(Counting::Presence)];
     let alpha = prop_oneof![Just(1.0), Just(0.1), Just(1e-3), 1e-6..10.0];
     let prior = prop_oneof![Just(ClassPrior::Smoothed), Just(ClassPrior::Uniform)];

@@ -6,8 +6,6 @@ use std::io::BufRead;
 use tamis_model::{Cell, Choices, Classes, Counts, Statistics, WeightedOptions};
 use tamis_tokenizer::{Scratch, Tokenizer, fingerprint};
 
-use crate::config::decision::Decision;
-use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::disk::model::Model;
@@ -15,7 +13,6 @@ use crate::error::Result;
 use crate::exchange::draft::{Draft, Term};
 use crate::exchange::lines::Lines;
 use crate::file::header::Header;
-use crate::file::terms::Size;
 use crate::kind::Kind;
 
 /// How many of another program's tokens were imported.
@@ -122,25 +119,12 @@ fn of_counts(
     // there are no documents that a correction could be of
     let chosen = Chosen::for_classes(classes.len());
     let chosen = Chosen { choices: Choices { stack: [1.0, 0.0, 0.0], ..chosen.choices }, ..chosen };
+    let scoring = Scoring::Weighted(WeightedOptions::default());
     let header = Header {
-        recipe,
-        keep: Keep::Digests,
-        names: true,
-        scoring: Scoring::Weighted(WeightedOptions::default()),
-        decision: Decision::for_classes(&classes),
-        classes,
-        totals: statistics.totals().to_vec(),
         asked: Some(Default::default()),
         changes: messages.iter().sum(),
-        unfitted: 0,
-        summary: None,
-        table: None,
         chosen: Some(chosen),
-        bias: Vec::new(),
-        em_model: None,
-        expected: None,
-        size: Size::default(),
-        lengths: Default::default(),
+        ..Header::new(recipe, scoring, classes, statistics.totals().to_vec())
     };
     Draft { header, terms, documents: Vec::new() }.finish()
 }

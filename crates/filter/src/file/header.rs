@@ -82,6 +82,30 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// What a model of these counts says of itself before anything is fitted or asked.
+    pub(crate) fn new(recipe: Recipe, scoring: Scoring, classes: Classes, totals: Vec<ClassTotals>) -> Self {
+        Header {
+            keep: Keep::Digests,
+            names: true,
+            asked: None,
+            changes: 0,
+            unfitted: 0,
+            summary: None,
+            table: None,
+            decision: Decision::for_classes(&classes),
+            chosen: None,
+            bias: Vec::new(),
+            em_model: None,
+            expected: None,
+            size: Size::default(),
+            lengths: [0; N_SECTIONS],
+            recipe,
+            scoring,
+            classes,
+            totals,
+        }
+    }
+
     /// Terms in the vocabulary.
     pub(crate) fn n_terms(&self) -> u64 {
         self.size.terms

@@ -12,7 +12,8 @@ use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::{Score, likeliest, verdict};
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
-/// words. Caches up to 131,072 terms and 16 MB of weights, about 30 MB in all; then it starts over.
+/// words. Caches the first 229,376 terms, or as many as 32 MB of weights allow, about 60 MB in all; it starts over when eight
+/// times as many had no room.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,

@@ -31,7 +31,7 @@ pub struct Information<'a> {
     pub reals: Option<&'a GaussianStatistics>,
     /// Missing cells of each column of the recipe, for mixed naive Bayes.
     pub missing: &'a [u64],
-    /// Terms in the vocabulary.
+    /// Terms that have counts.
     pub n_terms: usize,
     /// Number of features: terms used in scoring.
     pub n_features: u64,

@@ -12,7 +12,6 @@ use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
 use crate::file::header::Header;
 use crate::file::table::Table;
-use crate::file::terms::Size;
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
 use crate::gather::union::Union;
@@ -64,25 +63,19 @@ impl Trainer {
         );
         let bias = fitted.bias();
         let Ok(summary) = summarize(&scoring, statistics);
+        let totals = statistics.totals().to_vec();
         let header = Header {
-            recipe: self.options.recipe,
-            asked: Some(self.options.decision),
-            changes: 0,
-            unfitted: 0,
             keep,
             names: self.options.names,
+            asked: Some(self.options.decision),
             summary,
             table,
-            scoring,
-            classes: self.classes,
-            totals: statistics.totals().to_vec(),
             decision: fitted.decision,
             chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.tried_pairs, ..chosen }),
             bias,
             em_model: fitted.em_model,
             expected: fitted.expected,
-            size: Size::default(),
-            lengths: Default::default(),
+            ..Header::new(self.options.recipe, scoring, self.classes, totals)
         };
         seal(header, sections?, documents?)
     }

@@ -40,6 +40,14 @@ pub enum Counting {
 }
 
 impl Likelihood {
+    /// Every likelihood.
+    pub const ALL: [Likelihood; 4] = [
+        Likelihood::Bernoulli,
+        Likelihood::Multinomial,
+        Likelihood::Complement,
+        Likelihood::ComplementNormalized,
+    ];
+
     pub(crate) fn is_complement(self) -> bool {
         matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
     }
