@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tamis_filter::Kind;
 
 use crate::args::values::{at_least, delimiter};
@@ -31,7 +32,7 @@ pub(crate) struct InputArgs {
     #[arg(long)]
     pub(crate) mbox: bool,
     /// What files that are named hold, and standard input (-), instead of going by their names
-    #[arg(long, value_name = "csv|tsv|jsonl", conflicts_with = "mbox")]
+    #[arg(long, value_name = "csv|tsv|jsonl", conflicts_with = "mbox", value_parser = table_format())]
     pub(crate) input_format: Option<Holds>,
     /// What separates the cells of CSV, instead of recognising comma, semicolon, tab or bar
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
@@ -51,6 +52,14 @@ pub(crate) struct InputArgs {
     /// Fail (exit 3) if any document could not be read
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+/// A format of tables by its name.
+fn table_format() -> impl TypedValueParser<Value = Holds> {
+    let parser = PossibleValuesParser::new(Holds::TABLES.map(|(name, _)| name));
+    parser.try_map(|name| {
+        Holds::TABLES.into_iter().find(|(known, _)| *known == name).map(|(_, holds)| holds).ok_or(name)
+    })
 }
 
 impl InputArgs {

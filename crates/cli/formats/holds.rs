@@ -3,27 +3,26 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::ValueEnum;
-
 /// What a file holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holds {
     /// One document.
-    #[value(skip)]
     One,
-    /// Messages one after the other.
-    #[value(skip)]
+    /// Messages, one after another.
     Mbox,
-    // The values of `--input-format`. Help would show doc comments.
-    // Rows separated by commas.
+    /// Rows separated by commas.
     Csv,
-    // Rows separated by tabs, nothing quoted.
+    /// Rows separated by tabs, nothing quoted.
     Tsv,
-    // A JSON object a line.
+    /// A JSON object per line.
     Jsonl,
 }
 
 impl Holds {
+    /// Formats of tables, by their names at the prompt.
+    pub(crate) const TABLES: [(&str, Holds); 3] =
+        [("csv", Holds::Csv), ("tsv", Holds::Tsv), ("jsonl", Holds::Jsonl)];
+
     /// Whether it is a table.
     pub(crate) fn is_table(self) -> bool {
         !matches!(self, Holds::One | Holds::Mbox)
