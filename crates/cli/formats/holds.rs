@@ -23,6 +23,16 @@ impl Holds {
     pub(crate) const TABLES: [(&str, Holds); 3] =
         [("csv", Holds::Csv), ("tsv", Holds::Tsv), ("jsonl", Holds::Jsonl)];
 
+    /// Endings of the names of files that hold many documents, in any case.
+    const ENDINGS: [(&str, Holds); 6] = [
+        ("csv", Holds::Csv),
+        ("tsv", Holds::Tsv),
+        ("jsonl", Holds::Jsonl),
+        ("ndjson", Holds::Jsonl),
+        ("mbox", Holds::Mbox),
+        ("mbx", Holds::Mbox),
+    ];
+
     /// Whether it is a table.
     pub(crate) fn is_table(self) -> bool {
         !matches!(self, Holds::One | Holds::Mbox)
@@ -31,27 +41,23 @@ impl Holds {
     /// What a file holds by its name. A file found in a folder is known by that only, because a message of its own may
     /// begin as an mbox does.
     pub(crate) fn of_name(name: &OsStr) -> Holds {
-        let mut path = Path::new(name);
         // most names have no such ending, which takes less to see than what a path's extension is
         let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-        let endings = ["gz", "csv", "tsv", "jsonl", "ndjson", "mbox", "mbx"];
-        if !endings.iter().any(|known| ending.eq_ignore_ascii_case(known.as_bytes())) {
+        if Holds::of_ending(ending).is_none() && !ending.eq_ignore_ascii_case(b"gz") {
             return Holds::One;
         }
+        let mut path = Path::new(name);
         if extension_is(path, &["gz"]) {
             path = Path::new(path.file_stem().unwrap_or_default());
         }
-        if extension_is(path, &["csv"]) {
-            Holds::Csv
-        } else if extension_is(path, &["tsv"]) {
-            Holds::Tsv
-        } else if extension_is(path, &["jsonl", "ndjson"]) {
-            Holds::Jsonl
-        } else if extension_is(path, &["mbox", "mbx"]) {
-            Holds::Mbox
-        } else {
-            Holds::One
-        }
+        let extension = path.extension().unwrap_or_default();
+        Holds::of_ending(extension.as_encoded_bytes()).unwrap_or(Holds::One)
+    }
+
+    fn of_ending(ending: &[u8]) -> Option<Holds> {
+        let known =
+            Holds::ENDINGS.into_iter().find(|(known, _)| ending.eq_ignore_ascii_case(known.as_bytes()));
+        known.map(|(_, holds)| holds)
     }
 }
 

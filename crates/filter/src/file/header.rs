@@ -14,9 +14,6 @@
 //! All later checksums are seeded with the header's. The CRC of the sections makes the headers of different models
 //! differ; it has no other use.
 
-#[cfg(test)]
-mod tests;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
@@ -303,3 +300,6 @@ pub(crate) fn layout(
     let sections = sections.collect::<Result<Vec<_>>>()?;
     Ok((sections, at))
 }
+
+#[cfg(test)]
+mod tests;

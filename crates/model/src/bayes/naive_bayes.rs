@@ -1,19 +1,5 @@
 //! Naive Bayes over integer counts.
 
-impl Parameters {
-    /// Derives a model: [`summarize`](Self::summarize), then [`NaiveBayes::new`].
-    ///
-    /// # Errors
-    /// Reading fails; or as [`NaiveBayes::new`].
-    pub fn fit<C: Counts>(&self, counts: &C) -> Result<NaiveBayes, FitError<C::Error>> {
-        let summary = self.summarize(counts).map_err(FitError::Counts)?;
-        NaiveBayes::new(self, &summary).map_err(FitError::Parameters)
-    }
-}
-
-#[cfg(test)]
-mod tests;
-
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::{FitError, ParametersError};
@@ -388,3 +374,17 @@ impl NaiveBayes {
         out.truncate(n);
     }
 }
+
+impl Parameters {
+    /// Derives a model: [`summarize`](Self::summarize), then [`NaiveBayes::new`].
+    ///
+    /// # Errors
+    /// Reading fails; or as [`NaiveBayes::new`].
+    pub fn fit<C: Counts>(&self, counts: &C) -> Result<NaiveBayes, FitError<C::Error>> {
+        let summary = self.summarize(counts).map_err(FitError::Counts)?;
+        NaiveBayes::new(self, &summary).map_err(FitError::Parameters)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,6 @@
 //! Sufficient statistics of naive Bayes: integer counts, learned, forgotten and merged exactly.
 
 pub(crate) mod error;
-#[cfg(test)]
-mod tests;
 
 use std::convert::Infallible;
 
@@ -435,3 +433,6 @@ impl PartialEq for Statistics {
 }
 
 impl Eq for Statistics {}
+
+#[cfg(test)]
+mod tests;
