@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{ErrorKind, Filter, LearnOptions, Lock};
+use tamis_filter::{ErrorKind, Filter, LearnOptions, Lock, Partial};
 
 use crate::output::numbers::counted;
 use crate::output::shown::{named, shown_path};
@@ -156,6 +156,9 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
     match Filter::open(path) {
         Err(error) => match error.kind() {
             ErrorKind::NotAFile { .. } => Err(error.into()),
+            ErrorKind::WrongFile { .. } => {
+                bail!("{}: there is a partial, not a model; remove it or name another", shown_path(path))
+            }
             ErrorKind::NotAModel { got } if !got.is_empty() => {
                 bail!(
                     "{}: there is a file that is no tamis model; remove it or name another",
@@ -171,6 +174,19 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
             counted(filter.information().changes, "document")
         ),
         _ => Ok(()),
+    }
+}
+
+/// Whoever counts a shard again writes the same file again; no other file is replaced by a partial.
+pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
+    match Partial::open(path) {
+        Err(error) => match error.kind() {
+            ErrorKind::WrongFile { .. } | ErrorKind::NotAModel { .. } | ErrorKind::NotAFile { .. } => {
+                bail!("{}: there is a file that is no partial; remove it or name another", shown_path(path))
+            }
+            _ => Ok(()),
+        },
+        Ok(_) => Ok(()),
     }
 }
 

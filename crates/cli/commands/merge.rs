@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::{ErrorKind, Filter, Keep, MergeOptions, merge};
+use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, Partial, merge};
 
-use crate::args::model::lock;
+use crate::args::model::{lock, refuse_to_replace_all_but_partials};
+use crate::args::training::say_chosen_terms;
 use crate::input::same_file::different;
 use crate::model::opened::check_unchanged;
-use crate::output::expected::report;
+use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
 use crate::output::shown::{named, say};
 
@@ -24,14 +25,18 @@ trained together. Else what was chosen is that of the model with the most docume
 labels, thresholds follow from the held-out scores of all documents. --retrain insists on fitting \
 anew.
 
+Partials (train --partial) become the model that train --repeat --no-names makes of all their documents, byte for byte. \
+With --partial they become one partial, to be merged further.
+
 Example:
   tamis merge -m all.tamis shard-*.tamis
-  tamis merge --strip -m to-share.tamis mine.tamis")]
+  tamis merge --strip -m to-share.tamis mine.tamis
+  tamis merge -m all.tamis shard-*.partial")]
 pub(crate) struct MergeArgs {
     /// The model file to write
     #[arg(short, long, value_name = "FILE")]
     pub(crate) model: PathBuf,
-    /// The models to add up
+    /// The models to add up, or the partials
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) models: Vec<PathBuf>,
     /// Fit everything anew to the documents of all models, or refuse
@@ -43,12 +48,66 @@ pub(crate) struct MergeArgs {
     /// Count a document that several models know as often as each of them does, not once
     #[arg(long)]
     pub(crate) repeat: bool,
+    /// Merge partials into one more partial, not a model
+    #[arg(long, conflicts_with_all = ["retrain", "strip", "repeat"])]
+    pub(crate) partial: bool,
     /// Replace a model that is there already
     #[arg(long)]
     pub(crate) replace: bool,
 }
 
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
+    let is_model = |error: &Error| matches!(error.kind(), ErrorKind::WrongFile { .. });
+    match Partial::open(&args.models[0]) {
+        Err(error) if is_model(&error) && !args.partial => run_models(args),
+        first => merge_partials(args, first.map_err(named(&args.models[0]))?),
+    }
+}
+
+/// Merges partials one after the other, so that no more than the sum and one of them is held.
+fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
+    if let Some((option, _)) =
+        [("--retrain", args.retrain), ("--strip", args.strip), ("--repeat", args.repeat)]
+            .iter()
+            .find(|(_, given)| *given)
+    {
+        bail!("{option}: expected models, got partials, which are counted as they were asked to be");
+    }
+    if args.partial {
+        refuse_to_replace_all_but_partials(&args.model)?;
+    }
+    let options = first.options().clone();
+    let mut trainer = first.to_trainer()?;
+    drop(first);
+    for path in &different(&args.models)[1..] {
+        let partial = Partial::open(path).map_err(named(path))?;
+        trainer = trainer.merge_partial(&partial).map_err(named(path))?;
+    }
+    if args.partial {
+        let partial = trainer.into_partial()?;
+        partial.save(&args.model)?;
+        report_counted(&args.model, &partial)?;
+        return Ok(0);
+    }
+    let lock = lock(&args.model, args.replace)?;
+    lock.save(&trainer.finish()?)?;
+    drop(lock);
+    let filter = Filter::open(&args.model)?;
+    say_chosen_terms(&options, filter.information().recipe);
+    say_contradictions(&filter)?;
+    report(&args.model, &filter)?;
+    Ok(0)
+}
+
+fn say_contradictions(filter: &Filter) -> Result<()> {
+    let contradictions = filter.n_contradictions()?;
+    if contradictions > 0 {
+        say!("{} known under several labels", counted(contradictions, "document"));
+    }
+    Ok(())
+}
+
+fn run_models(args: &MergeArgs) -> Result<u8> {
     // it may be one of those that are added up: nobody teaches it meanwhile
     let lock = lock(&args.model, args.replace)?;
     let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
@@ -77,10 +136,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
-    let contradictions = filter.n_contradictions()?;
-    if contradictions > 0 {
-        say!("{} known under several labels", counted(contradictions, "document"));
-    }
+    say_contradictions(&filter)?;
     if let Some(more @ 1..) = filter.information().unfitted.checked_sub(unfitted) {
         say!(
             "{} counted but not fitted: what was chosen is that of the model with the most documents; models that remember \

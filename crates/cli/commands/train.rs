@@ -1,6 +1,7 @@
 //! `tamis train`
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -11,7 +12,7 @@ use tamis_filter::{
 
 use crate::args::decision::DecisionArgs;
 use crate::args::input::InputArgs;
-use crate::args::model::{ModelArg, refuse_to_replace_taught};
+use crate::args::model::{ModelArg, refuse_to_replace_all_but_partials, refuse_to_replace_taught};
 use crate::args::recipe::{RecipeArgs, check_windows};
 use crate::args::scoring::ScoringArgs;
 use crate::args::training::{say_chosen_terms, train_options};
@@ -19,7 +20,7 @@ use crate::args::values::{ColumnChoice, Contradictions, share};
 use crate::input::columns;
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::{Names, check_contradictions, say_equal};
-use crate::output::expected::report;
+use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
 
 #[derive(Args)]
@@ -37,7 +38,8 @@ null or ? is missing, and left out.
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
   tamis train -m topics.tamis articles/
-  tamis train -m trips.tamis trips.csv --target mode --column zip=categorical")]
+  tamis train -m trips.tamis trips.csv --target mode --column zip=categorical
+  tamis train --partial -m 1.partial shard-1.csv     (and elsewhere 2.partial; see tamis merge)")]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
@@ -83,6 +85,10 @@ pub(crate) struct TrainArgs {
     /// What to do where more than 5 % of a label's documents equal documents of another label (rows of tables may)
     #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
     pub(crate) contradictions: Contradictions,
+    /// Count the documents and fit nothing: -m FILE becomes a partial, and tamis merge makes a model of such files. Documents count as
+    /// they are given (--repeat), and names are not remembered
+    #[arg(long, requires = "model", help_heading = "Model")]
+    pub(crate) partial: bool,
     /// Replace a model that has learned since it was trained; what it learned is lost
     #[arg(long, help_heading = "Model")]
     pub(crate) replace: bool,
@@ -99,7 +105,10 @@ pub(crate) struct TrainArgs {
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
-    refuse_to_replace_taught(&path, args.replace)?;
+    match args.partial {
+        true => refuse_to_replace_all_but_partials(&path)?,
+        false => refuse_to_replace_taught(&path, args.replace)?,
+    }
     if args.target.is_none() && args.unlabelled.is_empty() {
         args.scoring.check()?;
     }
@@ -111,7 +120,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let options = options(args, &corpus)?;
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
-    if labels < 2 {
+    if labels < 2 && !args.partial {
         bail!(
             "expected documents of at least two labels, got {} of {}; name another source as LABEL=PATH",
             counted(documents, "document"),
@@ -119,9 +128,13 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         );
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
-    say_equal(&trainer, args.repeat);
+    say_equal(&trainer, options.repeat);
     check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
     drop(names);
+    if args.partial {
+        write_partial(args, trainer, &path)?;
+        return Ok(corpus.conclude(unreadable));
+    }
     let scoring = scoring(args, &trainer)?;
     check_windows(trainer.recipe(), &scoring, labels)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
@@ -165,22 +178,44 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         }
         options.recipe.target = Some(target.clone());
     }
-    options.repeat |= args.repeat;
-    if corpus.n_labels() > 2 {
+    options.repeat |= args.repeat || args.partial;
+    // others may have other labels
+    if corpus.n_labels() > 2 && !args.partial {
         // pairs would be dropped at the third: they need not be counted
         options.pairs = Pairs::Fixed;
     }
-    options.names &= !args.no_names;
+    options.names &= !args.no_names && !args.partial;
     options.keep = match (args.documents, args.no_documents) {
         (true, _) => Keep::Vectors,
         (_, true) => Keep::Digests,
         _ => options.keep,
     };
-    if !args.unlabelled.is_empty() {
+    if !args.unlabelled.is_empty() && !args.partial {
         // what it will be is settled once all are counted
         options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
     }
     Ok(options)
+}
+
+/// Writes what was counted, with what is asked of the model.
+fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> {
+    let is_default =
+        args.scoring == ScoringArgs::default() && args.lambda.is_none() && args.iterations.is_none();
+    if !args.unlabelled.is_empty() && !is_default {
+        bail!(
+            "--partial --unlabelled: expected no options of scoring, which depends on how many documents there are in all"
+        );
+    }
+    let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
+    let mut trainer = trainer.with_decision(decision);
+    if !is_default {
+        let scoring = scoring(args, &trainer)?;
+        trainer = trainer.with_scoring(scoring);
+    }
+    args.model.make_folder(path)?;
+    let partial = trainer.into_partial()?;
+    partial.save(path)?;
+    report_counted(path, &partial)
 }
 
 /// Learns all documents; also returns what tells the names of the labelled ones, and how many could not be read.

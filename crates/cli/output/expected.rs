@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use tamis_filter::{Expected, Filter, Kind, Scoring, positive_class};
+use tamis_filter::{Classes, Expected, Filter, Kind, Partial, Scoring, positive_class};
 use tamis_model::{Interval, clopper_pearson};
 
 use crate::output::numbers::{counted, grouped};
@@ -12,31 +12,42 @@ use crate::output::shown::{shown, shown_path};
 
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();
-    let classes: Vec<_> = information
-        .classes
-        .iter()
-        .zip(information.totals)
-        .map(|((_, label), totals)| format!("{} {}", grouped(totals.documents), shown(label)))
-        .collect();
-    let labelled = &information.totals[..information.classes.len()];
-    let documents = labelled.iter().map(|t| t.documents).sum();
-    let mut out = std::io::stdout().lock();
+    let documents: Vec<_> = information.totals.iter().map(|totals| totals.documents).collect();
     let terms = counted(information.n_terms as u64, "term");
-    let unlabelled = match information.totals.get(information.classes.len()) {
-        Some(totals) => format!(" and {} without a label", grouped(totals.documents)),
-        None => String::new(),
-    };
-    writeln!(
-        out,
-        "learned {} ({}){unlabelled}: {terms}",
-        counted(documents, "document"),
-        classes.join(", ")
-    )?;
-    writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(information.bytes.div_ceil(1000) as u64))?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "learned {}: {terms}", documents_of(information.classes, &documents))?;
+    say_written(&mut out, path, information.bytes)?;
     if let Some(expectation) = expectation(filter) {
         writeln!(out, "{expectation}")?;
     }
     Ok(())
+}
+
+/// The same of a partial, of which nothing can be expected yet.
+pub(crate) fn report_counted(path: &Path, partial: &Partial) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "counted {}", documents_of(partial.classes(), partial.documents()))?;
+    say_written(&mut out, path, partial.as_bytes().len())
+}
+
+/// How many documents there are of each class, and after the last one of none.
+fn documents_of(classes: &Classes, documents: &[u64]) -> String {
+    let of_classes = classes.iter().zip(documents);
+    let of_classes: Vec<_> = of_classes
+        .map(|((_, label), documents)| format!("{} {}", grouped(*documents), shown(label)))
+        .collect();
+    let labelled = documents[..classes.len().min(documents.len())].iter().sum();
+    let unlabelled = match documents.get(classes.len()) {
+        Some(documents) => format!(" and {} without a label", grouped(*documents)),
+        None => String::new(),
+    };
+    let in_brackets =
+        if of_classes.is_empty() { String::new() } else { format!(" ({})", of_classes.join(", ")) };
+    format!("{}{in_brackets}{unlabelled}", counted(labelled, "document"))
+}
+
+fn say_written(out: &mut impl Write, path: &Path, bytes: usize) -> Result<()> {
+    Ok(writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(bytes.div_ceil(1000) as u64))?)
 }
 
 /// What to expect on documents like those learned, in words; nothing for models that do not tell.

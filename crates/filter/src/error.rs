@@ -61,6 +61,13 @@ pub enum ErrorKind {
         /// The format of the file.
         got: u32,
     },
+    /// A model was given for a partial, or a partial for a model.
+    WrongFile {
+        /// What it should be.
+        expected: &'static str,
+        /// What it is.
+        got: &'static str,
+    },
     /// A later version of the program appended something to the file that this one does not know.
     Segment {
         /// Its kind, four bytes.
@@ -179,6 +186,20 @@ pub enum ErrorKind {
         known: Vec<String>,
         /// The one that was probably meant.
         nearest: Option<String>,
+    },
+    /// A buffer for probabilities is too short or too long.
+    Buffer {
+        /// Numbers it should have room for.
+        expected: usize,
+        /// Numbers it has room for.
+        got: usize,
+    },
+    /// A document of several cannot be scored.
+    Document {
+        /// Its place among them, from 0.
+        place: usize,
+        /// Why.
+        error: Box<Error>,
     },
     /// A document to forget that was never learned, or not under that label.
     NotLearned {

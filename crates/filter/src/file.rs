@@ -3,10 +3,12 @@
 //! `docs/format.md` describes it byte by byte.
 
 pub(crate) mod blocks;
+pub(crate) mod container;
 pub(crate) mod documents;
 pub(crate) mod header;
 pub(crate) mod log;
 pub(crate) mod names;
+pub(crate) mod partial;
 pub(crate) mod slots;
 pub(crate) mod table;
 pub(crate) mod terms;

@@ -84,6 +84,7 @@ pub use score::score::Scratch;
 pub use score::verdict::Score;
 pub use store::information::Information;
 pub use train::duplicates::Contradiction;
+pub use train::partial::Partial;
 pub use train::trainer::Trainer;
 pub use update::learner::{Learned, Learner};
 pub use update::merge::{MergeOptions, merge};

@@ -5,5 +5,6 @@ pub(crate) mod finish;
 pub(crate) mod fit;
 pub(crate) mod fitting;
 pub(crate) mod pairs;
+pub(crate) mod partial;
 pub(crate) mod sections;
 pub(crate) mod trainer;

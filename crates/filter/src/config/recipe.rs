@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
 use tamis_tokenizer::TokenizerOptions;
 
-use crate::config::column::Column;
+use crate::config::column::{Column, ColumnKind};
 use crate::kind::Kind;
 
 /// The version of the code that turns documents into terms, recorded in every model.
@@ -40,6 +40,11 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Columns of real values.
+    pub(crate) fn n_reals(&self) -> usize {
+        self.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count()
+    }
+
     /// The default recipe for a kind of documents.
     pub fn new(kind: Kind) -> Self {
         let tokenizer = match kind {

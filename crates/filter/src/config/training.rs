@@ -1,5 +1,6 @@
 //! Training options.
 
+use serde::{Deserialize, Serialize};
 use tamis_tokenizer::Ngrams;
 
 use crate::config::decision::DecisionOptions;
@@ -9,7 +10,7 @@ use crate::config::scoring::Scoring;
 use crate::kind::Kind;
 
 /// Options of a [`Trainer`](crate::Trainer).
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TrainOptions {
     /// How documents become terms.
@@ -67,7 +68,7 @@ impl TrainOptions {
 }
 
 /// How to decide whether pairs of words are terms.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Pairs {
     /// By leave-one-out, for text of two labels with weighted scoring and a recipe of single words. Otherwise as the
     /// recipe says.

@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io;
 use std::ops::Deref;
 
-/// The bytes of a model file, mapped or owned.
+/// The bytes of a model file.
 pub(crate) enum Bytes {
     Mapped(memmap2::Mmap),
     Owned(Vec<u8>),
+    /// Of someone else, who may share them.
+    Shared(Box<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl Bytes {
@@ -36,6 +38,7 @@ impl Deref for Bytes {
         match self {
             Bytes::Mapped(map) => map,
             Bytes::Owned(bytes) => bytes,
+            Bytes::Shared(bytes) => (**bytes).as_ref(),
         }
     }
 }

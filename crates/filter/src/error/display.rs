@@ -18,6 +18,9 @@ impl fmt::Display for ErrorKind {
                 "{}: the model was changed in place while it was in use: expected it to be replaced by renaming (mv, not cp)",
                 path.display()
             ),
+            ErrorKind::WrongFile { expected, got } => {
+                write!(f, "expected {expected}, got {got}")
+            }
             ErrorKind::NotAModel { got } => {
                 write!(
                     f,
@@ -28,7 +31,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Version { expected, got } => {
                 write!(
                     f,
-                    "model format {got} is not known here: expected format {expected}; train it anew or use the version of tamis that wrote it"
+                    "format {got} is not known here: expected format {expected}; train it anew or use the version of tamis that wrote it"
                 )
             }
             ErrorKind::Segment { got } => write!(
@@ -94,6 +97,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected a label that the model knows ({}), got {got:?}", known.join(", "))?;
                 nearest.as_ref().map_or(Ok(()), |nearest| write!(f, " (did you mean {nearest:?}?)"))
             }
+            ErrorKind::Buffer { expected, got } => {
+                write!(f, "expected a buffer of {expected} numbers, documents times labels, got {got}")
+            }
+            ErrorKind::Document { place, error } => write!(f, "document {place}: {error}"),
             ErrorKind::NotLearned { digest, known } => {
                 let digest = u128::from_be_bytes(*digest);
                 match known {

@@ -3,7 +3,6 @@
 use tamis_tokenizer::TermCount;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::config::column::ColumnKind;
 use crate::config::recipe::Recipe;
 
 /// The digest of a document: a hash of its terms and counts, of the real values of a row, and of the recipe's version.
@@ -32,6 +31,5 @@ fn mix(fingerprint: u64, count: u32) -> u128 {
 
 /// The digest of documents without terms. They share it, but do not count as equal.
 pub(crate) fn digest_of_nothing(recipe: &Recipe) -> [u8; 16] {
-    let reals = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
-    digest(recipe.version, &[], &vec![None; reals.count()])
+    digest(recipe.version, &[], &vec![None; recipe.n_reals()])
 }

@@ -14,7 +14,6 @@
 //! All later checksums are seeded with the header's. The CRC of the sections makes the headers of different models
 //! differ; it has no other use.
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
@@ -23,21 +22,15 @@ use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::disk::map::Bytes;
-use crate::disk::spool::{Spool, spill};
-use crate::error::{Error, ErrorKind, Result};
-use crate::file::blocks::{self, Checksums, Section};
+use crate::disk::spool::Spool;
+use crate::error::{Error, Result};
+use crate::file::blocks::Section;
+use crate::file::container::{self, Preface};
 use crate::file::table::Table;
 use crate::file::terms::Size;
 
-pub(crate) const MAGIC: &[u8; 8] = b"TAMIS\r\n\x1a";
-
 /// The model format that this version reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
-
-const PREFACE: usize = 24;
-
-/// Maximum length of a header, in bytes. It grows with the classes, not with the terms.
-const HEADER_LIMIT: usize = 64 << 20;
 
 /// The sections of a file, in order.
 pub(crate) const SECTIONS: [&str; N_SECTIONS] = ["directory", "terms", "texts", "documents", "vectors"];
@@ -164,43 +157,9 @@ pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
     Ok(())
 }
 
-fn config() -> impl bincode::config::Config {
-    bincode::config::standard().with_fixed_int_encoding().with_limit::<HEADER_LIMIT>()
-}
-
 /// The bytes of a model file.
 pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
-    let encoded = encode(header)?;
-    let mut of_sections = 0;
-    let mut add = |bytes: &[u8]| {
-        of_sections = blocks::checksum(of_sections, bytes);
-        Ok(())
-    };
-    sections.iter().try_for_each(|section| section.for_each(&mut add)).map_err(spill)?;
-    let numbers = [FORMAT_VERSION, encoded.len() as u32, of_sections].map(u32::to_le_bytes);
-    let checksum = header_checksum(numbers.as_flattened(), &encoded);
-    let preface = [MAGIC, numbers.as_flattened(), &checksum.to_le_bytes(), &encoded].concat();
-    let mut file = Spool::from(preface);
-    for section in sections {
-        let mut checksums = Checksums::new(checksum);
-        let write = |bytes: &[u8]| {
-            checksums.push(bytes);
-            file.push(bytes)
-        };
-        section.for_each(write).and_then(|()| file.push(&checksums.finish())).map_err(spill)?;
-    }
-    Ok(file)
-}
-
-/// The bytes of a header.
-pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
-    let encoded = bincode::serde::encode_to_vec(header, config())
-        .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
-    let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
-    if got > limit {
-        return Err(ErrorKind::TooLarge { what: "bytes of header", limit, got }.into());
-    }
-    Ok(encoded)
+    container::write((container::MODEL, FORMAT_VERSION), header, &sections)
 }
 
 /// An opened model file.
@@ -216,89 +175,24 @@ pub(crate) struct Opened {
 
 /// Opens a file, at a cost independent of the size of its sections.
 pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
-    let (checksum, encoded) = preface(&bytes)?;
-    let header: Header = decode(encoded)?;
+    let Preface { checksum, header: encoded, start } = preface(&bytes)?;
+    let header: Header = container::decode(encoded)?;
     let lengths = SECTIONS.into_iter().zip(header.lengths);
-    let (sections, end) = layout(lengths, PREFACE + encoded.len(), bytes.len(), checksum)?;
+    let (sections, end) = container::layout(lengths, start, bytes.len(), checksum)?;
     let sections =
         sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
     Ok(Opened { bytes, header, checksum, sections, end })
 }
 
-/// The checksum and bytes of a file's header, verified.
-fn preface(file: &[u8]) -> Result<(u32, &[u8])> {
-    let start = file.get(..MAGIC.len()).unwrap_or(file);
-    if start != MAGIC {
-        return Err(ErrorKind::NotAModel { got: start.to_vec() }.into());
-    }
-    let cut_short = |expected: usize| {
-        Error::from(ErrorKind::Length { expected: expected as u64, got: file.len() as u64 })
-    };
-    let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else { return Err(cut_short(PREFACE)) };
-    let [version, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
-    if version != FORMAT_VERSION {
-        return Err(ErrorKind::Version { expected: FORMAT_VERSION, got: version }.into());
-    }
-    let length = length as usize;
-    let encoded = rest.get(..length).ok_or_else(|| cut_short(PREFACE + length))?;
-    let got = header_checksum(&preface[MAGIC.len()..PREFACE - 4], encoded);
-    if got != checksum {
-        return Err(ErrorKind::Checksum { part: "header", offset: 0, expected: checksum, got }.into());
-    }
-    Ok((checksum, encoded))
-}
-
-/// The checksum of the preceding numbers and the header, so that the version is protected too.
-fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
-    blocks::checksum(crc32fast::hash(numbers), encoded)
-}
-
-/// Decodes a header.
-pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
-    let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
-        .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
-    if consumed != encoded.len() {
-        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), encoded.len()));
-    }
-    Ok(header)
+/// The preface of a model file.
+fn preface(file: &[u8]) -> Result<Preface<'_>> {
+    container::check_magic(file, container::MODEL)?;
+    Preface::read(file, FORMAT_VERSION)
 }
 
 /// The checksum of the header, if it is intact.
 pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
-    preface(file).map(|(checksum, _)| checksum)
-}
-
-fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
-    preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
-}
-
-/// The sections of these names and lengths, starting at `start`, each with its checksums; and the end of the last one.
-pub(crate) fn layout(
-    lengths: impl Iterator<Item = (&'static str, u64)> + Clone,
-    start: usize,
-    file_length: usize,
-    seed: u32,
-) -> Result<(Vec<Section>, usize)> {
-    // u128, so that lengths of a hostile header cannot overflow
-    let end = lengths.clone().fold(start as u128, |end, (_, length)| {
-        end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
-    });
-    if end > file_length as u128 {
-        return Err(ErrorKind::Length {
-            expected: u64::try_from(end).unwrap_or(u64::MAX),
-            got: file_length as u64,
-        }
-        .into());
-    }
-    // all within the file, so every length fits a usize
-    let mut at = start;
-    let sections = lengths.map(|(name, length)| {
-        let section = Section::new(name, at, length as usize, seed)?;
-        at = section.end();
-        Ok(section)
-    });
-    let sections = sections.collect::<Result<Vec<_>>>()?;
-    Ok((sections, at))
+    preface(file).map(|preface| preface.checksum)
 }
 
 #[cfg(test)]

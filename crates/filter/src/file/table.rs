@@ -22,7 +22,7 @@ impl Table {
     /// Checks that it fits the columns and the number of classes.
     pub(crate) fn check(&self, recipe: &Recipe, n_classes: usize) -> Result<()> {
         let n = recipe.columns.len();
-        let n_reals = recipe.columns.iter().filter(|c| c.kind == ColumnKind::Gaussian).count();
+        let n_reals = recipe.n_reals();
         let expected = (n_reals, n - n_reals, n, n_classes);
         let classes = self.reals.documents().len();
         let got = (self.reals.n_features(), self.groups.len(), self.missing.len(), classes);

@@ -110,16 +110,9 @@ impl TermsWriter {
     /// Adds cells and weights to the run of the current term.
     fn encode(&mut self, cells: impl Iterator<Item = Cell>, weights: impl Iterator<Item = (ClassId, i64)>) {
         self.cells.clear();
-        let mut next = 0;
-        for Cell { class, df, tf } in cells {
-            put_varint(u64::from(class) - next, &mut self.cells);
-            put_varint(df.into(), &mut self.cells);
-            put_varint((tf - df).into(), &mut self.cells);
-            next = u64::from(class) + 1;
-            self.size.cells += 1;
-        }
+        self.size.cells += put_cells(cells, &mut self.cells);
         put_run(&self.cells, &mut self.run);
-        next = 0;
+        let mut next = 0;
         for (class, value) in weights {
             put_varint(u64::from(class) - next, &mut self.run);
             put_varint(zigzag(value), &mut self.run);
@@ -189,7 +182,19 @@ pub(crate) fn prefix(fingerprint: u64) -> u32 {
     (fingerprint >> 32) as u32
 }
 
-fn put_run(run: &[u8], out: &mut Vec<u8>) {
+/// Appends cells in class order; returns how many.
+pub(crate) fn put_cells(cells: impl Iterator<Item = Cell>, out: &mut Vec<u8>) -> u64 {
+    let (mut next, mut n) = (0, 0);
+    for Cell { class, df, tf } in cells {
+        put_varint(u64::from(class) - next, out);
+        put_varint(df.into(), out);
+        put_varint((tf - df).into(), out);
+        (next, n) = (u64::from(class) + 1, n + 1);
+    }
+    n
+}
+
+pub(crate) fn put_run(run: &[u8], out: &mut Vec<u8>) {
     put_varint(run.len() as u64, out);
     out.extend_from_slice(run);
 }

@@ -23,6 +23,7 @@ pub(crate) struct Ordered {
     pub(crate) documents: Vec<LearnedDocument>,
     shelves: Shelves,
     n_terms: usize,
+    is_of_two: bool,
     windows: Option<Windows>,
     /// Why terms could not be read.
     failed: OnceLock<io::Error>,
@@ -59,9 +60,18 @@ impl Ordered {
         });
         let shelves = shelves.collect::<io::Result<Vec<_>>>();
         let shelves = shelves.and_then(|shelves| in_order(&shelves, documents.len())).map_err(spill)?;
-        let has_windows = n_classes == 2 && documents.iter().any(|document| !document.windows().is_empty());
+        let has_windows = documents.iter().any(|document| !document.windows().is_empty());
         let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
-        Ok(Ordered { documents, shelves, n_terms, windows, failed: OnceLock::new(), spare: Mutex::default() })
+        let is_of_two = n_classes == 2;
+        Ok(Ordered {
+            documents,
+            shelves,
+            n_terms,
+            is_of_two,
+            windows,
+            failed: OnceLock::new(),
+            spare: Mutex::default(),
+        })
     }
 
     /// Documents that come in order, with their terms.
@@ -80,6 +90,7 @@ impl Ordered {
             documents: all,
             shelves,
             n_terms,
+            is_of_two: false,
             windows: None,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -313,7 +324,8 @@ impl Documents for Ordered {
     }
 
     fn has_windows(&self) -> bool {
-        self.windows.is_some()
+        // with more labels nothing is fitted to them
+        self.is_of_two && self.windows.is_some()
     }
 
     fn windows(&self, document: usize) -> Vec<CountVector> {

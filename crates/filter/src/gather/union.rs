@@ -28,6 +28,10 @@ impl Shard {
         }
     }
 
+    pub(crate) fn n_classes(&self) -> usize {
+        self.statistics.totals().len()
+    }
+
     /// The counts that documents of a class are in, and the class there.
     pub(crate) fn statistics_of(&mut self, class: ClassId) -> (&mut Statistics, ClassId) {
         match class {

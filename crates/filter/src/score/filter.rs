@@ -125,12 +125,13 @@ impl Filter {
         Filter::new(Store::new(bytes, Some(&source))?, Some(source))
     }
 
-    /// A filter over the bytes of a model file in memory.
+    /// A filter over the bytes of a model file in memory, which are not copied and must stay as they are: owned (`Vec<u8>`)
+    /// or shared (`Arc<[u8]>`, or any other holder of bytes).
     ///
     /// # Errors
     /// As [`Filter::open`].
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
-        Filter::from_map(Bytes::Owned(bytes))
+    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
+        Filter::from_map(Bytes::Shared(Box::new(bytes)))
     }
 
     pub(crate) fn from_map(bytes: Bytes) -> Result<Self> {

@@ -3,7 +3,7 @@
 use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, Readings};
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::extract::document::Document;
 use crate::extract::extractor::Counted;
 use crate::score::filter::Filter;
@@ -113,6 +113,48 @@ impl Filter {
         let score = likeliest(self.spam(), known, posterior);
         let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= self.least_probability;
         Ok(Score { label: score.label.filter(is_sure), ..score })
+    }
+
+    /// Scores documents one after the other, and writes the posterior probability of every class into the caller's buffer:
+    /// a row a document, in the order of classes. Give each thread a part of both, and a scratch of its own.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("apples and pears"))?;
+    /// trainer.add("metal", Document::Text("iron and tin"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    ///
+    /// let mut probabilities = [0.0; 4];
+    /// let documents = ["a pear and apples", "tin"].map(Document::Text);
+    /// filter.score_batch(&documents, &mut Scratch::default(), &mut probabilities)?;
+    /// let [fruit, metal, ..] = probabilities;
+    /// assert!(fruit > metal && fruit + metal == 1.0);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Buffer`] if the buffer has not that length; [`ErrorKind::Document`] if a document cannot be scored:
+    /// those before it are.
+    pub fn score_batch(
+        &self,
+        documents: &[Document<'_>],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<()> {
+        let n_classes = self.classes().len();
+        let (expected, got) = (documents.len() * n_classes, probabilities.len());
+        if expected != got {
+            return Err(ErrorKind::Buffer { expected, got }.into());
+        }
+        for (place, (document, row)) in documents.iter().zip(probabilities.chunks_mut(n_classes)).enumerate()
+        {
+            self.score(*document, scratch)
+                .map_err(|error| ErrorKind::Document { place, error: Box::new(error) })?;
+            row.copy_from_slice(scratch.probabilities());
+        }
+        Ok(())
     }
 
     /// Of two classes, whose log-odds are in the place of the posterior.

@@ -1,5 +1,6 @@
 //! Checks whether models can be merged.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::config::scoring::Scoring;
@@ -13,11 +14,6 @@ pub(crate) fn check(stores: &[&Store]) -> Result<()> {
             .into())
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
-    let settings = |store: &Store| {
-        let settings = serde_json::to_value((&store.header.recipe, &store.header.scoring));
-        settings.map_err(|e| Error::inconsistent("header", "settings that can be shown", e))
-    };
-    let expected = settings(first)?;
     for store in stores {
         match store.header.scoring {
             Scoring::ExpectationMaximization(_) => {
@@ -30,14 +26,25 @@ pub(crate) fn check(stores: &[&Store]) -> Result<()> {
         }
     }
     for other in others {
-        let got = settings(other)?;
-        for (i, part) in ["recipe", "scoring"].into_iter().enumerate() {
-            if let Some((setting, expected, got)) = difference(part, &expected[i], &got[i]) {
-                return unlike(&setting, &expected.to_string(), &got.to_string());
-            }
-        }
+        check_equal("recipe", &first.header.recipe, &other.header.recipe)?;
+        check_equal("scoring", &first.header.scoring, &other.header.scoring)?;
     }
     Ok(())
+}
+
+/// Checks that two values of a setting are equal; the error names the first part that differs.
+pub(crate) fn check_equal<T: Serialize + PartialEq>(setting: &str, expected: &T, got: &T) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    let shown = |value: &T| {
+        let shown = serde_json::to_value(value);
+        shown.map_err(|e| Error::inconsistent("header", "settings that can be shown", e))
+    };
+    let (expected, got) = (shown(expected)?, shown(got)?);
+    let found = difference(setting, &expected, &got);
+    let (setting, expected, got) = found.unwrap_or((setting.into(), &expected, &got));
+    Err(ErrorKind::Incompatible { setting, expected: expected.to_string(), got: got.to_string() }.into())
 }
 
 /// The first setting that differs, by its path.

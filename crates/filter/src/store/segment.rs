@@ -24,7 +24,8 @@ use zerocopy::little_endian::U64;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{Section, checksum, checksums};
-use crate::file::header::{check_totals, decode, encode, layout};
+use crate::file::container::{decode, encode, layout};
+use crate::file::header::check_totals;
 use crate::file::terms::{GROUP, Runs, limited};
 use crate::store::sections::{Sections, entries, entry};
 

@@ -3,7 +3,6 @@
 use tamis_model::{Counts, GaussianStatistics, Statistics};
 use tamis_tokenizer::TermId;
 
-use crate::config::column::ColumnKind;
 use crate::config::decision::DecisionOptions;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
@@ -108,7 +107,7 @@ fn learn_reals(
     n_classes: usize,
     documents: &[LearnedDocument],
 ) -> Result<GaussianStatistics> {
-    let n = recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count();
+    let n = recipe.n_reals();
     let mut reals = GaussianStatistics::new(n_classes, n);
     for document in documents {
         let mut values = vec![None; n];

@@ -217,7 +217,7 @@ impl Trainer {
 
     /// Adds a document that was counted to those learned. If it counts once and is known already, one of the two is taken
     /// away again.
-    fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
+    pub(crate) fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
         let LearnedDocument { digest, class, multiplicity, .. } = document;
         let is_nothing = digest == self.nothing;
         let place = self.known.find(&self.documents, &self.classes, &digest, class);

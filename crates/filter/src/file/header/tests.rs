@@ -6,7 +6,9 @@ use super::*;
 use crate::config::column::{Column, ColumnKind};
 use crate::config::scoring::{Chosen, ExpectationMaximization};
 use crate::config::training::TrainOptions;
+use crate::error::ErrorKind;
 use crate::extract::document::Document;
+use crate::file::blocks;
 use crate::kind::Kind;
 use crate::score::filter::Filter;
 use crate::score::score::Scratch;
@@ -268,7 +270,7 @@ fn a_part_of_another_model_is_damage() {
     let (own, other) = (model("apples and pears"), model("apples and plums"));
     let (header, sections) = read(&own).unwrap();
     assert_eq!((header, own.len()), (read(&other).unwrap().0, other.len()));
-    let start = PREFACE + number(own.first_chunk().unwrap(), 12) as usize;
+    let start = preface(&own).unwrap().start;
     let mut at = start;
     for section in sections {
         for block in (0..section.len()).step_by(blocks::BLOCK) {

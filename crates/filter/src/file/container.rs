@@ -1,0 +1,156 @@
+//! The container of our files: a preface, a header, and sections, all under checksums.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::disk::spool::{Spool, spill};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::blocks::{self, Checksums, Section};
+
+/// Bytes before the header.
+const PREFACE: usize = 24;
+
+/// The first bytes of a file, which tell what it is.
+pub(crate) type Magic = [u8; 8];
+
+pub(crate) const MODEL: &Magic = b"TAMIS\r\n\x1a";
+pub(crate) const PARTIAL: &Magic = b"TAMIS\r\np";
+
+/// Maximum length of a header, in bytes. It grows with the classes, not with the terms.
+const HEADER_LIMIT: usize = 64 << 20;
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_limit::<HEADER_LIMIT>()
+}
+
+/// The bytes of a file of this magic and format version.
+pub(crate) fn write(
+    (magic, version): (&Magic, u32),
+    header: &impl Serialize,
+    sections: &[&Spool],
+) -> Result<Spool> {
+    let encoded = encode(header)?;
+    let mut of_sections = 0;
+    let mut add = |bytes: &[u8]| {
+        of_sections = blocks::checksum(of_sections, bytes);
+        Ok(())
+    };
+    sections.iter().try_for_each(|section| section.for_each(&mut add)).map_err(spill)?;
+    let numbers = [version, encoded.len() as u32, of_sections].map(u32::to_le_bytes);
+    let checksum = header_checksum(numbers.as_flattened(), &encoded);
+    let preface = [magic, numbers.as_flattened(), &checksum.to_le_bytes(), &encoded].concat();
+    let mut file = Spool::from(preface);
+    for section in sections {
+        let mut checksums = Checksums::new(checksum);
+        let write = |bytes: &[u8]| {
+            checksums.push(bytes);
+            file.push(bytes)
+        };
+        section.for_each(write).and_then(|()| file.push(&checksums.finish())).map_err(spill)?;
+    }
+    Ok(file)
+}
+
+/// The bytes of a header.
+pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
+    let encoded = bincode::serde::encode_to_vec(header, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
+    let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
+    if got > limit {
+        return Err(ErrorKind::TooLarge { what: "bytes of header", limit, got }.into());
+    }
+    Ok(encoded)
+}
+
+/// Decodes a header.
+pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
+    let (header, consumed) = bincode::serde::decode_from_slice(encoded, config())
+        .map_err(|e| Error::inconsistent("header", "a header that can be decoded", e))?;
+    if consumed != encoded.len() {
+        return Err(Error::inconsistent("header", format_args!("{consumed} bytes"), encoded.len()));
+    }
+    Ok(header)
+}
+
+/// Checks that a file begins with this magic.
+pub(crate) fn check_magic(file: &[u8], expected: &'static Magic) -> Result<()> {
+    let name = |magic| if magic == MODEL { "a model" } else { "a partial" };
+    match file.get(..expected.len()).unwrap_or(file) {
+        got if got == expected => Ok(()),
+        got => match [MODEL, PARTIAL].into_iter().find(|magic| got == *magic) {
+            Some(got) => Err(ErrorKind::WrongFile { expected: name(expected), got: name(got) }.into()),
+            None => Err(ErrorKind::NotAModel { got: got.to_vec() }.into()),
+        },
+    }
+}
+
+/// The preface of a file, verified, with its header.
+pub(crate) struct Preface<'a> {
+    /// Checksum of the header, the seed of all others.
+    pub(crate) checksum: u32,
+    /// The encoded header.
+    pub(crate) header: &'a [u8],
+    /// Where the sections begin.
+    pub(crate) start: usize,
+}
+
+impl<'a> Preface<'a> {
+    /// Reads the preface of a file whose magic is as it should be.
+    pub(crate) fn read(file: &'a [u8], version: u32) -> Result<Self> {
+        let cut_short = |expected: usize| {
+            Error::from(ErrorKind::Length { expected: expected as u64, got: file.len() as u64 })
+        };
+        let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else {
+            return Err(cut_short(PREFACE));
+        };
+        let [got, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
+        if got != version {
+            return Err(ErrorKind::Version { expected: version, got }.into());
+        }
+        let start = PREFACE + length as usize;
+        let header = rest.get(..length as usize).ok_or_else(|| cut_short(start))?;
+        let got = header_checksum(&preface[size_of::<Magic>()..PREFACE - 4], header);
+        if got != checksum {
+            return Err(ErrorKind::Checksum { part: "header", offset: 0, expected: checksum, got }.into());
+        }
+        Ok(Preface { checksum, header, start })
+    }
+}
+
+/// The checksum of the preceding numbers and the header, so that the version is protected too.
+fn header_checksum(numbers: &[u8], encoded: &[u8]) -> u32 {
+    blocks::checksum(crc32fast::hash(numbers), encoded)
+}
+
+fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
+    preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
+}
+
+/// The sections of these names and lengths, starting at `start`, each with its checksums; and the end of the last one.
+pub(crate) fn layout(
+    lengths: impl Iterator<Item = (&'static str, u64)> + Clone,
+    start: usize,
+    file_length: usize,
+    seed: u32,
+) -> Result<(Vec<Section>, usize)> {
+    // u128, so that lengths of a hostile header cannot overflow
+    let end = lengths.clone().fold(start as u128, |end, (_, length)| {
+        end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
+    });
+    if end > file_length as u128 {
+        return Err(ErrorKind::Length {
+            expected: u64::try_from(end).unwrap_or(u64::MAX),
+            got: file_length as u64,
+        }
+        .into());
+    }
+    // all within the file, so every length fits a usize
+    let mut at = start;
+    let sections = lengths.map(|(name, length)| {
+        let section = Section::new(name, at, length as usize, seed)?;
+        at = section.end();
+        Ok(section)
+    });
+    let sections = sections.collect::<Result<Vec<_>>>()?;
+    Ok((sections, at))
+}

@@ -1,0 +1,93 @@
+//! The file of a partial: what a trainer counted, unfitted.
+//!
+//! A preface and header as in a [model](crate::file::header), then for each body two sections:
+//!
+//! ```text
+//! terms      in the order of fingerprints: the run of its text, the run of its cells
+//! documents  in the order of digests, then classes:
+//!            digest, hash of its body                       16 bytes, u64
+//!            class, how often it counts                     varints
+//!            date, in zigzag code plus one; 0 is none       varint
+//!            what lies in which window                      varint
+//!            real values: their number, then each           varint; column as a varint, bits of an f64
+//!            the run of its terms                           as in the section `vectors` of a model
+//!            windows: their number, then each               varint; the run of its terms
+//! ```
+
+use serde::{Deserialize, Serialize};
+use tamis_model::Classes;
+
+use crate::config::training::TrainOptions;
+use crate::disk::spool::Spool;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::blocks::Section;
+use crate::file::container::{self, Preface};
+
+/// The format of partials that this version reads and writes.
+const VERSION: u32 = 1;
+
+/// The header of a partial.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PartialHeader {
+    pub(crate) options: TrainOptions,
+    pub(crate) classes: Classes,
+    /// The documents as the options say; then, if it is undecided whether pairs of words are terms, with pairs.
+    pub(crate) bodies: Vec<Body>,
+}
+
+/// Documents that were counted by the same recipe.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Body {
+    /// Documents of each class, as often as they count; after the last class those without a label, if there are any.
+    pub(crate) documents: Vec<u64>,
+    /// Different documents.
+    pub(crate) n_different: u64,
+    /// Documents that equal one of the same label.
+    pub(crate) n_equal: u64,
+    /// Of rows of a table, the missing cells of each column.
+    pub(crate) missing: Vec<u64>,
+    pub(crate) n_terms: u64,
+    /// Length of its sections in bytes, without checksums.
+    pub(crate) lengths: [u64; 2],
+}
+
+/// The bytes of a partial, with the sections of its bodies.
+pub(crate) fn write(header: &PartialHeader, sections: &[[Spool; 2]]) -> Result<Spool> {
+    container::write((container::PARTIAL, VERSION), header, &sections.iter().flatten().collect::<Vec<_>>())
+}
+
+/// Reads the header of a partial, and where its sections are.
+pub(crate) fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
+    container::check_magic(file, container::PARTIAL)?;
+    let Preface { checksum, header, start } = Preface::read(file, VERSION)?;
+    let header: PartialHeader = container::decode(header)?;
+    header.check()?;
+    let lengths = header.bodies.iter().flat_map(|body| ["terms", "documents"].into_iter().zip(body.lengths));
+    let (sections, end) = container::layout(lengths, start, file.len(), checksum)?;
+    if end != file.len() {
+        return Err(ErrorKind::Length { expected: end as u64, got: file.len() as u64 }.into());
+    }
+    Ok((header, sections))
+}
+
+impl PartialHeader {
+    fn check(&self) -> Result<()> {
+        let bodies = 1..=1 + usize::from(self.options.with_pairs().is_some());
+        if !bodies.contains(&self.bodies.len()) {
+            return Err(Error::inconsistent("header", format!("{bodies:?} bodies"), self.bodies.len()));
+        }
+        for body in &self.bodies {
+            let (n_classes, got) = (self.classes.len(), body.documents.len());
+            if !(n_classes..=n_classes + 1).contains(&got) {
+                return Err(Error::inconsistent("header", format!("documents of {n_classes} labels"), got));
+            }
+            let (expected, got) = (self.options.recipe.columns.len(), body.missing.len());
+            if expected != got {
+                return Err(Error::inconsistent("header", format!("{expected} columns"), got));
+            }
+        }
+        Ok(())
+    }
+}

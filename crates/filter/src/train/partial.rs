@@ -1,0 +1,141 @@
+//! Partials: what one shard counted, unfitted, as bytes that can be sent and merged.
+
+mod read;
+mod write;
+
+use std::io::Write;
+use std::path::Path;
+
+use tamis_model::Classes;
+
+use crate::config::training::TrainOptions;
+use crate::disk::map::Bytes;
+use crate::disk::source::ModelFile;
+use crate::error::{Error, Result};
+use crate::file::blocks::Section;
+use crate::file::partial::{self, PartialHeader};
+use crate::train::trainer::Trainer;
+
+/// What a [`Trainer`] counted, unfitted: the bytes of a file that another process can merge.
+///
+/// Count each shard of a collection by itself, wherever it is; [merge](Trainer::merge_partial) the partials in any order,
+/// also in a tree; then [finish](Trainer::finish). The model has the bytes of one trainer over all documents, whatever its
+/// scoring. A shard may have documents of one label only, of none, or no documents at all.
+///
+/// A partial holds the terms of its documents where the scoring needs them, and never their names.
+///
+/// ```
+/// use tamis_filter::{Document, Kind, Partial, TrainOptions, Trainer};
+///
+/// let options = TrainOptions::new(Kind::Text);
+/// let count = |label, text| {
+///     let mut trainer = Trainer::new(options.clone())?;
+///     trainer.add(label, Document::Text(text))?;
+///     trainer.into_partial()
+/// };
+/// // on one machine and on another
+/// let [fruit, metal] = [count("fruit", "apples and pears")?, count("metal", "iron and tin")?];
+/// let sent: Vec<u8> = metal.as_bytes().to_vec();
+///
+/// let trainer = fruit.to_trainer()?.merge_partial(&Partial::from_bytes(sent)?)?;
+/// assert_eq!(trainer.n_documents(), 2);
+/// let model = trainer.finish()?;
+/// # let mut one = Trainer::new(options)?;
+/// # one.add("fruit", Document::Text("apples and pears"))?;
+/// # one.add("metal", Document::Text("iron and tin"))?;
+/// # assert!(model == one.finish()?);
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+pub struct Partial {
+    bytes: Bytes,
+    header: PartialHeader,
+    sections: Vec<Section>,
+}
+
+impl Partial {
+    fn new(bytes: Bytes) -> Result<Self> {
+        let (header, sections) = partial::open(&bytes)?;
+        sections.iter().try_for_each(|section| section.verify(&bytes))?;
+        Ok(Partial { bytes, header, sections })
+    }
+
+    /// Opens a file that [`save`](Self::save) wrote, mapping it.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no partial, of another version, or damaged.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Partial::new(ModelFile::open(path.as_ref())?.map()?)
+    }
+
+    /// A partial from [its bytes](Self::as_bytes), which are not copied and must stay as they are.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
+        Partial::new(Bytes::Shared(Box::new(bytes)))
+    }
+
+    /// The bytes of its file. The same documents give the same bytes, in any order and however they were merged.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Writes it to a file in one step, replacing what is there. The file is its owner's alone: it tells what was in the
+    /// documents.
+    ///
+    /// # Errors
+    /// If the file cannot be written; what was there stays.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+            file.write_all(self.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(path)?;
+            Ok(())
+        };
+        write().map_err(Error::io(path))
+    }
+
+    /// The options of the trainer that counted it, without names.
+    pub fn options(&self) -> &TrainOptions {
+        &self.header.options
+    }
+
+    /// The labels seen.
+    pub fn classes(&self) -> &Classes {
+        &self.header.classes
+    }
+
+    /// Documents of each class, as often as they count; after the last class those without a label, if there are any.
+    pub fn documents(&self) -> &[u64] {
+        // there is at least one body: that is checked
+        &self.header.bodies[0].documents
+    }
+
+    /// A trainer that has counted what this partial has.
+    ///
+    /// # Errors
+    /// As [`Trainer::merge_partial`].
+    pub fn to_trainer(&self) -> Result<Trainer> {
+        Trainer::new(self.options().clone())?.merge_partial(self)
+    }
+
+    /// The content of a section of a body.
+    fn section(&self, body: usize, section: usize) -> Result<&[u8]> {
+        let section = &self.sections[2 * body + section];
+        // verified when it was opened
+        section.get(&self.bytes, 0..section.len())
+    }
+}
+
+impl std::fmt::Debug for Partial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let documents: u64 = self.documents().iter().sum();
+        write!(f, "Partial({documents} documents, {} bytes)", self.bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests;

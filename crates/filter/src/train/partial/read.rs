@@ -1,0 +1,172 @@
+//! From a partial to a trainer.
+
+use tamis_model::{ClassId, Statistics};
+use tamis_tokenizer::{CountVector, TermId, fingerprint};
+
+use super::Partial;
+use crate::disk::spool::spill;
+use crate::error::{Error, Result};
+use crate::file::documents::{NO_DATE, decode_vector};
+use crate::file::partial::Body;
+use crate::file::terms::{Runs, limited, take_run};
+use crate::file::varint::{take_varint, unzigzag};
+use crate::gather::learned::{LearnedDocument, More, UNLABELLED};
+use crate::gather::rows::RowId;
+use crate::gather::union::Shard;
+use crate::store::compatible::check_equal;
+use crate::train::trainer::Trainer;
+
+impl Trainer {
+    /// Adds everything that a partial has counted, as [`merge`](Self::merge) does; it holds no more than what was counted
+    /// so far and this partial.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if the options differ, of which
+    /// [`names`](crate::TrainOptions::names) must be off; if there are too many labels, a count overflows or a temporary file
+    /// cannot be used. The trainer is gone then, the partial stays.
+    pub fn merge_partial(mut self, partial: &Partial) -> Result<Trainer> {
+        check_equal("options", &self.options, partial.options())?;
+        for (_, label) in partial.classes().iter() {
+            self.class_of(label)?;
+        }
+        // the rest stay as they are, those without a label have none here either
+        let classes = partial.classes().iter().map(|(_, label)| self.classes.index(label));
+        let classes: Vec<_> = classes.map(|class| class.unwrap_or_default()).chain([UNLABELLED]).collect();
+        let pairs = self.pairs.take();
+        self.add_body(partial, 0, &classes)?;
+        if let (Some(mut pairs), Some(_)) = (pairs, partial.header.bodies.get(1)) {
+            pairs.add_body(partial, 1, &classes)?;
+            self.pairs = Some(pairs);
+        }
+        Ok(self)
+    }
+
+    /// Adds a body, whose classes are `classes` here.
+    fn add_body(&mut self, partial: &Partial, at: usize, classes: &[ClassId]) -> Result<()> {
+        let body = &partial.header.bodies[at];
+        let ids = add_terms(&mut self.parts[0], body, partial.section(at, 0)?, classes)?;
+        let mut documents = Fields(partial.section(at, 1)?);
+        let n_reals = self.options.recipe.n_reals();
+        let (mut counted, has_terms) = (vec![0u64; body.documents.len()], self.options.needs_terms());
+        for _ in 0..body.n_different {
+            let part = &mut self.parts[0];
+            let mut keep = |vector: &CountVector| {
+                part.rows
+                    .push(vector.row().iter().map(|(id, count)| (ids[id as usize], count)))
+                    .map_err(spill)
+            };
+            let mut document = documents.document(ids.len(), has_terms, &mut keep)?;
+            if document.reals().iter().any(|(column, _)| *column >= n_reals) {
+                return Err(broken());
+            }
+            let class = usize::from(document.class);
+            let Some(counted) = counted.get_mut(class) else { return Err(broken()) };
+            *counted = counted.saturating_add(document.multiplicity.into());
+            document.class = classes[class];
+            self.remember(document)?;
+        }
+        if !documents.0.is_empty() || counted != body.documents {
+            return Err(broken());
+        }
+        self.n_equal = self.n_equal.saturating_add(body.n_equal);
+        let missing = self.missing.iter_mut().zip(&body.missing);
+        missing.for_each(|(here, there)| *here = here.saturating_add(*there));
+        Ok(())
+    }
+}
+
+/// Adds terms and their counts; returns their ids here.
+fn add_terms(part: &mut Shard, body: &Body, section: &[u8], classes: &[ClassId]) -> Result<Vec<TermId>> {
+    let mut documents = vec![0; part.n_classes()];
+    let (mut unlabelled, mut ids, mut cells) = (0, Vec::new(), Vec::new());
+    for (of_class, class) in body.documents.iter().zip(classes) {
+        let sum = documents.get_mut(usize::from(*class)).unwrap_or(&mut unlabelled);
+        *sum = of_class.saturating_add(*sum);
+    }
+    let mut labelled = Statistics::with_documents(documents);
+    let mut unlabelled = Statistics::with_documents([unlabelled]);
+    let (mut terms, mut last) = (Fields(section), None);
+    for _ in 0..limited("terms", body.n_terms)? {
+        let text = terms.run()?;
+        let text = str::from_utf8(text).map_err(|e| Error::inconsistent("terms", "text in UTF-8", e))?;
+        let (before, next) = (last, fingerprint(text));
+        if before.is_some_and(|before| before >= next) {
+            return Err(Error::inconsistent("terms", "increasing fingerprints", text));
+        }
+        last = Some(next);
+        ids.push(part.vocabulary.intern(text)?);
+        cells.clear();
+        let mut without_label = Vec::new();
+        let runs = Runs { cells: terms.run()?, weights: &[] };
+        runs.for_each_cell(body.documents.len(), |mut cell| {
+            cell.class = classes[usize::from(cell.class)];
+            match cell.class {
+                UNLABELLED => {
+                    cell.class = 0;
+                    without_label.push(cell);
+                }
+                _ => cells.push(cell),
+            }
+        })?;
+        labelled.push_term(&mut cells)?;
+        unlabelled.push_term(&mut without_label)?;
+    }
+    if !terms.0.is_empty() {
+        return Err(Error::inconsistent("terms", "no more bytes", terms.0.len()));
+    }
+    part.statistics.merge_mapped(&labelled, &ids)?;
+    part.unlabelled.merge_mapped(&unlabelled, &ids)?;
+    Ok(ids)
+}
+
+fn broken() -> Error {
+    Error::inconsistent("documents", "documents that add up to the counts", "others")
+}
+
+/// The bytes of a section that are still to be read.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn number(&mut self) -> Result<u64> {
+        take_varint(&mut self.0).ok_or_else(broken)
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk().ok_or_else(broken)?;
+        self.0 = rest;
+        Ok(*bytes)
+    }
+
+    fn run(&mut self) -> Result<&'a [u8]> {
+        take_run(&mut self.0).ok_or_else(broken)
+    }
+
+    /// Reads a document. Its class is that of the partial; `keep` takes its terms, if they are there, and windows.
+    fn document(
+        &mut self,
+        n_terms: usize,
+        has_terms: bool,
+        keep: &mut impl FnMut(&CountVector) -> Result<RowId>,
+    ) -> Result<LearnedDocument> {
+        let (digest, group) = (self.bytes()?, u64::from_le_bytes(self.bytes()?));
+        let class = ClassId::try_from(self.number()?).map_err(|_| broken())?;
+        let multiplicity = u32::try_from(self.number()?).ok().filter(|n| *n > 0).ok_or_else(broken)?;
+        let date = self.number()?.checked_sub(1).map(unzigzag).filter(|date| *date != NO_DATE);
+        let cuts = self.number()?;
+        let mut reals = Vec::new();
+        for _ in 0..self.number()? {
+            let column = self.number()? as usize;
+            reals.push((column, f64::from_bits(u64::from_le_bytes(self.bytes()?))));
+        }
+        let vector = decode_vector(self.run()?, n_terms)?;
+        let terms = has_terms.then(|| keep(&vector)).transpose()?;
+        let mut windows = Vec::new();
+        for _ in 0..self.number()? {
+            windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
+        }
+        let more = More { date, name: Box::default(), cuts, windows, reals: reals.into() };
+        let mut document = LearnedDocument::new(digest, group, more);
+        (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
+        Ok(document)
+    }
+}

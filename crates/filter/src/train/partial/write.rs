@@ -1,0 +1,112 @@
+//! From a trainer to a partial.
+
+use tamis_model::{BLOCK, Counts, Documents};
+use tamis_tokenizer::{CountRow, TermId};
+
+use super::Partial;
+use crate::disk::model::Model;
+use crate::disk::spool::{Spool, spill};
+use crate::error::Result;
+use crate::file::documents::{NO_DATE, encode_vector};
+use crate::file::partial::{self, Body, PartialHeader};
+use crate::file::terms::{put_cells, put_run};
+use crate::file::varint::{put_varint, zigzag};
+use crate::gather::learned::LearnedDocument;
+use crate::gather::ordered::Ordered;
+use crate::gather::union::{Shard, Union};
+use crate::train::trainer::Trainer;
+
+impl Trainer {
+    /// What was counted, unfitted: to be merged with what others count, in this process or another.
+    ///
+    /// Names are left out, as if [`TrainOptions::names`](crate::TrainOptions::names) were off.
+    ///
+    /// # Errors
+    /// If a count overflows, or a temporary file cannot be used.
+    pub fn into_partial(mut self) -> Result<Partial> {
+        self.options.names = false;
+        let (options, classes, pairs) = (self.options.clone(), self.classes.clone(), self.pairs.take());
+        let bodies = [Some(self), pairs.map(|pairs| *pairs)].into_iter().flatten().map(body);
+        let (bodies, sections) = bodies.collect::<Result<(Vec<_>, Vec<_>)>>()?;
+        let file = partial::write(&PartialHeader { options, classes, bodies }, &sections)?;
+        Partial::new(Model::new(file).map_err(spill)?.into_bytes())
+    }
+}
+
+/// What a trainer counted, without its pairs.
+fn body(mut trainer: Trainer) -> Result<(Body, [Spool; 2])> {
+    trainer.forget_places();
+    let mut parts = trainer.parts;
+    let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
+    let union = Union::new(&parts)?;
+    let (n_classes, n_terms) = (trainer.classes.len(), union.n_terms());
+    let mut documents = Ordered::new(trainer.documents, rows, &union.ids, (n_classes, n_terms))?;
+    let (terms, of_documents) =
+        rayon::join(|| terms_section(&union, &parts), || documents_section(&mut documents));
+    let (terms, of_documents) = (terms?, of_documents?);
+    let body = Body {
+        documents: union.statistics.totals().iter().map(|totals| totals.documents).collect(),
+        n_different: documents.len() as u64,
+        n_equal: trainer.n_equal,
+        missing: trainer.missing,
+        n_terms: n_terms as u64,
+        lengths: [terms.len(), of_documents.len()],
+    };
+    Ok((body, [terms, of_documents]))
+}
+
+fn terms_section(union: &Union, parts: &[Shard]) -> Result<Spool> {
+    let (mut section, mut term, mut cells) = (Spool::default(), Vec::new(), Vec::new());
+    for id in 0..union.n_terms() as TermId {
+        term.clear();
+        cells.clear();
+        put_run(union.term(parts, id).1.as_bytes(), &mut term);
+        put_cells(union.statistics.cells(id), &mut cells);
+        put_run(&cells, &mut term);
+        section.push(&term).map_err(spill)?;
+    }
+    Ok(section)
+}
+
+fn documents_section(documents: &mut Ordered) -> Result<Spool> {
+    let (mut section, mut bytes) = (Spool::default(), Vec::new());
+    for block in 0..documents.len().div_ceil(BLOCK) {
+        let encoded = documents.encoded(block);
+        for at in 0..BLOCK.min(documents.len() - block * BLOCK) {
+            let place = block * BLOCK + at;
+            bytes.clear();
+            encode(&documents.documents[place], encoded.terms(at).vector().row(), &mut bytes);
+            let windows = documents.windows(place);
+            put_varint(windows.len() as u64, &mut bytes);
+            windows.iter().for_each(|window| put_vector(window.row(), &mut bytes));
+            section.push(&bytes).map_err(spill)?;
+        }
+        documents.give_back(encoded);
+    }
+    documents.check().map(|()| section)
+}
+
+/// Appends a document, up to its windows.
+fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&document.digest);
+    out.extend_from_slice(&document.group.to_le_bytes());
+    put_varint(document.class.into(), out);
+    put_varint(document.multiplicity.into(), out);
+    // what is no date has the only code that is the highest
+    let date = document.date();
+    put_varint(if date == NO_DATE { 0 } else { zigzag(date) + 1 }, out);
+    put_varint(document.cuts(), out);
+    put_varint(document.reals().len() as u64, out);
+    for (column, real) in document.reals() {
+        put_varint(*column as u64, out);
+        out.extend_from_slice(&real.to_bits().to_le_bytes());
+    }
+    put_vector(terms, out);
+}
+
+/// Appends the run of a vector.
+fn put_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
+    let mut vector = Vec::new();
+    encode_vector(row, &mut vector);
+    put_run(&vector, out);
+}
