@@ -65,7 +65,7 @@ fn mails(n: usize) -> Vec<Labelled> {
 
 fn rows(n: usize) -> Vec<Labelled> {
     let row = |i: usize| {
-        let miles = if i % 11 == 0 { "NA".into() } else { format!("{}.{}", i % 9, i % 7) };
+        let miles = if i.is_multiple_of(11) { "NA".into() } else { format!("{}.{}", i % 9, i % 7) };
         let sky = ["blue", "grey", "", "black"][i % 4].into();
         (Some(["bus", "train", "walk"][i % 3]), vec![("miles", miles), ("sky", sky)])
     };
