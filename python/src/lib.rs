@@ -2,10 +2,13 @@
 
 use pyo3::prelude::*;
 
+mod error;
+mod input;
 mod naive_bayes;
 
 #[pymodule(gil_used = false)]
 fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    error::add_to(module)?;
     naive_bayes::add_to(module)
 }

@@ -1,5 +1,5 @@
 """Text classification for spam and topics: fast, exact and explainable."""
 
-from tamis._tamis import __version__
+from tamis._tamis import TamisError, __version__
 
-__all__ = ["__version__"]
+__all__ = ["TamisError", "__version__"]
