@@ -55,6 +55,20 @@ impl Labels {
         self.0.len()
     }
 
+    /// How many labels are different, up to `most`; what cannot be read is none.
+    pub(crate) fn n_different(&self, most: usize) -> usize {
+        let mut different: Vec<&str> = Vec::new();
+        for label in (0..self.len()).filter_map(|row| self.get(row).ok()) {
+            if !different.contains(&label) {
+                different.push(label);
+            }
+            if different.len() == most {
+                break;
+            }
+        }
+        different.len()
+    }
+
     /// The label of a row below [`len`](Self::len).
     ///
     /// # Errors
