@@ -3,9 +3,17 @@
 use pyo3::prelude::*;
 
 mod error;
+mod explanation;
+mod filter;
 mod input;
+mod learner;
+mod message;
+mod model;
 mod naive_bayes;
 mod options;
+mod progress;
+mod score;
+mod table;
 mod training;
 mod work;
 
@@ -13,6 +21,11 @@ mod work;
 fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     error::add_to(module)?;
+    explanation::add_to(module)?;
+    filter::add_to(module)?;
+    learner::add_to(module)?;
     naive_bayes::add_to(module)?;
+    score::add_to(module)?;
+    table::add_to(module)?;
     training::add_to(module)
 }

@@ -150,7 +150,6 @@ impl Store {
     }
 
     /// The file as it was when it was opened.
-    #[cfg(test)]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
