@@ -40,7 +40,7 @@ pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     Ok(())
 }
 
-/// The first setting that differs, by its path.
+/// The path of the first setting that differs.
 fn difference<'a>(path: &str, a: &'a Value, b: &'a Value) -> Option<(String, &'a Value, &'a Value)> {
     match (a, b) {
         (Value::Object(here), Value::Object(there)) if here.keys().eq(there.keys()) => here
