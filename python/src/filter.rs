@@ -9,6 +9,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use tamis_filter::{Keep, Learner, MergeOptions};
 
+use crate::classifier::kind_named;
 use crate::error::{TamisError, raised};
 use crate::explanation::{Explanation, Term};
 use crate::input::decoding::Decoding;
@@ -115,15 +116,21 @@ impl Filter {
         changed.map_err(|failure: Failure| failure.into())
     }
 
+    /// A filter that was trained just now.
+    pub(crate) fn of_model(model: tamis_filter::Model) -> PyResult<Self> {
+        Filter::new(model.into_filter().map_err(raised)?, None, Verdicts::default())
+    }
+
     /// Scores documents in parallel.
-    fn batch(
+    pub(crate) fn batch(
         &self,
         messages: &Bound<'_, PyAny>,
+        decoding: Decoding,
         threads: usize,
         progress: bool,
     ) -> PyResult<(Arc<Model>, Batch)> {
         let (py, model) = (messages.py(), self.model());
-        let documents = Documents::new(model.kind(), messages, Decoding::default())?;
+        let documents = Documents::new(model.kind(), messages, decoding)?;
         let progress = Progress::new(py, progress, documents.len(), "documents")?;
         let asked = model.clone();
         let job = move |watch: &Watch| asked.score_all(&documents, watch);
@@ -226,14 +233,11 @@ impl Filter {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let py = documents.py();
-        let kind = kind.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))?;
+        let kind = kind_named(kind)?;
         let options = Options::new(kind, options.unwrap_or(&PyDict::new(py)))?;
         let documents = Documents::new(kind, documents, Decoding::default())?;
-        let progress = Progress::new(py, progress, documents.len(), "documents")?;
         let training = Training::new(documents, Labels::new(labels)?, options, threads(n_jobs)?)?;
-        let model = training.model(py, progress.callback()?.as_ref())?;
-        progress.finish()?;
-        Filter::new(model.into_filter().map_err(raised)?, None, Verdicts::default())
+        Filter::of_model(training.model(py, progress)?)
     }
 
     /// Adds models up, as ``tamis merge`` does: counts, corrections, remembered documents.
@@ -302,7 +306,7 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
     ) -> PyResult<Scores> {
-        let (model, batch) = self.batch(messages, threads(n_jobs)?, progress)?;
+        let (model, batch) = self.batch(messages, Decoding::default(), threads(n_jobs)?, progress)?;
         Ok(Scores::new(model.labels.clone(), batch))
     }
 
@@ -327,7 +331,7 @@ impl Filter {
         progress: bool,
         probabilities: bool,
     ) -> PyResult<Table> {
-        let (model, batch) = self.batch(messages, threads(n_jobs)?, progress)?;
+        let (model, batch) = self.batch(messages, Decoding::default(), threads(n_jobs)?, progress)?;
         Table::of_scores(&model.labels, &batch, probabilities)
     }
 

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod classifier;
 mod error;
 mod explanation;
 mod filter;
@@ -20,12 +21,12 @@ mod work;
 #[pymodule(gil_used = false)]
 fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    classifier::add_to(module)?;
     error::add_to(module)?;
     explanation::add_to(module)?;
     filter::add_to(module)?;
     learner::add_to(module)?;
     naive_bayes::add_to(module)?;
     score::add_to(module)?;
-    table::add_to(module)?;
-    training::add_to(module)
+    table::add_to(module)
 }

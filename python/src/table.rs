@@ -42,11 +42,29 @@ impl Table {
             ("probability".to_owned(), numbers(scores().map(|score| score.probability))),
             ("log_odds".to_owned(), numbers(scores().map(|score| score.log_odds))),
         ];
-        let n = labels.names().len();
-        for (class, label) in labels.names().iter().enumerate().filter(|_| probabilities) {
-            let of_label = batch.probabilities.iter().skip(class).step_by(n).copied();
-            columns.push((format!("probability_{label}"), numbers(of_label)));
+        if probabilities {
+            columns.extend(of_labels(labels.names(), &batch.probabilities));
         }
+        Table::new(columns)
+    }
+
+    /// The likeliest label of each document, its probability, and that of every label.
+    pub(crate) fn of_probabilities(labels: &[String], probabilities: &[f64]) -> PyResult<Self> {
+        let likeliest = |row: &[f64]| {
+            // of equals the first
+            (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
+        };
+        let rows = || probabilities.chunks_exact(labels.len().max(1)).map(|row| (row, likeliest(row)));
+        let verdicts: StringArray = rows().map(|(_, best)| Some(&labels[best])).collect();
+        let mut columns: Vec<(String, ArrayRef)> = vec![
+            ("label".to_owned(), Arc::new(verdicts)),
+            ("probability".to_owned(), numbers(rows().map(|(row, best)| row[best]))),
+        ];
+        columns.extend(of_labels(labels, probabilities));
+        Table::new(columns)
+    }
+
+    fn new(columns: Vec<(String, ArrayRef)>) -> PyResult<Self> {
         let fields: Vec<_> =
             columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false)).collect();
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
@@ -62,6 +80,14 @@ impl Table {
     fn array(&self) -> StructArray {
         StructArray::from(self.0.clone())
     }
+}
+
+/// A column for every label.
+fn of_labels(labels: &[String], probabilities: &[f64]) -> impl Iterator<Item = (String, ArrayRef)> {
+    labels.iter().enumerate().map(|(class, label)| {
+        let of_label = probabilities.iter().skip(class).step_by(labels.len()).copied();
+        (format!("probability_{label}"), numbers(of_label))
+    })
 }
 
 fn numbers(numbers: impl Iterator<Item = f64>) -> ArrayRef {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use tamis_filter::{Error, Kind, Model, TrainOptions, Trainer};
+use tamis_filter::{Error, Model, TrainOptions, Trainer};
 
 use crate::error::{TamisError, raised, wrong_row};
-use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
+use crate::progress::Progress;
 use crate::work::{Watch, run};
 
 /// Documents that a thread counts before it looks for more.
@@ -46,7 +45,7 @@ impl Training {
     ///
     /// # Errors
     /// If a document or label cannot be learned, the options do not suit the labels, or Python stops it.
-    pub(crate) fn model(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Model> {
+    pub(crate) fn model(&self, py: Python<'_>, progress: bool) -> PyResult<Model> {
         let trainer = self.count(py, progress)?;
         let (scoring, decision) = self.options.settle(trainer.classes())?;
         let trainer = trainer.with_scoring(scoring).with_decision(decision);
@@ -54,11 +53,12 @@ impl Training {
     }
 
     /// A trainer that has learned all documents.
-    fn count(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Trainer> {
+    fn count(&self, py: Python<'_>, progress: bool) -> PyResult<Trainer> {
         let options = self.options.for_labels(self.labels.n_different(3));
         let (documents, labels) = (self.documents.clone(), self.labels.clone());
         let job = move |watch: &Watch| count(&documents, &labels, &options, watch);
-        run(py, self.threads, progress, job)?.map_err(PyErr::from)
+        let progress = Progress::new(py, progress, self.documents.len(), "documents")?;
+        run(py, self.threads, progress.callback()?.as_ref(), job)?.map_err(PyErr::from)
     }
 }
 
@@ -117,32 +117,4 @@ impl From<Failure> for PyErr {
             Failure::Changed(row, error) => wrong_row(row, error),
         }
     }
-}
-
-/// The bytes of a model of labelled documents. `options` are named as those of `tamis train`.
-#[pyfunction]
-#[pyo3(signature = (documents, labels, options, *, kind="text", threads=1, progress=None, encoding="utf-8", decode_error="strict"))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-fn train<'py>(
-    documents: &Bound<'py, PyAny>,
-    labels: &Bound<'py, PyAny>,
-    options: &Bound<'py, PyDict>,
-    kind: &str,
-    threads: usize,
-    progress: Option<&Bound<'py, PyAny>>,
-    encoding: &str,
-    decode_error: &str,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let py = documents.py();
-    let kind: Kind = kind.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))?;
-    let options = Options::new(kind, options)?;
-    let decoding = Decoding::new(py, encoding, decode_error)?;
-    let (documents, labels) = (Documents::new(kind, documents, decoding)?, Labels::new(labels)?);
-    let model = Training::new(documents, labels, options, threads)?.model(py, progress)?;
-    Ok(PyBytes::new(py, model.as_bytes()))
-}
-
-/// Adds the functions of this file to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(train, module)?)
 }

@@ -1,5 +1,7 @@
 """Text classification for spam and topics: fast, exact and explainable."""
 
+from typing import TYPE_CHECKING, Any
+
 from tamis._tamis import (
     Explanation,
     Filter,
@@ -12,6 +14,9 @@ from tamis._tamis import (
     __version__,
 )
 
+if TYPE_CHECKING:
+    from tamis.classifier import TamisClassifier
+
 __all__ = [
     "Explanation",
     "Filter",
@@ -19,7 +24,21 @@ __all__ = [
     "Score",
     "Scores",
     "Table",
+    "TamisClassifier",
     "TamisError",
     "Term",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn is slow to import, and not always there
+    if name == "TamisClassifier":
+        from tamis.classifier import TamisClassifier
+
+        return TamisClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
