@@ -30,13 +30,17 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     >>> labels, classes.tolist()
     (['10', '9', '10'], [9, 10])
     """
-    values = column_or_1d(y, warn=True)
+    is_listed = isinstance(y, (list, tuple))
+    # numpy would make text of a NaN or a number that is among text
+    has_text = is_listed and any(isinstance(label, str) for label in y)
+    values = column_or_1d(np.array(y, dtype=object) if has_text else y, warn=True)
     if values.dtype.kind in "OUT":
         different = set(values.tolist())
         text = sorted(label for label in different if isinstance(label, str))
         if text or not different:
             # a label that is no text is an error that names its row, when they are read
-            return (y if _is_of_arrow(y) else values), np.array(text, dtype=values.dtype)
+            classes = np.array(text, dtype=None if is_listed else values.dtype)
+            return (y if _is_of_arrow(y) else values), classes
     check_classification_targets(values)
     classes, codes = np.unique(values, return_inverse=True)
     texts = names(classes)
@@ -45,7 +49,7 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
 
 def names(classes: np.ndarray) -> list[str]:
     """What labels are called in a model."""
-    return [label.decode() if isinstance(label, bytes) else str(label) for label in classes.tolist()]
+    return [str(label) for label in classes.tolist()]
 
 
 def _is_of_arrow(y: Any) -> bool:
