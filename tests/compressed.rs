@@ -103,7 +103,7 @@ fn packed_data_that_is_damaged_is_told() {
     world.write("box/2.eml", message("lunch", "soup"));
     let output = world.run(&["label", "--strict", "box"]);
     assert_eq!((output.status.code(), stdout(&output).lines().count()), (Some(3), 2));
-    assert!(stderr(&output).contains("box/1.eml: expected whole gzip data"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("box/1.eml: expected complete gzip data"), "{}", stderr(&output));
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn files_of_other_kinds_are_passed_over_and_five_are_named() {
     let output = world.run(&["train", "-m", "m", "--strict", "mail"]);
     assert!(stdout(&output).starts_with("learned 6 documents"), "{}", stderr(&output));
     let said = stderr(&output);
-    assert_eq!(said.matches("passed over: a PDF").count(), 5, "{said}");
-    assert!(said.contains("tamis: passed over 8 files that are neither mail nor text\n"), "{said}");
+    assert_eq!(said.matches("skipped: a PDF").count(), 5, "{said}");
+    assert!(said.contains("tamis: skipped 8 files that are neither mail nor text\n"), "{said}");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn bytes_are_told_from_text_and_mail() {
     world.write("texts/metal/zipped", b"PK\x03\x04and so on");
     let output = world.run(&["train", "texts"]);
     assert!(stdout(&output).starts_with("learned 4 documents (3 fruit, 1 metal)"), "{}", stderr(&output));
-    assert_eq!(stderr(&output).matches("passed over").count(), 3, "{}", stderr(&output));
+    assert_eq!(stderr(&output).matches("skipped").count(), 3, "{}", stderr(&output));
     // hostile mail is mail
     let world = world_with_zeros();
     assert_eq!(world.succeed(&["label", "mail"]).lines().count(), 8);
@@ -162,7 +162,7 @@ fn of_a_table_that_is_cut_off_the_rows_before_are_labelled() {
         let rows = stdout(&run).lines().count();
         assert!((5_000..15_000).contains(&rows), "{name}: {rows}");
         let errors = stderr(&run);
-        let told = format!("{name}:{rows}: expected whole gzip data, got some that is damaged or cut off");
+        let told = format!("{name}:{rows}: expected complete gzip data, got damaged or truncated data");
         assert_eq!(errors.matches("expected").count(), 1, "{errors}");
         assert!(errors.contains(&told), "{rows} {errors}");
     }

@@ -374,7 +374,7 @@ fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
             cp mnt/{MODEL} full.tamis; echo learned $n"
         );
         let Some(output) = with_mounts(&world, &script) else { return };
-        assert!(stderr(&output).contains("no space is left on the device"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("no space left on the device"), "{}", stderr(&output));
         let learned = stdout(&output).lines().last().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
         assert!((31..199).contains(&learned), "{learned}");
         fs::rename(world.path("full.tamis"), world.path("other.tamis")).unwrap();

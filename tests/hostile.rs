@@ -55,7 +55,7 @@ fn wrong_paths_and_models_are_clear_errors() {
     assert!(world.fail(&["train", "nowhere"]).contains("nowhere"));
     assert!(world.fail(&["label", "nowhere"]).contains("nowhere"));
     assert!(world.fail(&["frobnicate"]).contains("frobnicate"));
-    assert!(world.fail(&["train", "-m", "notes.txt", "a=folder", "b=folder"]).contains("no tamis model"));
+    assert!(world.fail(&["train", "-m", "notes.txt", "a=folder", "b=folder"]).contains("not a tamis model"));
     assert!(world.fail(&["train", "-m", "one.tamis", "a=folder"]).contains("two labels"));
     assert!(
         world

@@ -117,7 +117,7 @@ fn only_mistakes_are_learned_if_so_asked() {
     let world = World::with_mail_model();
     let spam = inbox("01.eml");
     assert_eq!(learn(&world, &["spam", "--if-wrong"], &spam), {
-        "spam: learned 0 documents, 1 labelled so already\n"
+        "spam: learned 0 documents, 1 already labelled so\n"
     });
     assert_eq!(learn(&world, &["spam", "--margin", "100"], &spam), "spam: learned 1 document\n");
     let ham = inbox("02.eml");
@@ -159,7 +159,7 @@ fn a_model_learned_by_runs_of_one_label_is_as_good_as_a_trained_one() {
     let mail = root().join("corpora/mail").display().to_string();
     for label in ["ham", "spam"] {
         let output = taught.run(&["learn", label, "--log-limit", "0", &format!("{mail}/{label}")]);
-        assert!(stderr(&output).contains("fitted anew"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("retrained on"), "{}", stderr(&output));
     }
     let inbox = format!("{mail}/inbox");
     let labels = |world: &World| world.succeed(&["label", &inbox]);
@@ -210,7 +210,7 @@ fn users_have_models_of_their_own_and_a_shared_one_behind() {
     assert_eq!((status, &said[..]), (Some(0), ""));
     // to learn and to score alike, and who makes a new one is told so
     let (status, _, said) = run(&["learn", "-m", "user.tamis", "ham"], &spam);
-    assert!(status == Some(0) && said.contains("nothing stands behind it, since -m names it"), "{said}");
+    assert!(status == Some(0) && said.contains("no shared model is used, since"), "{said}");
     let (_, with_variable, _) = run(&["score", "-m", "user.tamis"], &spam);
     let alone = world.run_with_input(&["score", "-m", "user.tamis"], &spam);
     assert_eq!(with_variable, stdout(&alone));

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{World, stderr};
 
-const CHOSEN: &str = "words and pairs of words, chosen by what predicts left-out documents best\n";
+const CHOSEN: &str = "words and pairs of words are terms, since they predict left-out documents better\n";
 
 /// Rows of two labels that only two words together tell apart, then as many of others.
 fn rows(more: &[&str]) -> String {

@@ -325,8 +325,8 @@ fn hostile_tables_get_an_error_or_a_model_and_never_a_panic() {
     for (table, expected) in [
         ("x,y,x\n1,a,2\n3,b,4\n", "got \"x\" twice"),
         ("a=b,a:b,y\n1,2,a\n3,4,b\n", "names that differ"),
-        ("x,y\n", "expected a table with rows"),
-        ("", "expected a table with rows"),
+        ("x,y\n", "expected a table with a header row"),
+        ("", "expected a table with a header row"),
         ("y\na\nb\n", "expected a column to learn from"),
         ("x,y\n?,a\n,b\n", "expected a column to learn from"),
         ("x,y\n1,a\n2,a\n", "at least two labels"),
@@ -395,10 +395,10 @@ fn what_is_not_for_tables_is_refused() {
     train_trips(&world);
     let model = model(&world.path(".local/share/tamis/model.tamis"));
     for (options, expected) in [
-        (&["--likelihood", "multinomial"][..], "expected no options of scoring for a table"),
-        (&["--likelihood", "weighted"], "expected no options of scoring for a table"),
-        (&["--min-df", "2"], "expected no options of scoring for a table"),
-        (&["--idf-power", "1"], "expected no options of scoring for a table"),
+        (&["--likelihood", "multinomial"][..], "a table: expected no options of scoring but"),
+        (&["--likelihood", "weighted"], "a table: expected no options of scoring but"),
+        (&["--min-df", "2"], "a table: expected no options of scoring but"),
+        (&["--idf-power", "1"], "a table: expected no options of scoring but"),
         (&["--documents"], "--documents"),
         (&["--max-fpr", "1%"], "--max-fpr"),
         (&["--prior", "walk=0.1"], "--prior"),

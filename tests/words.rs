@@ -139,7 +139,7 @@ fn a_name_is_quoted_as_ls_does_it() {
     assert_eq!(line.lines().count(), 1, "{line}");
     assert!(line.ends_with(" 'a'$'\\n''spam 1.0000 +9.99 b'\n"), "{line}");
     let said = world.fail(&["score", "\u{1b}[2J"]);
-    assert_eq!(said, "tamis: ''$'\\033''[2J': there is no such file or folder\n");
+    assert_eq!(said, "tamis: ''$'\\033''[2J': no such file or folder\n");
     // one that is plain stays as it is
     world.write("it's a name.eml", "Subject: lunch\n\nsoup\n");
     assert!(stdout(&world.run(&["score", "it's a name.eml"])).ends_with(" it's a name.eml\n"));
@@ -151,8 +151,8 @@ fn causes_are_told_once() {
     let mut command = world.command(&["learn", "-m", "no/such/folder/m.tamis", "ham"]);
     command.env_remove("TAMIS_MODEL");
     let said = stderr(&feed(command, b"Subject: a\n\nb\n"));
-    assert_eq!(said, "tamis: no/such/folder/m.tamis: there is no folder no/such/folder to write it to\n");
+    assert_eq!(said, "tamis: no/such/folder/m.tamis: there is no folder no/such/folder\n");
     let said = world.fail(&["merge", "-m", "no/such/m.tamis", ".local/share/tamis/model.tamis"]);
-    assert_eq!(said.matches("there is no such").count(), 1, "{said}");
+    assert_eq!(said.matches("no such").count(), 1, "{said}");
     assert!(!said.contains("os error"), "{said}");
 }

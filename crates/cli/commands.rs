@@ -31,14 +31,14 @@ use crate::commands::merge::MergeArgs;
 use crate::commands::score::ScoreArgs;
 use crate::commands::train::TrainArgs;
 
-/// Sorts text by what it learned from labelled examples: spam from ham, topic from topic.
+/// Learns from labelled examples to sort text: spam from ham, one topic from another.
 #[derive(Parser)]
 #[command(
     name = "tamis",
     version,
     max_term_width = 100,
     after_help = "\
-Exit status: 0 on success, 3 on any error; `score` tells its verdict by it (see its help).
+Exit status: 0 on success, 3 on any error; `score` also reports its verdict this way (see its help).
 
 The model is the file that -m names, else $TAMIS_MODEL, else \
 $XDG_DATA_HOME/tamis/model.tamis (~/.local/share/tamis/model.tamis).
@@ -60,19 +60,19 @@ pub(crate) enum Command {
     Score(ScoreArgs),
     /// Label every document below a path, in parallel
     Label(LabelArgs),
-    /// Learn documents under a label, one by one: correct a mistake
+    /// Learn documents one by one, to correct a mistake for example
     Learn(LearnArgs),
     /// Forget documents that were learned
     Forget(ForgetArgs),
-    /// Fit a model anew to all documents that it remembers
+    /// Fit a model again to all documents that it remembers
     Retrain(RetrainArgs),
-    /// Forget documents that have grown old
+    /// Forget old documents
     Expire(ExpireArgs),
-    /// Add models up: parts of a large one, or what colleagues learned
+    /// Merge models: parts of a large one, or those of colleagues
     Merge(MergeArgs),
     /// Write a model as text (JSON lines)
     Export(ExportArgs),
-    /// Make a model from such text, or from bogofilter's word list
+    /// Make a model from exported text, or from bogofilter's word list
     Import(ImportArgs),
     /// Show which terms decided a score
     Explain(ExplainArgs),

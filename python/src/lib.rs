@@ -2,10 +2,31 @@
 
 use pyo3::prelude::*;
 
+mod classifier;
+mod error;
+mod explanation;
+mod filter;
+mod input;
+mod learner;
+mod message;
+mod model;
 mod naive_bayes;
+mod options;
+mod progress;
+mod score;
+mod table;
+mod training;
+mod work;
 
 #[pymodule(gil_used = false)]
 fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    naive_bayes::add_to(module)
+    classifier::add_to(module)?;
+    error::add_to(module)?;
+    explanation::add_to(module)?;
+    filter::add_to(module)?;
+    learner::add_to(module)?;
+    naive_bayes::add_to(module)?;
+    score::add_to(module)?;
+    table::add_to(module)
 }

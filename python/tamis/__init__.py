@@ -1,5 +1,44 @@
 """Text classification for spam and topics: fast, exact and explainable."""
 
-from tamis._tamis import __version__
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["__version__"]
+from tamis._tamis import (
+    Explanation,
+    Filter,
+    Learner,
+    Score,
+    Scores,
+    Table,
+    TamisError,
+    Term,
+    __version__,
+)
+
+if TYPE_CHECKING:
+    from tamis.classifier import TamisClassifier
+
+__all__ = [
+    "Explanation",
+    "Filter",
+    "Learner",
+    "Score",
+    "Scores",
+    "Table",
+    "TamisClassifier",
+    "TamisError",
+    "Term",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn is slow to import, and not always there
+    if name == "TamisClassifier":
+        from tamis.classifier import TamisClassifier
+
+        return TamisClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

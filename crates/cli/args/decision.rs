@@ -10,13 +10,14 @@ use crate::args::values::{Cost, probability};
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Decision")]
 pub(crate) struct DecisionArgs {
-    /// The share of spam to expect where it is not that of the training documents, such as spam=0.1
+    /// Share of spam to expect, if it differs from that of the training documents, such as spam=0.1
     #[arg(long, value_name = "LABEL=SHARE")]
     pub(crate) prior: Option<String>,
-    /// One lost ham message is as bad as N missed spam messages: spam is what is likelier than N/(N+1)
+    /// Cost of one false positive, in missed spam messages: call spam only what is spam with a probability above
+    /// N/(N+1)
     #[arg(long, value_name = "fp=N")]
     pub(crate) cost: Option<Cost>,
-    /// Leave unsure what no label has this probability of [default: 0.6 for a spam filter, 0 for topics]
+    /// Say unsure if no label has at least this probability [default: 0.6 for a spam filter, 0 for topics]
     #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
     pub(crate) unsure: Option<f64>,
 }
@@ -27,7 +28,7 @@ pub(crate) struct DecisionArgs {
 pub(crate) struct VerdictArgs {
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
-    /// The label that counts as spam [default: spam, junk, unwanted or phish, the first that is one]
+    /// Label that counts as spam [default: the first of spam, junk, unwanted and phish that the model has]
     #[arg(long, value_name = "LABEL")]
     pub(crate) spam_label: Option<String>,
 }

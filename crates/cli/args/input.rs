@@ -12,11 +12,11 @@ use crate::formats::holds::{Holds, Shape};
 /// A list of paths.
 #[derive(Args)]
 pub(crate) struct ListArgs {
-    /// Also the paths that this file lists, one a line, as they are or as $'...', which is how JSON lines tell those that
-    /// are not UTF-8; - is standard input
+    /// Also read the paths listed in this file, one per line (- for standard input). A path that is not UTF-8 may be
+    /// written as $'...', as in JSON output
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
-    /// The list has its paths as they are, each ended by a zero byte, as `find -print0` writes them
+    /// Each path in the list ends with a zero byte, as `find -print0` writes them, and is never quoted
     #[arg(long, requires = "files_from")]
     pub(crate) null: bool,
 }
@@ -25,28 +25,28 @@ pub(crate) struct ListArgs {
 pub(crate) struct InputArgs {
     #[command(flatten)]
     pub(crate) list: ListArgs,
-    /// Take the documents as mail or as text instead of recognising them
+    /// Treat the documents as mail or as text, instead of detecting which they are
     #[arg(long = "as", value_name = "mail|text")]
     pub(crate) kind: Option<Kind>,
-    /// Take standard input and files that are named for mboxes, whatever they begin with
+    /// Treat standard input and the files named here as mboxes, whatever they begin with
     #[arg(long)]
     pub(crate) mbox: bool,
-    /// What files that are named hold, and standard input (-), instead of going by their names
+    /// Format of standard input (-) and of the files named here, instead of going by file names
     #[arg(long, value_name = "csv|tsv|jsonl", conflicts_with = "mbox", value_parser = table_format())]
     pub(crate) input_format: Option<Holds>,
-    /// What separates the cells of CSV, instead of recognising comma, semicolon, tab or bar
+    /// Character between the cells of CSV [default: detect comma, semicolon, tab or bar]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
-    /// The first row of CSV and TSV does not hold the names of the columns, which have numbers only
+    /// CSV and TSV have no header row: columns have numbers instead of names
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// The column that holds the label in CSV, TSV and JSONL: a name, or a number from 1 [default: label]
+    /// Column of the label in CSV, TSV and JSONL: a name, or a number from 1 [default: label]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label_column: Option<String>,
-    /// The column that holds the text [default: text]
+    /// Column of the text [default: text]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) text_column: Option<String>,
-    /// How many threads to use [default: one a core]
+    /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = at_least::<u16>(1))]
     pub(crate) threads: Option<u16>,
     /// Fail (exit 3) if any document could not be read

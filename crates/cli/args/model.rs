@@ -21,8 +21,8 @@ pub(crate) struct ModelArg {
 
 #[derive(Args)]
 pub(crate) struct FallbackArg {
-    /// A shared model behind your own: documents are scored by what both have learned, and by the shared one alone while
-    /// you have none. The default is $TAMIS_FALLBACK, but not for a model that -m names: that one stands alone
+    /// A shared model to use along with your own: documents are scored by what both have learned, or by the shared
+    /// model alone while you have none [default: $TAMIS_FALLBACK, but none with -m]
     #[arg(long, value_name = "FILE")]
     pub(crate) fallback: Option<PathBuf>,
 }
@@ -34,7 +34,8 @@ pub(crate) struct ChangeArgs {
     /// Seconds to wait while another process changes the model
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) wait: u64,
-    /// Bytes of the model file's log beyond which the file is written anew, if it may not grow; a quarter of it becomes a segment else
+    /// Most bytes in the model file's log before the file is rewritten; while the file may grow, a quarter of that
+    /// becomes a segment
     #[arg(long, value_name = "BYTES", default_value_t = LearnOptions::default().log_limit, value_parser = log_limit, hide = true)]
     pub(crate) log_limit: usize,
 }
@@ -73,7 +74,7 @@ impl ModelArg {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
         match path.parent().filter(missing) {
             Some(folder) if self.model.is_some() => {
-                bail!("{}: there is no folder {} to write it to", shown_path(path), shown_path(folder))
+                bail!("{}: there is no folder {}", shown_path(path), shown_path(folder))
             }
             Some(folder) => make_private(folder).with_context(|| shown_path(folder)),
             None => Ok(()),
@@ -160,10 +161,7 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
                 bail!("{}: there is a partial, not a model; remove it or name another", shown_path(path))
             }
             ErrorKind::NotAModel { got } if !got.is_empty() => {
-                bail!(
-                    "{}: there is a file that is no tamis model; remove it or name another",
-                    shown_path(path)
-                )
+                bail!("{}: this file is not a tamis model; remove it or name another", shown_path(path))
             }
             _ => Ok(()),
         },
@@ -201,7 +199,7 @@ pub(crate) fn lock(path: &Path, replace: bool) -> Result<Lock> {
 pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     refuse_to_replace_taught(path, replace)?;
     if path.exists() && !replace {
-        bail!("{}: there is a model already; --replace replaces it", shown_path(path));
+        bail!("{}: there is already a model; --replace replaces it", shown_path(path));
     }
     Ok(())
 }

@@ -13,41 +13,41 @@ use crate::output::shown::shown_path;
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]
 pub(crate) struct RecipeArgs {
-    /// Of mail, use only the words of body and subject: no headers, structure or links
+    /// For mail, use only the words of body and subject, not headers, structure or links
     #[arg(long)]
     pub(crate) content_only: bool,
-    /// Score every stretch of so many bytes (100 or more; 1500 if none are given) of the body by itself too, and go
-    /// by the highest score: innocent text around a message then cannot hide it (two labels, weighted scoring)
+    /// Also score each stretch of this many bytes of the body by itself (100 or more; 1500 if not given), and use the
+    /// highest score, so that innocent text cannot hide a message (two labels, weighted scoring)
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = at_least::<u32>(100))]
     pub(crate) windows: Option<u32>,
-    /// Do not take this header field as evidence; NAME* stands for all that begin so. Fields that filters and
-    /// mailboxes add are left out anyway
+    /// Ignore this header field; NAME* stands for all fields that begin with NAME. Fields added by filters and
+    /// mailboxes are always ignored
     #[arg(long, value_name = "NAME")]
     pub(crate) ignore_header: Vec<String>,
     /// How text is cut into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
     /// mail)
     #[arg(long, value_name = "RULE")]
     pub(crate) words: Option<WordRule>,
-    /// Keep upper and lower case apart
+    /// Distinguish upper and lower case
     #[arg(long)]
     pub(crate) keep_case: bool,
     /// A file of words to leave out, separated by white space
     #[arg(long, value_name = "FILE")]
     pub(crate) stop_words: Option<PathBuf>,
-    /// Reduce words to stems of this language
+    /// Reduce words to their stems in this language
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) stem: Option<Language>,
-    /// Use sequences of words as terms: 1-2 for words and pairs [default: 1; for text of two labels 1-2 if that predicts
-    /// left-out documents better]
+    /// Use sequences of words as terms: 1-2 for words and pairs [default: 1; for text with two labels 1-2 if that
+    /// predicts left-out documents better]
     #[arg(long, value_name = "MIN-MAX", conflicts_with = "characters")]
     pub(crate) ngrams: Option<Span>,
-    /// Use sequences of characters as terms, not words: 3-5
+    /// Use sequences of characters as terms instead of words: 3-5
     #[arg(long, value_name = "MIN-MAX")]
     pub(crate) characters: Option<Span>,
     /// Leave out words with fewer characters [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) min_chars: Option<u16>,
-    /// Of a word with more characters, note only that it is long [default: 24 for mail, 64 for text]
+    /// Replace a word with more characters by its length [default: 24 for mail, 64 for text]
     #[arg(long, value_name = "N")]
     pub(crate) max_chars: Option<u16>,
 }

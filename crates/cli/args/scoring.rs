@@ -18,23 +18,24 @@ pub(crate) struct ScoringArgs {
     /// multinomial, bernoulli, complement or complement-normalized [default: weighted]
     #[arg(long, value_name = "NAME")]
     pub(crate) likelihood: Option<LikelihoodName>,
-    /// Smoothing, added to every count: 1 is Laplace's, less is Lidstone's [default: chosen by what predicts left-out
-    /// documents best; of naive Bayes 0.1]
+    /// Smoothing added to every count: 1 is Laplace's, less is Lidstone's [default: what predicts left-out documents
+    /// best; 0.1 for naive Bayes]
     #[arg(long, value_name = "A", allow_negative_numbers = true)]
     pub(crate) alpha: Option<f64>,
-    /// Weighted scoring: how much more rare terms weigh, the power of their idf: 0 not at all [default: 0, 0.5 or 1, chosen by what
-    /// predicts left-out documents best]
+    /// Weighted scoring: exponent of idf; a larger one gives rare terms more weight, 0 turns idf off [default: 0, 0.5
+    /// or 1, what predicts left-out documents best]
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub(crate) idf_power: Option<f64>,
-    /// Naive Bayes: how probabilities are estimated: mean (of the posterior; alpha is the Dirichlet prior's
-    /// parameter), map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: what a class never had
-    /// is impossible there) [default: mean]
+    /// Naive Bayes: estimator of the probabilities: mean (of the posterior; alpha is the Dirichlet prior's parameter),
+    /// map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: a term that a class never had rules
+    /// it out) [default: mean]
     #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
     pub(crate) estimate: Option<Estimate>,
-    /// Whether weighted scoring is corrected; off leaves pure counts [default: on]
+    /// Weighted scoring: whether logistic regression corrects the counts; off leaves the counts alone [default: on]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub(crate) correction: Option<Switch>,
-    /// Weighted scoring: how freely the correction fits the documents, the C of its logistic regression [default: 16]
+    /// Weighted scoring: C of the correction's logistic regression; a larger one fits the documents more closely
+    /// [default: 16]
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub(crate) regularisation: Option<f64>,
     /// Naive Bayes: count every occurrence of a term, not only its presence in a document
@@ -98,7 +99,7 @@ impl ScoringArgs {
             bail!("{option}: expected weighted scoring");
         }
         if self.occurrences && self.likelihood == Some(LikelihoodName::NaiveBayes(Likelihood::Bernoulli)) {
-            bail!("--occurrences: expected another likelihood than bernoulli, which is of presence");
+            bail!("--occurrences: expected a likelihood other than bernoulli, which counts presence only");
         }
         Ok(Scoring::NaiveBayes(self.parameters(alpha, classes)?))
     }
@@ -111,7 +112,7 @@ impl ScoringArgs {
         weighted.check().context("--regularisation")?;
         if self.correction == Some(Switch::Off) && self.regularisation.is_some() {
             bail!(
-                "--regularisation: expected none beside --correction off, which leaves nothing to regularise"
+                "--regularisation: expected none with --correction off, which leaves nothing to regularise"
             );
         }
         weighted.alpha = self.smoothing_asked()?;
@@ -123,11 +124,13 @@ impl ScoringArgs {
     pub(crate) fn mixed(&self, trainer: &Trainer) -> Result<Scoring> {
         let ScoringArgs { estimate, class_prior: prior, .. } = self.clone();
         if (ScoringArgs { estimate, class_prior: prior, alpha: self.alpha, ..Default::default() }) != *self {
-            bail!("beside --alpha, --estimate and --class-prior: expected no options of scoring for a table");
+            bail!("a table: expected no options of scoring but --alpha, --estimate and --class-prior");
         }
         let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
         if (self.alpha.is_some() || estimate.is_some()) && !trainer.recipe().columns.iter().any(is_smoothed) {
-            bail!("--alpha and --estimate: expected a categorical or bernoulli column, which they are for");
+            bail!(
+                "--alpha and --estimate: expected a categorical or bernoulli column, since they apply to no other"
+            );
         }
         let mut mixed = Mixed::default();
         match self.alpha {
@@ -155,7 +158,7 @@ impl ScoringArgs {
             ..ScoringArgs::default()
         };
         if *self != allowed {
-            bail!("--unlabelled: expected no more than --likelihood, --alpha and --class-prior beside it");
+            bail!("--unlabelled: expected no options of scoring but --likelihood, --alpha and --class-prior");
         }
         let documents = trainer.n_documents() + trainer.n_unlabelled();
         let mut settings = ExpectationMaximization::for_documents(documents);
@@ -188,7 +191,7 @@ impl ScoringArgs {
         match self.estimate {
             None | Some(Estimate::Mean) => Ok(Smoothing::try_from(alpha)?),
             Some(Estimate::Map) => Ok(Smoothing::map(alpha)?),
-            Some(Estimate::Ml) => bail!("expected none beside --estimate ml, which smooths nothing"),
+            Some(Estimate::Ml) => bail!("expected none with --estimate ml, which smooths nothing"),
         }
     }
 

@@ -30,6 +30,6 @@ pub(crate) fn train_options(
 /// Says what was chosen where pairs of words are terms that were not asked for.
 pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
     if got.tokenizer.terms != asked.recipe.tokenizer.terms {
-        say!("words and pairs of words, chosen by what predicts left-out documents best");
+        say!("words and pairs of words are terms, since they predict left-out documents better");
     }
 }

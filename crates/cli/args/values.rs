@@ -10,11 +10,11 @@ use tamis_filter::{ColumnKind, Criterion, Likelihood, Select};
 /// The order in which documents come.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    /// As the sources are given
+    /// As given
     Given,
-    /// By the MD5 digest of the file's name, a random order that anyone can repeat
+    /// By MD5 digest of the file name: random, but the same for everyone
     Md5,
-    /// By the date in the header
+    /// By date in the header
     Date,
 }
 

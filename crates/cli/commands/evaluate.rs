@@ -30,9 +30,9 @@ use crate::output::shown::{json_line, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\
-Sources are those of `train`. Unsure counts as wrong in accuracy and as a miss in recall. With \
---folds or --online no model is used; documents are learned as the options of `train` say. \
-Intervals hold with 95 % confidence (bootstrap).
+Sources are given as for `train`. Unsure counts as wrong in accuracy and as a miss in recall. \
+With --folds or --online no model is used: documents are learned with the options of `train`. \
+Intervals are of 95 % confidence (bootstrap).
 
 Example:
   tamis evaluate ham=test/ham spam=test/spam --scores scores.tsv
@@ -48,14 +48,14 @@ pub(crate) struct EvaluateArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Learn K-1 of K parts of the documents and score the other part, K times; documents with the same body stay
-    /// together
+    /// Cross-validate: split the documents into K parts and score each by what the others teach; documents with the
+    /// same body stay together
     #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
     pub(crate) folds: Option<u16>,
-    /// Score every document with what was learned before it, then learn it
+    /// Score each document by what was learned before it, then learn it (prequential evaluation)
     #[arg(long, conflicts_with = "model")]
     pub(crate) online: bool,
-    /// The order of documents for --online
+    /// Order of documents for --online
     #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
     pub(crate) order: Order,
     /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
@@ -99,7 +99,7 @@ type Evaluated = (Classes, Option<ClassId>, Vec<Outcome>, u8);
 fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.recipe != Default::default() || args.scoring != Default::default() {
         bail!(
-            "options of training: expected --folds or --online beside them, since a model that is there has its own"
+            "options of training: expected --folds or --online with them, since an existing model has its own"
         );
     }
     let mut filter = args.fallback.open(&args.model)?;

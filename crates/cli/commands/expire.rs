@@ -14,7 +14,7 @@ use crate::output::shown::{named, shown, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting takes away exactly what learning added, all in one step. Documents without a date stay. \
+Forgetting removes exactly what learning added, all in one step. Documents without a date stay. \
 Nothing expires by itself.
 
 Example:
@@ -29,7 +29,7 @@ pub(crate) struct ExpireArgs {
     /// Forget all but the N newest documents of each label
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Only tell what would be forgotten
+    /// Only show what would be forgotten
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -86,8 +86,8 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
         for (_, digest) in old {
             learner.forget_digest(Some(label), *digest).map_err(|error| match error.kind() {
                 ErrorKind::TermsNotStored => anyhow!(
-                    "{}: expected a model that remembers the terms of its documents, got one with digests only; nothing \
-                     was forgotten. Train it anew with --documents",
+                    "{}: expected a model that remembers the terms of its documents, got one with digests only; \
+                    nothing was forgotten. Train it again with --documents",
                     shown_path(&path)
                 ),
                 _ => error.into(),

@@ -26,7 +26,7 @@ use crate::output::verdict::{say_limits, verdict_line};
 
 #[derive(Args)]
 #[command(after_help = "\
-What the terms add and what stands before any term sum up to the log-odds.
+The log-odds are the sum of what each term adds and of the value before any term.
 
 Example:
   tamis explain message.eml
@@ -39,7 +39,7 @@ pub(crate) struct ExplainArgs {
     /// The message or document; standard input by default
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Terms to show, 0 for all
+    /// Number of terms to show, 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) terms: usize,
     /// Print a JSON object

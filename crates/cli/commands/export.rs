@@ -13,10 +13,10 @@ use crate::output::shown::say;
 
 #[derive(Args)]
 #[command(after_help = "\
-Writes JSON lines to standard output: one about the model as a whole, then one for each term with \
-its counts (documents and occurrences by label) and weights, and with --documents one for each \
-document. `tamis import` makes the same model from them: byte for byte, if documents were exported \
-too.
+Writes JSON lines to standard output: one about the model as a whole, then one per term with \
+its counts (documents and occurrences by label) and weights, and with --documents one per \
+document. `tamis import` makes the same model from them, byte for byte if documents were \
+exported too.
 
 Example:
   tamis export --documents > model.jsonl
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
     out.flush().context("standard output")?;
     let documents = filter.information().documents as u64;
     if !args.documents && documents > 0 {
-        say!("left out {}, which --documents exports as well", counted(documents, "remembered document"));
+        say!("left out {}; --documents exports them too", counted(documents, "remembered document"));
     }
     Ok(0)
 }

@@ -31,7 +31,7 @@ pub(crate) struct ImportArgs {
     /// The program that wrote the text
     #[arg(long, value_enum, default_value_t = From::Tamis)]
     pub(crate) from: From,
-    /// Replace a model that is there already
+    /// Replace an existing model
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -51,7 +51,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     let path = args.model.path()?;
     if args.from == From::Spamassassin {
         bail!(
-            "--from spamassassin: expected words, but sa-learn --backup has only hashes of its tokens (five bytes of a SHA-1), \
+            "--from spamassassin: expected words, but sa-learn --backup has only hashes of its tokens (five bytes of \
+            a SHA-1), \
              which cannot be turned back; train on the mail instead: tamis train ham=PATH spam=PATH"
         );
     }
@@ -81,8 +82,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     let learned: u64 = information.totals.iter().map(|totals| totals.documents).sum();
     if information.documents == 0 && learned > 0 {
         say!(
-            "no documents came with it: what it has learned so far cannot be forgotten or retrained, and learning one of \
-             these documents again counts it twice"
+            "it came without documents: what it has learned so far cannot be forgotten, nor the model retrained, and \
+            a document that is learned again counts twice"
         );
     }
     report(&path, &filter)?;
@@ -91,8 +92,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
 
 fn say_lost(imported: &Imported) {
     let Imported { taken, lost, cut, .. } = *imported;
-    say!("took {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
+    say!("imported {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
     if cut > 0 {
-        say!("{} larger than the number of messages; that number was taken instead", counted(cut, "count"));
+        say!("{} larger than the number of messages, and reduced to it", counted(cut, "count"));
     }
 }

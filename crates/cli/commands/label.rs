@@ -24,8 +24,8 @@ use crate::output::verdict::Verdict;
 
 #[derive(Args)]
 #[command(after_help = "\
-CSV has paths as they are. In JSON a path that is not UTF-8 is written as bash quotes it, \
-$'...', which --files-from takes back. --sort-into adds nothing that is there already.
+CSV and TSV have paths as they are. In JSON a path that is not UTF-8 is quoted as in bash, \
+$'...', which --files-from accepts. --sort-into adds no document that is already there.
 
 Example:
   tamis label articles/ > labels.csv
@@ -40,7 +40,7 @@ pub(crate) struct LabelArgs {
     pub(crate) paths: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// The format of the rows
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
     /// Add the probability of every label
@@ -49,7 +49,7 @@ pub(crate) struct LabelArgs {
     /// File the documents into DIR/LABEL
     #[arg(long, value_name = "DIR")]
     pub(crate) sort_into: Option<PathBuf>,
-    /// How --sort-into files them
+    /// How --sort-into files documents
     #[arg(long, value_enum, default_value_t = By::Copy, requires = "sort_into")]
     pub(crate) by: By,
     // last, since its heading would stay

@@ -26,9 +26,9 @@ use crate::output::status::ERROR;
 
 #[derive(Args)]
 #[command(after_help = "\
-What was learned is on the disk when the program returns, whatever happens to the machine after. \
-A document that is known under the label stays as it is; one that is known under another label \
-moves. Where there is no model, one is made: of ham and spam, or like that of --fallback.
+When the program returns, what was learned is safely on the disk. A document already known under \
+the label stays as it is; one known under another label moves. If there is no model, one is made, \
+with the labels ham and spam or like that of --fallback.
 
 Example:
   tamis learn spam < message.eml
@@ -46,23 +46,23 @@ pub(crate) struct LearnArgs {
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
-    /// Learn only documents that the model does not label so already
+    /// Learn only documents that the model does not already give this label
     #[arg(long)]
     pub(crate) if_wrong: bool,
-    /// Like --if-wrong, but learn also what the model labels so with log-odds below X (nats)
+    /// Like --if-wrong, but also learn documents that the model gives this label with log-odds below X (nats)
     #[arg(long, value_name = "X")]
     pub(crate) margin: Option<f64>,
     /// Allow a label that the model does not know yet
     #[arg(long)]
     pub(crate) new_label: bool,
-    /// Do not fit the model anew when much was learned since that was last done. With a shared model behind it that
-    /// is never done
+    /// Do not retrain when much was learned since the last time. A model with a shared one behind it is never retrained
+    /// by itself
     #[arg(long)]
     pub(crate) no_retrain: bool,
-    /// The labels of a new model, made where there is none [default: ham,spam]
+    /// Labels of the model to make if there is none [default: ham,spam]
     #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
     pub(crate) labels: Vec<String>,
-    /// Do not remember in a new model what messages are called (their Message-IDs)
+    /// In a new model, do not remember the names of messages (their Message-IDs)
     #[arg(long)]
     pub(crate) no_names: bool,
     #[command(flatten)]
@@ -73,8 +73,8 @@ pub(crate) struct LearnArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting takes away exactly what learning added. The first argument is the label if the model \
-knows such a label; write ./spam for a file of that name.
+Forgetting removes exactly what learning added. The first argument is a label if the model knows \
+it; write ./spam for a file of that name.
 
 Example:
   tamis forget < message.eml
@@ -84,14 +84,14 @@ Example:
 pub(crate) struct ForgetArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// The label they were learned under, if that is to be checked; then files, folders, mboxes, Maildirs. Standard
-    /// input by default
+    /// The label that the documents must have been learned under, if any; then files, folders, mboxes, Maildirs.
+    /// Standard input by default
     #[arg(value_name = "[LABEL] PATH")]
     pub(crate) paths: Vec<OsString>,
-    /// Forget the document with this digest, as `inspect --suspects` prints it; it need not be at hand
+    /// Forget the document with this digest, as `inspect --suspects` prints it; its file is not needed
     #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
     pub(crate) digest: Vec<Digest>,
-    /// Forget the message with this Message-ID, likewise
+    /// Forget the message with this Message-ID; its file is not needed
     #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
     pub(crate) name: Vec<String>,
     #[command(flatten)]
@@ -103,8 +103,8 @@ pub(crate) struct ForgetArgs {
 /// Fits anew what learning one by one leaves as it was.
 #[derive(Args)]
 #[command(after_help = "\
-What is learned one by one leaves the correction, the calibration and the thresholds as they were. \
-This fits them to all documents that the model remembers, as train does.")]
+Learning documents one by one leaves the correction, the calibration and the thresholds as they \
+were. This fits them to all documents that the model remembers, as train does.")]
 pub(crate) struct RetrainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
@@ -165,7 +165,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
             Ok(Learned::Moved { .. }) => tally.moved += 1,
             Ok(_) => tally.learned += 1,
             Err(error) if matches!(error.kind(), ErrorKind::UnknownLabel { .. }) => {
-                return Err(anyhow!("{error}; --new-label makes it a new one"));
+                return Err(anyhow!("{error}; --new-label adds it"));
             }
             Err(error) => return Err(error.into()),
         }
@@ -177,12 +177,12 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
     if may_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
         learner.retrain()?;
-        say!("fitted anew to {}", counted(learner.filter().information().documents as u64, "document"));
+        say!("retrained on {}", counted(learner.filter().information().documents as u64, "document"));
     }
     let parts = [
         (tally.already, "already known"),
         (tally.moved, "moved from another label"),
-        (tally.right, "labelled so already"),
+        (tally.right, "already labelled so"),
     ];
     let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
     let others: String = others.collect();
@@ -258,7 +258,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     let names = labels.join(" and ");
     let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
     let alone = if args.fallback.is_left_out(&args.model) {
-        "; nothing stands behind it, since -m names it: $TAMIS_FALLBACK goes with your own model, --fallback with any"
+        "; no shared model is used, since $TAMIS_FALLBACK does not apply to a model named by -m; --fallback does"
     } else {
         ""
     };
@@ -343,7 +343,7 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     learner.retrain().map_err(|error| match error.kind() {
         ErrorKind::TermsNotStored => anyhow!(
-            "{}: expected a model that remembers the terms of its documents, and no --windows; train it anew",
+            "{}: expected a model that remembers the terms of its documents and has no --windows; train it again",
             shown_path(&path)
         ),
         _ => error.into(),
@@ -389,7 +389,7 @@ fn for_each(
             |(), item, _, document| {
                 if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!(
-                        "tamis: {}: this does not look like mail, which the model is of",
+                        "tamis: {}: this does not look like mail, which the model is for",
                         shown_path(&item.name())
                     );
                 }

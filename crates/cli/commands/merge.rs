@@ -16,14 +16,16 @@ use crate::output::shown::{named, say};
 
 #[derive(Args)]
 #[command(after_help = "\
-Labels are matched by name, and a model may know labels that others do not. How documents become \
-terms and scores must be the same. Counts, corrections and documents add up, whatever the order. \
-A document that several models know counts once; models that remember only digests of such \
-documents, as those of text do by default, are refused unless --repeat. \
-Where all models remember the terms of their documents, everything is fitted anew, as if they had been \
-trained together. Else what was chosen is that of the model with the most documents; with two \
-labels, thresholds follow from the held-out scores of all documents. --retrain insists on fitting \
-anew.
+Labels are matched by name; a model may have labels that others lack. All models must have the \
+same options for terms and scoring. Counts, corrections and documents are added up; the order of \
+models does not matter. A document that several models know counts once. Models that share \
+documents but remember only their digests, the default for text, are refused unless --repeat is \
+given.
+
+If all models remember the terms of their documents, the merged model is fitted to all of them, \
+as if they had been trained together; --retrain insists on this. Otherwise smoothing and \
+calibration are those of the model with the most documents; with two labels, thresholds follow \
+from the held-out scores of all documents.
 
 Partials (train --partial) become the model that train --repeat --no-names makes of all their documents, byte for byte. \
 With --partial they become one partial, to be merged further.
@@ -36,22 +38,22 @@ pub(crate) struct MergeArgs {
     /// The model file to write
     #[arg(short, long, value_name = "FILE")]
     pub(crate) model: PathBuf,
-    /// The models to add up, or the partials
+    /// The models to merge, or the partials
     #[arg(required = true, value_name = "MODEL")]
     pub(crate) models: Vec<PathBuf>,
-    /// Fit everything anew to the documents of all models, or refuse
+    /// Fit the merged model to the documents of all models, or fail
     #[arg(long)]
     pub(crate) retrain: bool,
-    /// Leave out the terms and names of documents, since they tell what was in them; only digests remain
+    /// Leave out the terms and names of documents, which reveal their contents; keep only digests
     #[arg(long)]
     pub(crate) strip: bool,
-    /// Count a document that several models know as often as each of them does, not once
+    /// Count a document that several models know once for each of them
     #[arg(long)]
     pub(crate) repeat: bool,
     /// Merge partials into one more partial, not a model
     #[arg(long, conflicts_with_all = ["retrain", "strip", "repeat"])]
     pub(crate) partial: bool,
-    /// Replace a model that is there already
+    /// Replace an existing model
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -108,7 +110,7 @@ fn say_contradictions(filter: &Filter) -> Result<()> {
 }
 
 fn run_models(args: &MergeArgs) -> Result<u8> {
-    // it may be one of those that are added up: nobody teaches it meanwhile
+    // it may be one of the models to merge, so nobody may teach it meanwhile
     let lock = lock(&args.model, args.replace)?;
     let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
     let paths = different(&args.models);
@@ -120,13 +122,13 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     let model = merge(&models.iter().collect::<Vec<_>>(), options).map_err(|error| match error.kind() {
         ErrorKind::TermsNotStored => {
             anyhow!(
-                "--retrain: expected models that all remember the terms of their documents (train --documents) and have no \
-                 --windows; merge without --retrain, or train on all documents anew"
+                "--retrain: expected models that all remember the terms of their documents (train --documents) and have \
+                 no --windows; merge without --retrain, or train on all documents again"
             )
         }
-        ErrorKind::Shared { .. } => anyhow!("{error}; --repeat counts these again for each model"),
+        ErrorKind::Shared { .. } => anyhow!("{error}; --repeat counts them once for each model"),
         ErrorKind::Incompatible { setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
-            anyhow!("{error}; what is left to be chosen may differ: train with the same --ngrams or --characters")
+            anyhow!("{error}; training may choose differently: train all models with the same --ngrams or --characters")
         }
         _ => error.into(),
     })?;
@@ -139,14 +141,14 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     say_contradictions(&filter)?;
     if let Some(more @ 1..) = filter.information().unfitted.checked_sub(unfitted) {
         say!(
-            "{} counted but not fitted: what was chosen is that of the model with the most documents; models that remember \
-             terms (train --documents) are fitted anew when they are merged",
+            "{} counted but not fitted: smoothing and calibration are those of the model with the most documents; \
+            only models that remember terms (train --documents) are fitted again when merged",
             counted(more, "document")
         );
     }
     if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
         say!(
-            "left out the terms of documents: the model cannot be retrained, and forgets only documents that are at hand"
+            "left out the terms of documents: the model cannot be retrained, and needs a document to forget it"
         );
     }
     report(&args.model, &filter)?;

@@ -27,7 +27,7 @@ pub(crate) fn run(files: &[OsString], keep_headers: bool, open: impl Fn() -> Res
     };
     // A defect of ours must not cost a message.
     let annotated = catch_unwind(AssertUnwindSafe(|| message.annotate(files, keep_headers, &open)))
-        .unwrap_or_else(|_| bail!("a defect of tamis stopped it; please report it"));
+        .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));
     let written = match &annotated {
         Ok(head) => message.write(&head.bytes, head.rest),
         Err(error) => {

@@ -24,12 +24,11 @@ use crate::output::verdict::{Verdict, say_limits, verdict_line};
 #[command(after_help = "\
 Prints LABEL PROBABILITY LOG-ODDS and, for files, the path:
   spam 0.9987 +6.64 message.eml
-In a spam filter both numbers are those of spam, in other models those of the label. Log-odds are \
-in nats.
+Both numbers are of spam in a spam filter, of the label in other models. Log-odds are in nats.
 
-Exit status: 0 spam, 1 ham, 2 unsure, 3 any error. Models of other labels: 0 labelled, 2 unsure, \
-3 any error. With -e, --passthrough or several files: 0 whatever the verdicts, 3 any error.
-Of two labels one that is called spam, junk, unwanted or phish makes a spam filter.
+Exit status: 0 spam, 1 ham, 2 unsure, 3 any error. Models with other labels: 0 labelled, 2 \
+unsure, 3 any error. With -e, --passthrough or several files: 0 whatever the verdicts, 3 any error.
+A model with two labels is a spam filter if one is spam, junk, unwanted or phish.
 
 Example (procmail):
   :0fw
@@ -42,25 +41,26 @@ pub(crate) struct ScoreArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    /// Messages, mboxes or documents, also packed by gzip; - is standard input
+    /// Messages, mboxes or documents, gzipped or not; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<OsString>,
     #[command(flatten)]
     pub(crate) list: ListArgs,
-    /// Take files and standard input for mboxes, whatever they begin with
+    /// Treat files and standard input as mboxes, whatever they begin with
     #[arg(long, conflicts_with = "passthrough")]
     pub(crate) mbox: bool,
-    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if it was read in part
+    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if it was not read to
+    /// its end
     #[arg(long)]
     pub(crate) json: bool,
     /// Exit with 0 whatever the verdict
     #[arg(short, long)]
     pub(crate) exit_zero: bool,
-    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error it comes
-    /// out unchanged
+    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error, copy it
+    /// unchanged
     #[arg(short, long, conflicts_with_all = ["json", "files_from"])]
     pub(crate) passthrough: bool,
-    /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that came with the message
+    /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that the message already has
     #[arg(long, requires = "passthrough")]
     pub(crate) keep_headers: bool,
     // last, since its heading would stay
@@ -84,7 +84,9 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let mut model = Model::new(|| args.open());
     let recipe = model.filter()?.information().recipe;
     if recipe.kind == Kind::Table {
-        bail!("a model of tables: expected mail or text to score; tamis label labels the rows of a table");
+        bail!(
+            "the model is for tables: expected one for mail or text; tamis label labels the rows of a table"
+        );
     }
     let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
     let files = args.list.add_to(&args.files)?;

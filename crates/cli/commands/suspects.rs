@@ -24,7 +24,7 @@ pub(crate) struct SuspectsArgs {
     /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
     pub(crate) suspects: Option<usize>,
-    /// Where the learned documents are; suspects are then shown by their files
+    /// The learned documents, to show suspects by file name
     #[arg(value_name = "SOURCE", requires = "suspects")]
     pub(crate) sources: Vec<OsString>,
 }
@@ -111,17 +111,17 @@ fn print_what_to_do(
     are_at_hand: bool,
 ) -> Result<()> {
     let option = model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
-    writeln!(out, "\nA document that was learned under the wrong label is moved to the right one by")?;
+    writeln!(out, "\nTo move a document from the wrong label to the right one:")?;
     writeln!(out, "  tamis learn {option}LABEL FILE")?;
     if filter.information().keep == Keep::Vectors {
-        writeln!(out, "and forgotten, also if it is not at hand, by")?;
+        writeln!(out, "To forget it, even if its file is gone:")?;
         writeln!(out, "  tamis forget {option}--digest DIGEST")?;
         if has_names {
             writeln!(out, "  tamis forget {option}--name NAME")?;
         }
     }
     if !are_at_hand {
-        writeln!(out, "Where you name what was learned, files stand in place of digests:")?;
+        writeln!(out, "To see file names instead of digests, name the learned documents:")?;
         writeln!(out, "  tamis inspect {option}--suspects PATH ...")?;
     }
     Ok(())

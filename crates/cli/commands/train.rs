@@ -26,14 +26,14 @@ use crate::output::numbers::counted;
 #[derive(Args)]
 #[command(after_help = "\
 SOURCE is one of
-  DIR         a folder of folders, each a label: DIR/LABEL/files
+  DIR         a folder with a folder per label: DIR/LABEL/files
   LABEL=PATH  a file, folder, mbox or Maildir; all its documents have that label
-  FILE.csv    (.tsv, .jsonl) columns label and text; with --target any columns
+  FILE.csv    (.tsv, .jsonl) a table of label and text; with --target any columns
 A folder that holds cur/ and new/ is a Maildir.
 
-With --target every other column of a table counts in its own way. What a column holds is guessed \
-from the first 100,000 rows, and printed; --column sets it. A cell that is empty, NA, N/A, NaN, \
-null or ? is missing, and left out.
+With --target the label is that column, predicted from all others. What each column holds is \
+guessed from the first 100,000 rows and printed; --column changes it. A cell that is empty, NA, \
+N/A, NaN, null or ? is missing, and ignored.
 
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
@@ -48,7 +48,7 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Learn this column of a table from all the others; columns are named in the table's first row
+    /// Learn to predict this column of a table from all the others; the first row names the columns
     #[arg(long, value_name = "COLUMN", help_heading = "Table", conflicts_with_all = ["label_column", "text_column"])]
     pub(crate) target: Option<String>,
     /// What a column holds: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
@@ -60,14 +60,14 @@ pub(crate) struct TrainArgs {
     pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
-    /// Let at most this share of ham (0.5% or 0.005) be called spam, with 95 % confidence
+    /// Call at most this share of ham spam (0.5% or 0.005), with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
     pub(crate) max_fpr: Option<f64>,
-    /// Learn also from the documents below this path, whose labels are not known (expectation maximization); for when
-    /// few documents have labels
+    /// Also learn from the unlabelled documents below this path, by expectation maximization; useful when few documents
+    /// have labels
     #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
     pub(crate) unlabelled: Vec<OsString>,
-    /// What a document without a label weighs; one with a label weighs 1 [default: 1]
+    /// Weight of an unlabelled document, where a labelled one has 1 [default: 1]
     #[arg(
         long,
         value_name = "X",
@@ -76,29 +76,30 @@ pub(crate) struct TrainArgs {
         allow_negative_numbers = true
     )]
     pub(crate) lambda: Option<f64>,
-    /// Stop after N iterations at the latest [default: 10]
+    /// Stop after N iterations at most [default: 10]
     #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
     pub(crate) iterations: Option<usize>,
-    /// Count a message as often as it is given; by default equal mail counts once (text and rows always count as given)
+    /// Count equal messages as often as given instead of once (text and rows always count as often as given)
     #[arg(long, help_heading = "Documents given twice")]
     pub(crate) repeat: bool,
-    /// What to do where more than 5 % of a label's documents equal documents of another label (rows of tables may)
+    /// What to do if more than 5 % of a label's documents equal documents of another label (never refused for rows of
+    /// tables)
     #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
     pub(crate) contradictions: Contradictions,
-    /// Count the documents and fit nothing: -m FILE becomes a partial, and tamis merge makes a model of such files. Documents count as
-    /// they are given (--repeat), and names are not remembered
+    /// Count the documents without fitting a model: -m FILE becomes a partial, and tamis merge makes a model of partials.
+    /// Documents count as often as they are given (--repeat), and names are left out (--no-names)
     #[arg(long, requires = "model", help_heading = "Model")]
     pub(crate) partial: bool,
-    /// Replace a model that has learned since it was trained; what it learned is lost
+    /// Replace a model that has learned since it was trained, and lose what it learned
     #[arg(long, help_heading = "Model")]
     pub(crate) replace: bool,
-    /// Remember the terms of each document, so that it can be forgotten without being at hand (the default for mail)
+    /// Remember the terms of each document, so that it can be forgotten without its file (the default for mail)
     #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
     pub(crate) documents: bool,
     /// Remember only a digest of each document (the default for text)
     #[arg(long, help_heading = "Model")]
     pub(crate) no_documents: bool,
-    /// Do not remember what messages are called (their Message-IDs); what the model learns later keeps to it
+    /// Do not remember the names of messages (their Message-IDs), now or when the model learns more
     #[arg(long, help_heading = "Model")]
     pub(crate) no_names: bool,
 }
@@ -141,7 +142,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let is_of_two = matches!(scoring, Scoring::Weighted(_)) && labels == 2;
     if decision != Default::default() && !is_of_two {
         bail!(
-            "--max-fpr, --cost, --prior and --unsure: expected two labels and weighted scoring; --unsure is an option of \
+            "--max-fpr, --cost, --prior and --unsure: expected two labels and weighted scoring; --unsure is an option \
+            of \
              score, label and evaluate for any model"
         );
     }
@@ -154,7 +156,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         })?;
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;
-    // once more: someone may have taught it meanwhile
+    // again, since someone may have taught it meanwhile
     refuse_to_replace_taught(&path, args.replace)?;
     lock.save(&model)?;
     drop(lock);
@@ -164,12 +166,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     Ok(corpus.conclude(unreadable))
 }
 
-/// What can be settled before anything is learned.
+/// The options that are known before anything is learned.
 fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
     let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
     if let Some(target) = &args.target {
         if !args.unlabelled.is_empty() {
-            bail!("--unlabelled: expected no --target beside it");
+            bail!("--unlabelled: expected no --target with it");
         }
         options.recipe.columns = columns::choose_kinds(corpus, target, &args.column)?;
         let is_text = |column: &Column| column.kind == ColumnKind::Text;
@@ -179,9 +181,9 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         options.recipe.target = Some(target.clone());
     }
     options.repeat |= args.repeat || args.partial;
-    // others may have other labels
+    // other shards may have more labels
     if corpus.n_labels() > 2 && !args.partial {
-        // pairs would be dropped at the third: they need not be counted
+        // pairs are for two labels only, so they need not be counted
         options.pairs = Pairs::Fixed;
     }
     options.names &= !args.no_names && !args.partial;
@@ -191,13 +193,13 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         _ => options.keep,
     };
     if !args.unlabelled.is_empty() && !args.partial {
-        // what it will be is settled once all are counted
+        // a placeholder: `scoring` makes the real one once all documents are counted
         options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
     }
     Ok(options)
 }
 
-/// Writes what was counted, with what is asked of the model.
+/// Writes the counts, with the options of the model to be.
 fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> {
     let is_default =
         args.scoring == ScoringArgs::default() && args.lambda.is_none() && args.iterations.is_none();
@@ -218,7 +220,7 @@ fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> 
     report_counted(path, &partial)
 }
 
-/// Learns all documents; also returns what tells the names of the labelled ones, and how many could not be read.
+/// Learns all documents. Also returns the names of the labelled ones and the number of unreadable documents.
 fn learn_all(
     args: &TrainArgs,
     corpus: &Corpus<'_>,
@@ -236,7 +238,7 @@ fn learn_all(
     Ok((trainer, names, unreadable))
 }
 
-/// The scoring asked for, now that all is learned.
+/// The scoring that the arguments ask for, after all documents were learned.
 fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
     match Scoring::for_recipe(trainer.recipe()) {
         Scoring::Mixed(_) if args.documents => {
@@ -250,8 +252,7 @@ fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
     }
 }
 
-/// Goes through a corpus with a trainer a thread; also returns what tells the documents' names, and how many could not be
-/// read.
+/// Learns a corpus with one trainer per thread. Also returns the documents' names and the number of unreadable ones.
 fn learn(
     corpus: &Corpus<'_>,
     options: &TrainOptions,

@@ -103,7 +103,7 @@ pub(crate) fn choose_kinds(
         }
     }
     if names.is_empty() {
-        bail!("expected a table with rows, below one of names, got none");
+        bail!("expected a table with a header row and rows below it, got none");
     }
     if !by_name.contains_key(target) {
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
@@ -112,7 +112,7 @@ pub(crate) fn choose_kinds(
     for ColumnChoice { name, kind } in choices {
         match by_name.get(&**name) {
             Some(column) if name != target => kinds[*column] = *kind,
-            _ => bail!("--column: expected a column beside the target, {}, got {name:?}", listed(&names)),
+            _ => bail!("--column: expected a column other than the target, {}, got {name:?}", listed(&names)),
         }
     }
     let columns = || names.iter().zip(&kinds).filter(|(name, _)| ***name != *target);
@@ -126,7 +126,7 @@ pub(crate) fn choose_kinds(
     };
     let columns: Vec<_> = columns().filter_map(column).collect();
     if columns.is_empty() {
-        bail!("expected a column to learn from beside the target {target:?}, got none");
+        bail!("expected a column to learn from other than the target {target:?}, got none");
     }
     Ok(columns)
 }

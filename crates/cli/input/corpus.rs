@@ -64,7 +64,7 @@ impl<'a> Corpus<'a> {
             let name = shown_path(argument);
             match (&kind, found.kind) {
                 (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => bail!(
-                    "{name}: expected {known}, as {whose} is, got {got}; --as mail or --as text settles what documents are"
+                    "{name}: expected {known}, as {whose} is, got {got}; --as mail or --as text says what documents are"
                 ),
                 (None, Some(got)) => kind = Some((got, name.clone())),
                 _ => (),
@@ -156,7 +156,7 @@ impl<'a> Corpus<'a> {
                 self.kind = kind;
                 Ok(())
             }
-            kind => bail!("expected {kind}, as the model is of, got {}", self.kind),
+            kind => bail!("expected {kind}, which the model is for, got {}", self.kind),
         }
     }
 
@@ -180,7 +180,7 @@ impl<'a> Corpus<'a> {
         for argument in arguments {
             let (source, name) = (Source::parse(argument), shown_path(argument));
             if source.label.is_some() {
-                bail!("{name}: expected a table, whose rows have their labels, got a label before it");
+                bail!("{name}: expected a table without a label before it, since its rows have labels");
             }
             let Some(found) = corpus.found(find_tables(&source, input.holds().1), wanted)? else {
                 continue;

@@ -84,7 +84,7 @@ impl Complaints {
     /// Says how many were not named of the file worked on last.
     fn finish(&self) {
         if self.n > NAMED {
-            say!("tamis: {}: ... and {} more such", shown_path(&self.path), grouped((self.n - NAMED) as u64));
+            say!("tamis: {}: ... and {} more", shown_path(&self.path), grouped((self.n - NAMED) as u64));
         }
     }
 }
@@ -136,7 +136,7 @@ impl Corpus<'_> {
                     Some(Err(Skipped::Foreign(what))) => {
                         foreign += 1;
                         if foreign <= NAMED {
-                            bar.suspend(|| say!("tamis: {}: passed over: {what}", shown_path(&item.name())));
+                            bar.suspend(|| say!("tamis: {}: skipped: {what}", shown_path(&item.name())));
                         }
                     }
                     None => (),
@@ -166,7 +166,7 @@ impl Corpus<'_> {
         bar.finish_and_clear();
         complaints.finish();
         if foreign > NAMED {
-            say!("tamis: passed over {} that are neither mail nor text", counted(foreign as u64, "file"));
+            say!("tamis: skipped {} that are neither mail nor text", counted(foreign as u64, "file"));
         }
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states = states.into_iter().map(|(state, _)| state).collect();

@@ -51,7 +51,7 @@ fn check_bound(length: u64, bound: u64) -> io::Result<()> {
     }
     let bound = bound >> 20;
     Err(io::Error::other(format!(
-        "expected at most {bound} MiB of a document that is compressed or no regular file, got more"
+        "expected at most {bound} MiB in a document that is compressed or a stream, got more"
     )))
 }
 
@@ -69,7 +69,7 @@ impl<R: BufRead> Read for Unpacked<R> {
         self.0.read(buffer).map_err(|error| match error.kind() {
             ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => io::Error::new(
                 ErrorKind::InvalidData,
-                "expected whole gzip data, got some that is damaged or cut off",
+                "expected complete gzip data, got damaged or truncated data",
             ),
             _ => error,
         })
@@ -225,6 +225,6 @@ pub(crate) fn foreign_in_folder(start: &[u8]) -> Option<&'static str> {
             marked || (even.min(odd) == 0 && even.max(odd) * 4 > window.len())
         };
         let is_binary = window.contains(&0) && !is_utf16() && !tamis_mail::looks_like_mail(start);
-        is_binary.then_some("bytes that are no text")
+        is_binary.then_some("binary data")
     })
 }

@@ -76,7 +76,9 @@ impl std::error::Error for LostPage {}
 
 impl fmt::Display for LostPage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a part of the model could not be read: its file was cut short while it was in use, or the disk fails")
+        f.write_str(
+            "a part of the model could not be read: its file was truncated while in use, or the disk fails",
+        )
     }
 }
 

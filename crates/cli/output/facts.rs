@@ -39,7 +39,7 @@ pub(crate) fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
     )?;
     writeln!(
         out,
-        "vocabulary  {}, of which {} take part",
+        "vocabulary  {}, {} of them used",
         counted(information.n_terms as u64, "term"),
         grouped(information.n_features)
     )?;
@@ -97,7 +97,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
             let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
             let without = information.totals.last().map_or(0, |t| t.documents);
             writeln!(out, "likelihood  {likelihood} by expectation maximization, alpha {}", alpha.alpha())?;
-            writeln!(out, "unlabelled  {}, of weight {lambda}", counted(without, "document"))?;
+            writeln!(out, "unlabelled  {}, weight {lambda}", counted(without, "document"))?;
             writeln!(out, "prior       {}", describe_prior(&settings.options.prior))?;
         }
         Scoring::Weighted(options) => {
@@ -150,7 +150,7 @@ fn print_chosen(
             format!(": held-out log loss {}", losses.join(", "))
         };
         writeln!(out, "correction  on {tau} of the counts{why}")?;
-        let since = if chosen.refitted.is_some() { " (fitted to the latest learned)" } else { "" };
+        let since = if chosen.refitted.is_some() { " (refitted to what was learned since)" } else { "" };
         writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}{since}")?;
     }
     if (slope, more) != (1.0, 0.0) {
@@ -172,8 +172,8 @@ fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -
             writeln!(out, "            log loss of left-out documents {loss:.4}")?
         }
         (Some(TriedSmoothing { loss, .. }), n) => {
-            writeln!(out, "            chosen by what predicts left-out documents best of {n} tried:")?;
-            writeln!(out, "            log loss {loss:.4}, of all tried {best:.4} to {worst:.4}")?;
+            writeln!(out, "            the best of {n} tried on left-out documents:")?;
+            writeln!(out, "            log loss {loss:.4}; of all tried {best:.4} to {worst:.4}")?;
         }
     }
     Ok(())

@@ -120,7 +120,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
             return format!("{}: {}", shown_path(path), plain(source));
         }
         if cause.is::<TryReserveError>() {
-            return "memory is short".to_owned();
+            return "out of memory".to_owned();
         }
         let csv = cause.downcast_ref::<csv::Error>().map(csv::Error::kind);
         match (cause.downcast_ref::<io::Error>(), csv) {
@@ -134,19 +134,19 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 /// What the operating system said, in plain words.
 pub(crate) fn plain(error: &io::Error) -> String {
     let words = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file or folder",
-        io::ErrorKind::PermissionDenied => "you have no permission for this",
-        io::ErrorKind::AlreadyExists => "there is such a file already",
+        io::ErrorKind::NotFound => "no such file or folder",
+        io::ErrorKind::PermissionDenied => "permission denied",
+        io::ErrorKind::AlreadyExists => "the file already exists",
         io::ErrorKind::IsADirectory => "expected a file, got a folder",
         io::ErrorKind::NotADirectory => "a part of this path is a file, not a folder",
-        io::ErrorKind::StorageFull => "no space is left on the device",
-        io::ErrorKind::QuotaExceeded => "your share of the disk is used up",
-        io::ErrorKind::ReadOnlyFilesystem => "this place can only be read, not written to",
-        io::ErrorKind::FileTooLarge => "the file would become larger than is allowed",
-        io::ErrorKind::BrokenPipe => "nobody reads on",
+        io::ErrorKind::StorageFull => "no space left on the device",
+        io::ErrorKind::QuotaExceeded => "disk quota exceeded",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
+        io::ErrorKind::FileTooLarge => "the file would become too large",
+        io::ErrorKind::BrokenPipe => "the reader closed the pipe",
         io::ErrorKind::UnexpectedEof => "it ends too early",
-        io::ErrorKind::OutOfMemory => "memory is short",
-        io::ErrorKind::InvalidFilename => "the name is too long, or not one that a file can have",
+        io::ErrorKind::OutOfMemory => "out of memory",
+        io::ErrorKind::InvalidFilename => "the file name is too long or not allowed",
         _ => {
             // "Too many levels of symbolic links (os error 40)": the number tells people nothing
             let said = error.to_string();
@@ -204,9 +204,9 @@ mod tests {
     fn causes_are_told_once_and_in_plain_words() {
         let missing = || io::Error::from_raw_os_error(2);
         let library = Error::from(ErrorKind::Io { path: "m.tamis".into(), source: missing() });
-        assert_eq!(told(&library.into()), "m.tamis: there is no such file or folder");
+        assert_eq!(told(&library.into()), "m.tamis: no such file or folder");
         let named = anyhow::Error::new(missing()).context("a.eml");
-        assert_eq!(told(&named), "a.eml: there is no such file or folder");
+        assert_eq!(told(&named), "a.eml: no such file or folder");
         assert_eq!(told(&io::Error::from_raw_os_error(40).into()), "Too many levels of symbolic links");
     }
 }

@@ -17,7 +17,7 @@ pub struct Model {
 
 impl Clone for Model {
     fn clone(&self) -> Self {
-        Model { whole: self.as_bytes().to_vec().into(), map: None }
+        Model::of_bytes(self.as_bytes().to_vec())
     }
 }
 
@@ -36,6 +36,10 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Model { whole: bytes.into(), map: None }
+    }
+
     pub(crate) fn new(mut whole: Spool) -> io::Result<Self> {
         let map = whole.map()?;
         Ok(Model { whole, map })

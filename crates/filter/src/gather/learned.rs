@@ -1,4 +1,4 @@
-//! A learned document as a trainer stores it, and an index to find it.
+//! Learned documents as a trainer stores them, and an index to find them.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -12,34 +12,34 @@ use crate::file::names;
 use crate::file::terms::limited;
 use crate::gather::rows::RowId;
 
-/// The class of a document without a label: one that no label can have.
+/// The class of unlabelled documents: one that no label can have.
 pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
 
-/// The real values that a row has, each with the number of its column among those of real values.
+/// The real values of a row, each with the number of its column among those of real values.
 pub(crate) type Reals = Box<[(usize, f64)]>;
 
-/// A document as it was counted, and how often. There are as many of them as documents, so it has no more than most need.
+/// A counted document and its number of copies. There is one per document, so it holds only what most of them need.
 #[derive(Clone)]
 pub(crate) struct LearnedDocument {
     pub(crate) digest: [u8; 16],
     pub(crate) group: u64,
-    /// Its terms, if they are needed once more.
+    /// Its terms, if they are needed again.
     pub(crate) terms: Option<RowId>,
     pub(crate) multiplicity: u32,
     pub(crate) class: ClassId,
-    /// Which part has its rows; if it counts once, also its counts.
+    /// The part that has its rows and, if it counts once, its counts.
     pub(crate) part: u16,
-    /// What a text seldom has.
+    /// Fields that a text seldom needs.
     more: Option<Box<More>>,
 }
 
-/// What mail, rows and documents with windows have besides.
+/// Further fields of mail, of rows and of documents with windows.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct More {
     pub(crate) date: Option<i64>,
-    /// What it is called; empty if that is not known, or not to be remembered.
+    /// Its name; empty if it has none, or names are not to be stored.
     pub(crate) name: Box<str>,
-    /// What lies in which window.
+    /// The windows of its terms.
     pub(crate) cuts: u64,
     pub(crate) windows: Vec<RowId>,
     pub(crate) reals: Reals,
@@ -72,7 +72,7 @@ impl LearnedDocument {
         self.more.as_ref().map_or(&[], |more| &more.reals)
     }
 
-    /// Takes the rows of an equal document.
+    /// Takes over the rows of an equal document.
     pub(crate) fn share(&mut self, known: &LearnedDocument) {
         (self.part, self.terms) = (known.part, known.terms);
         self.set_windows(known.windows().to_vec());
@@ -84,7 +84,7 @@ impl LearnedDocument {
         }
     }
 
-    /// Learns of an equal one that came later, which does not count.
+    /// Notes an equal document that came later and does not count.
     pub(crate) fn meet(&mut self, later: &LearnedDocument) {
         let date = self.date().min(later.date());
         if date != self.date() {
@@ -101,8 +101,8 @@ impl LearnedDocument {
         }
     }
 
-    /// The same terms can come in another order, at another time or cut at other places: the first by that counts, whoever
-    /// came first.
+    /// Whether this one of two equal documents counts. Equal terms can differ in order, date or windows; the least by these
+    /// counts, so that the order of arrival does not matter.
     fn is_before(&self, other: &LearnedDocument) -> bool {
         (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
     }
@@ -113,7 +113,7 @@ impl LearnedDocument {
         Labelled { row, class, multiplicity, group }
     }
 
-    /// Learns the same document once more.
+    /// Counts another copy of the same document.
     pub(crate) fn repeat(&mut self, mut other: LearnedDocument) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
         self.put_first(&mut other);
@@ -121,7 +121,7 @@ impl LearnedDocument {
         Ok(())
     }
 
-    /// Becomes the one of two equal documents that counts, the other becomes the other one. The name is that of both.
+    /// Swaps two equal documents if needed, so that this is the one that counts. Both get the same name.
     pub(crate) fn put_first(&mut self, other: &mut LearnedDocument) {
         self.unite_names(other);
         if other.is_before(self) {
@@ -131,12 +131,12 @@ impl LearnedDocument {
     }
 }
 
-/// How often a document was learned that was learned so often here and so often there.
+/// The sum of the copies of a document in two trainers.
 pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
     limited("copies of a document", u64::from(here) + u64::from(there))
 }
 
-/// Where different documents are among those learned: they differ in digest or label.
+/// Positions of the different documents, which differ in digest or label.
 #[derive(Default)]
 pub(crate) struct LearnedIndex {
     places: HashTable<u32>,
@@ -144,12 +144,12 @@ pub(crate) struct LearnedIndex {
 }
 
 impl LearnedIndex {
-    /// A label stands for itself by its fingerprint, since classes move.
+    /// A label is known by its fingerprint, since class numbers change.
     fn hash(&self, digest: &[u8; 16], class: ClassId, classes: &Classes) -> u64 {
         self.state.hash_one((digest, classes.label(class).map_or(0, fingerprint)))
     }
 
-    /// Where a document is.
+    /// The position of a document.
     pub(crate) fn find(
         &self,
         documents: &[LearnedDocument],
@@ -165,7 +165,7 @@ impl LearnedIndex {
         place.map(|place| *place as usize)
     }
 
-    /// Notes the last one of the documents, which is new.
+    /// Adds the last one of the documents, which is new.
     pub(crate) fn insert_last(&mut self, documents: &[LearnedDocument], classes: &Classes) {
         let Some(last) = documents.len().checked_sub(1) else { return };
         let hash = |place: &u32| {
@@ -173,7 +173,7 @@ impl LearnedIndex {
             self.state.hash_one((digest, classes.label(*class).map_or(0, fingerprint)))
         };
         let own = self.hash(&documents[last].digest, documents[last].class, classes);
-        // fewer documents than a u32 can number
+        // there are fewer documents than a u32 can number
         self.places.insert_unique(own, last as u32, hash);
     }
 }

@@ -15,10 +15,10 @@ use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::packed::{Packed, pack};
 use crate::gather::rows::{RowId, TermRows};
 
-/// Different documents by digest, then class.
+/// The different documents, ordered by digest, then class.
 ///
-/// Their terms, of canonical ids, are in blocks of documents, packed into some two bytes a term. A fit asks for a block at a time; what
-/// is more than a bound is in a temporary file.
+/// Their terms have canonical ids and are stored in blocks of documents, packed into some two bytes per term. A fit
+/// reads a block at a time; whatever exceeds a bound is in a temporary file.
 pub(crate) struct Ordered {
     pub(crate) documents: Vec<LearnedDocument>,
     shelves: Shelves,
@@ -30,15 +30,15 @@ pub(crate) struct Ordered {
     spare: Mutex<Vec<Encoded>>,
 }
 
-/// Windows of documents, as they were counted.
+/// The windows of documents, as counted.
 struct Windows {
     rows: Vec<TermRows>,
     ids: Vec<Vec<TermId>>,
 }
 
 impl Ordered {
-    /// Puts documents in order; their rows are those of the parts, whose terms have these `ids` now. Those without a label come into a
-    /// class after the others.
+    /// Puts documents in order. Their rows are those of the parts, whose terms now have these `ids`. Unlabelled
+    /// documents get a class after the others.
     pub(crate) fn new(
         mut documents: Vec<LearnedDocument>,
         rows: Vec<TermRows>,
@@ -47,7 +47,7 @@ impl Ordered {
     ) -> Result<Self> {
         documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
         documents.par_sort_unstable_by_key(|document| (document.digest, document.class));
-        // rows are read as they were written
+        // rows are read in the order in which they were written
         let mut places = vec![Vec::new(); rows.len()];
         for (document, place) in documents.iter().zip(0u32..) {
             places[usize::from(document.part)].extend(document.terms.map(|row| (row, place)));
@@ -74,7 +74,7 @@ impl Ordered {
         })
     }
 
-    /// Documents that come in order, with their terms.
+    /// Documents given in order, with their terms.
     pub(crate) fn of(
         documents: impl Iterator<Item = Result<(LearnedDocument, CountVector)>>,
         n_terms: usize,
@@ -97,25 +97,25 @@ impl Ordered {
         })
     }
 
-    /// Tells whether everything that was asked for could be read.
+    /// Checks that everything that was asked for could be read.
     pub(crate) fn check(&mut self) -> Result<()> {
         self.failed.take().map_or(Ok(()), |error| Err(spill(error)))
     }
 
-    /// The terms of a block, packed; empty if they cannot be read, which [`check`](Self::check) will tell.
+    /// The packed terms of a block; empty if they cannot be read, which [`check`](Self::check) reports.
     pub(crate) fn encoded(&self, block: usize) -> Encoded {
         let n = in_block(block, self.documents.len());
         let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         encoded.begin(n);
         if let Err(error) = self.shelves.read(block, &mut encoded) {
-            // the first one tells enough
+            // the first error is enough
             let _ = self.failed.set(error);
             encoded.begin(n);
         }
         encoded
     }
 
-    /// Its memory can be taken again.
+    /// Takes back a block's memory for reuse.
     pub(crate) fn give_back(&self, encoded: Encoded) {
         if let Ok(mut spare) = self.spare.lock() {
             spare.push(encoded);
@@ -123,13 +123,13 @@ impl Ordered {
     }
 }
 
-/// The rows of a part, of which each has a place in the order, with new ids.
+/// Adds the rows of a part with new ids; each row has its position in the order.
 fn shelve(rows: &TermRows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize) -> io::Result<Shelves> {
     let (mut shelves, mut reader, mut sorted) = (Shelves::new(n_blocks), rows.reader(), Vec::new());
     let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
     for (row, place) in places {
         sorted.clear();
-        // both in one number, which sorts faster than a pair
+        // one number sorts faster than a pair
         reader
             .for_each(*row, |id, count| sorted.push(u64::from(ids[id as usize]) << 32 | u64::from(count)))?;
         sorted.sort_unstable();
@@ -143,12 +143,13 @@ fn shelve(rows: &TermRows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: us
     Ok(shelves)
 }
 
-/// Documents of a block, of so many in all.
+/// Number of documents in a block, out of this many in all.
 fn in_block(block: usize, documents: usize) -> usize {
     BLOCK.min(documents - block * BLOCK)
 }
 
-/// The rows of all parts in the order of documents: every pass over them would wait for memory at each row otherwise.
+/// Puts the rows of all parts in the order of documents. Otherwise every pass over them would miss the cache at each
+/// row.
 fn in_order(parts: &[Shelves], documents: usize) -> io::Result<Shelves> {
     let n_blocks = documents.div_ceil(BLOCK);
     let (mut all, mut encoded) = (Shelves::new(n_blocks), Encoded::default());
@@ -169,24 +170,25 @@ fn in_order(parts: &[Shelves], documents: usize) -> io::Result<Shelves> {
 struct Shelves {
     blocks: Vec<Shelf>,
     spool: Spool,
-    /// Bytes of rows that are not in the spool yet.
+    /// Bytes of the rows that are not yet in the spool.
     held: usize,
     ids: Vec<u8>,
     counts: Vec<u8>,
 }
 
-/// The rows of a block, in any order: the lower half of the document's number, the bytes of its ids and those of its counts, both.
+/// The rows of a block in any order. Each has the lower half of the document's number, the lengths in bytes of ids and
+/// counts, then both.
 #[derive(Clone, Default)]
 struct Shelf {
-    /// Where they are in the spool.
+    /// The pieces that are in the spool.
     written: Vec<Range<u64>>,
-    /// Those that are not there yet.
+    /// The rows that are not there yet.
     held: Vec<u8>,
     n_pairs: usize,
 }
 
 impl Shelf {
-    /// Keeps a document's terms, if it has any; returns how many bytes that takes.
+    /// Adds a document's terms, if it has any; returns the bytes they take.
     fn put(&mut self, place: usize, terms: Packed<'_>) -> usize {
         if terms.ids.is_empty() {
             return 0;
@@ -201,7 +203,7 @@ impl Shelf {
     }
 }
 
-/// Bytes that are held until they are written, so that those of a block come in large pieces.
+/// Bytes held before they are written, so that a block is written in large pieces.
 const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
 impl Shelves {
@@ -265,7 +267,7 @@ impl Shelves {
 #[derive(Default)]
 pub(crate) struct Encoded {
     bytes: Vec<u8>,
-    /// Of each document, where its ids begin, where its counts do, and where these end.
+    /// For each document, where its ids begin, where its counts begin, and where they end.
     rows: Vec<[usize; 3]>,
 }
 
@@ -276,7 +278,7 @@ impl Encoded {
         self.rows.resize(documents, [0; 3]);
     }
 
-    /// Those of a document of the block.
+    /// The terms of a document of the block.
     pub(crate) fn terms(&self, document: usize) -> Packed<'_> {
         let [ids, counts, end] = self.rows[document];
         Packed { ids: &self.bytes[ids..counts], counts: &self.bytes[counts..end] }
@@ -350,11 +352,11 @@ mod tests {
     use super::*;
     use crate::gather::learned::More;
 
-    /// Of two parts, more than a block of documents, some without terms.
+    /// Two parts with more than a block of documents, some without terms.
     #[test]
     fn documents_come_in_order_with_their_terms() {
         let (n, n_terms) = (BLOCK as u32 + 2_000, 1_000);
-        // ids of each part, turned round
+        // the ids of each part, reversed
         let ids = [n_terms, n_terms + 10].map(|n| (0..n).rev().map(|id| id * 3).collect::<Vec<TermId>>());
         let (mut rows, mut documents) = ([TermRows::default(), TermRows::default()], Vec::new());
         let terms = |i: u32| {

@@ -1,20 +1,20 @@
-//! A packed form of a document's terms: fast to read in many passes, and compact.
+//! A packed form of a document's terms: compact, and fast to read in many passes.
 
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::file::varint::{put_varint, take_varint};
 
-/// Terms that were packed here: what others wrote has to be checked.
+/// Terms packed by this code; terms from elsewhere would have to be checked.
 ///
-/// Ids are distances of one width, since numbers of different lengths cost a wrong guess each. Most terms have the count 1: only
-/// others are told, by place.
+/// Ids are stored as distances of one width, since numbers of varying length cost a branch misprediction each. Most
+/// terms have the count 1, so only other counts are stored, by position.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Packed<'a> {
     pub(crate) ids: &'a [u8],
     pub(crate) counts: &'a [u8],
 }
 
-/// Stands before a distance of four bytes.
+/// Precedes a distance of four bytes.
 const FAR: u16 = u16::MAX;
 
 /// Appends a row's ids and its counts.
@@ -58,7 +58,7 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// The counts other than 1, each with its place among the terms.
+    /// The counts other than 1, each with its position among the terms.
     #[inline]
     pub(crate) fn counts(self) -> impl Iterator<Item = (usize, u32)> + use<'a> {
         let (mut bytes, mut next) = (self.counts, 0);

@@ -1,4 +1,4 @@
-//! Term rows of documents in order of arrival.
+//! Rows of terms of documents, in order of arrival.
 
 use std::io;
 use std::num::NonZero;
@@ -8,27 +8,27 @@ use tamis_tokenizer::TermId;
 use crate::disk::spool::{Cursor, Spool};
 use crate::file::varint::{put_counted, put_varint, take_counted, take_varint};
 
-/// Rows of terms, about two bytes a term: early terms, which most occurrences are of, have small ids.
+/// Rows of terms, about two bytes per term: terms seen early are the most frequent and have small ids.
 #[derive(Default)]
 pub(crate) struct TermRows {
     spool: Spool,
     row: Vec<u8>,
 }
 
-/// Where a row is: the byte it begins with, plus one.
+/// The position of a row: its first byte, plus one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct RowId(NonZero<u64>);
 
-/// Bytes that are read at once to go through all rows, and to find one.
+/// Bytes read at once to go through all rows, and to find one.
 const OF_ALL: usize = 1 << 18;
 const OF_ONE: usize = 1 << 12;
 
-/// The most bytes of a number, and of a term with its count.
+/// Most bytes of a number, and of a term with its count.
 const NUMBER: usize = 10;
 const TERM: usize = 2 * NUMBER;
 
 impl TermRows {
-    /// Keeps terms, each once, in any order.
+    /// Adds terms, each once, in any order.
     pub(crate) fn push(&mut self, terms: impl ExactSizeIterator<Item = (TermId, u32)>) -> io::Result<RowId> {
         self.row.clear();
         put_varint(terms.len() as u64, &mut self.row);
@@ -39,20 +39,20 @@ impl TermRows {
         self.spool.push(&self.row).map(|()| id)
     }
 
-    /// The terms of a row as they were given.
+    /// The terms of a row, as given.
     pub(crate) fn get(&self, row: RowId) -> io::Result<Vec<(TermId, u32)>> {
         let mut terms = Vec::new();
         Reader(Cursor::new(&self.spool, OF_ONE)).for_each(row, |id, count| terms.push((id, count)))?;
         Ok(terms)
     }
 
-    /// What reads one row after the other.
+    /// A reader of one row after another.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader(Cursor::new(&self.spool, OF_ALL))
     }
 }
 
-/// Reads rows, quickly if they come in their order.
+/// Reads rows, fastest in their order.
 pub(crate) struct Reader<'a>(Cursor<'a>);
 
 impl Reader<'_> {

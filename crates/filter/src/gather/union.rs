@@ -1,4 +1,4 @@
-//! The union of the shards that several threads counted.
+//! The union of the parts that several threads counted.
 
 use rayon::prelude::*;
 use tamis_model::{Cell, ClassId, Counts, Statistics};
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::rows::TermRows;
 
-/// What one thread counted, by ids of its own.
+/// The counts of one thread, by its own ids.
 pub(crate) struct Shard {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) statistics: Statistics,
-    /// The counts of documents without a label, of which all are of one class.
+    /// The counts of unlabelled documents, which form one class.
     pub(crate) unlabelled: Statistics,
     pub(crate) rows: TermRows,
 }
@@ -32,7 +32,7 @@ impl Shard {
         self.statistics.totals().len()
     }
 
-    /// The counts that documents of a class are in, and the class there.
+    /// The counts that hold documents of a class, and the class there.
     pub(crate) fn statistics_of(&mut self, class: ClassId) -> (&mut Statistics, ClassId) {
         match class {
             UNLABELLED => (&mut self.unlabelled, 0),
@@ -49,25 +49,25 @@ struct ShardTerm {
     id: TermId,
 }
 
-/// The counts of all parts, over ids in the order of fingerprints: these depend neither on the order of documents nor on
-/// which thread took which.
+/// The counts of all parts. Ids are in the order of fingerprints, so they depend neither on the order of documents nor
+/// on how threads shared them.
 ///
-/// Terms are sorted by fingerprint, and each stretch of the sorted ones is added up by itself, so that the threads that
-/// counted also do this side by side.
+/// Terms are sorted by fingerprint, and each stretch of sorted terms is summed separately, so that the threads work in
+/// parallel.
 pub(crate) struct Union {
-    /// Documents without a label are in a class after the others.
+    /// Unlabelled documents are in a class after the others.
     pub(crate) statistics: Statistics,
     /// One source of each term.
     terms: Vec<ShardTerm>,
-    /// For each part, the ids here by the ids there.
+    /// For each part, the id here of each of its ids.
     pub(crate) ids: Vec<Vec<TermId>>,
 }
 
-/// Terms in a stretch that is added up by itself.
+/// Terms in a stretch that is summed separately.
 const STRETCH: usize = 1 << 13;
 
 impl Union {
-    /// Terms without counts, which documents that were refused leave behind, have no place in it.
+    /// Unites the parts. Terms without counts, left behind by refused documents, are dropped.
     pub(crate) fn new(parts: &[Shard]) -> Result<Self> {
         let mut sources: Vec<_> = (0..)
             .zip(parts)
@@ -96,7 +96,7 @@ impl Union {
         self.terms.len()
     }
 
-    /// For each of the terms, the id that it has in another union.
+    /// For each term, its id in another union.
     pub(crate) fn ids_in(&self, other: &Union) -> Vec<Option<TermId>> {
         // both are in the order of fingerprints
         let mut others = (0..).zip(&other.terms).peekable();
@@ -107,7 +107,7 @@ impl Union {
         self.terms.iter().map(id).collect()
     }
 
-    /// The fingerprint of a term and its text, of colliding ones that of the first of the parts.
+    /// The fingerprint of a term and its text; of colliding terms, the text in the first part.
     pub(crate) fn term<'a>(&self, parts: &'a [Shard], id: TermId) -> (u64, &'a str) {
         let Some(source) = self.terms.get(id as usize) else { return (0, "") };
         let text = parts[usize::from(source.part)].vocabulary.term(source.id);
@@ -115,7 +115,7 @@ impl Union {
     }
 }
 
-/// The documents of each class of all parts; of those without a label, if there are any, in one more.
+/// The documents of each class in all parts, then of unlabelled documents, if there are any.
 fn documents(parts: &[Shard]) -> Vec<u64> {
     let n_classes = parts.first().map_or(0, |part| part.statistics.totals().len());
     let of_class = |class: usize| parts.iter().map(|part| part.statistics.totals()[class].documents).sum();
@@ -123,7 +123,7 @@ fn documents(parts: &[Shard]) -> Vec<u64> {
     (0..n_classes).map(of_class).chain((unlabelled > 0).then_some(unlabelled)).collect()
 }
 
-/// Sorted sources in stretches, none of which ends amid equal terms.
+/// Cuts sorted sources into stretches, never between equal terms.
 fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
     let mut stretches = Vec::new();
     while !sources.is_empty() {
@@ -135,7 +135,7 @@ fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
     stretches
 }
 
-/// The counts of a stretch of terms, and of each that has some its sources.
+/// The counts of a stretch of terms, and the sources of each term with counts.
 fn add_up<'s>(
     parts: &[Shard],
     documents: &[u64],
@@ -159,7 +159,7 @@ fn add_up<'s>(
     Ok((statistics, kept))
 }
 
-/// Takes the counts of a document away again, of which the terms are kept.
+/// Subtracts the counts of a document whose terms are kept.
 pub(crate) fn uncount(parts: &mut [Shard], document: &LearnedDocument) -> Result<()> {
     let part = &mut parts[usize::from(document.part)];
     let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;

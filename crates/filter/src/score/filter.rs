@@ -315,6 +315,30 @@ impl Filter {
         }
     }
 
+    /// The model as it was opened, with the log that its file had: to save it elsewhere, or to send it to another machine.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("apples"))?;
+    /// trainer.add("metal", Document::Text("iron"))?;
+    /// let model = trainer.finish()?;
+    /// let filter = Filter::from_bytes(model.as_bytes().to_vec())?;
+    /// assert_eq!(filter.to_model()?, model);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file is mapped, and cannot be read again or was changed in place.
+    pub fn to_model(&self) -> Result<Model> {
+        let bytes = match &self.source {
+            Some(source) if self.store.is_mapped() => source.read()?.to_vec(),
+            _ => self.store.as_bytes().to_vec(),
+        };
+        Ok(Model::of_bytes(bytes))
+    }
+
     /// Verifies the whole model: every checksum, and the consistency of its parts.
     ///
     /// # Errors

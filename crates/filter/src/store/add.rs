@@ -9,7 +9,7 @@ pub(crate) fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) ->
     T::try_from(sum).map_err(|_| ErrorKind::TooLarge { what, limit, got: sum.unsigned_abs() }.into())
 }
 
-/// Adds totals up.
+/// Adds totals.
 pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
     let add = |a: u64, b: u64| {
         a.checked_add(b).ok_or(ErrorKind::TooLarge { what: "counts", limit: u64::MAX, got: u64::MAX })
@@ -22,7 +22,7 @@ pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
     Ok(())
 }
 
-/// Puts cells in the order of their classes, and adds those of equal classes up.
+/// Sorts cells by class and merges those of the same class.
 pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
     cells.sort_unstable_by_key(|cell| cell.class);
     let mut sums: Vec<Cell> = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn add_bias(to: &mut Vec<i64>, of: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Puts weights in the order of their classes, adds those of equal classes up and drops those that come to nothing.
+/// Sorts weights by class, merges those of the same class and drops those whose sum is 0.
 pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     if weights.is_sorted_by(|a, b| a.class < b.class) {
         return Ok(());

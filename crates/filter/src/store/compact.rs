@@ -1,6 +1,6 @@
 //! Compaction: turns the log, and segments not much larger than it, into one segment.
 //!
-//! So there are few segments, and the cost of compaction grows only with what was learned since the last rewrite.
+//! This keeps segments few, and the cost of compaction depends only on what was learned since the last rewrite.
 
 use tamis_model::Cell;
 use zerocopy::IntoBytes;
@@ -13,19 +13,19 @@ use crate::file::{names, slots};
 use crate::store::segment::{self, Segment, SegmentHeader};
 use crate::store::store::Store;
 
-/// A segment is kept if it has at least this many times the terms of what follows it.
+/// A segment is kept if it has at least this many times the terms of all later ones.
 const RATIO: usize = 4;
 
-/// Bytes of a term in a segment, about.
+/// Approximate bytes of a term in a segment.
 const TERM_BYTES: usize = 24;
 
-/// Who is newest of those that know something: a segment by its number, or, above all numbers, the log.
+/// Which source of an entry is newest: the number of a segment, or a higher number for the log.
 type Newest = usize;
 const LOG: Newest = usize::MAX;
 
 impl Store {
-    /// How many segments stay as they are when one is made of the others and the log; and how many bytes it will have beside those
-    /// of the log, about.
+    /// The number of segments that stay when the others and the log become one, and the approximate bytes of that one
+    /// besides those of the log.
     pub(crate) fn kept_segments(&self) -> (usize, usize) {
         let (mut kept, mut terms) = (self.segments.len(), self.overlay.n_changed());
         let mut bytes = TERM_BYTES * terms;
@@ -37,7 +37,7 @@ impl Store {
         (kept, bytes)
     }
 
-    /// The log and the segments from `kept` on as one segment.
+    /// Merges the log and the segments from `kept` on into one segment.
     pub(crate) fn compacted(&self, kept: usize) -> Result<Vec<u8>> {
         let merged = &self.segments[kept..];
         let first_new = merged.first().map_or(self.n_known, |first| first.new_ids().start);
@@ -85,7 +85,7 @@ impl Store {
         Ok((sections, size.terms))
     }
 
-    /// Writes what holds of a term of which the log says something.
+    /// Writes the current counts and weights of a term that the log changes.
     fn write_changed(&self, print: u64, first_new: usize, writer: &mut TermsWriter) -> Result<()> {
         let Some((id, runs)) = self.look_up(print)? else { return Ok(()) };
         let (mut cells, mut weights): (Vec<Cell>, Vec<_>) = (Vec::new(), Vec::new());
@@ -132,7 +132,7 @@ impl Store {
         Ok((records, vectors))
     }
 
-    /// Appends what the model keeps of a document besides its record.
+    /// Appends the stored terms and name of a document.
     fn encode_kept(&self, document: &Remembered, vectors: &mut Vec<u8>) {
         names::encode(&document.name, vectors);
         if self.header.has_coefficients() {

@@ -47,7 +47,7 @@ pub(crate) fn check_equal<T: Serialize + PartialEq>(setting: &str, expected: &T,
     Err(ErrorKind::Incompatible { setting, expected: expected.to_string(), got: got.to_string() }.into())
 }
 
-/// The first setting that differs, by its path.
+/// The path of the first setting that differs.
 fn difference<'a>(path: &str, a: &'a Value, b: &'a Value) -> Option<(String, &'a Value, &'a Value)> {
     match (a, b) {
         (Value::Object(here), Value::Object(there)) if here.keys().eq(there.keys()) => here

@@ -12,17 +12,17 @@ impl Store {
         self.base.n_documents().saturating_add_signed(self.overlay.n_documents() as isize)
     }
 
-    /// Whether the terms of a known document are remembered: those in the log always are.
+    /// Whether the terms of a known document are stored; in the log they always are.
     pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
         self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
     }
 
-    /// Part with documents, the oldest first: later ones are believed.
+    /// Parts with documents, the oldest first; a later one overrides.
     fn parts(&self) -> impl DoubleEndedIterator<Item = &Sections> {
         std::iter::once(&self.base).chain(self.segments.iter().map(|segment| &segment.part))
     }
 
-    /// What is remembered of a document under a class.
+    /// What is stored of a document under a class.
     pub(crate) fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
         if let Some(state) = self.overlay.documents().get(&key) {
             return Ok(state.clone());
@@ -35,13 +35,13 @@ impl Store {
         Ok(None)
     }
 
-    /// The documents that the model remembers, by digest; their vectors are empty where only digests are kept.
+    /// The stored documents in the order of digests; their vectors are empty if only digests are kept.
     pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
         let mut parts: Vec<_> = self.parts().map(|part| (part, 0)).collect();
         let mut logged = self.overlay.documents().iter().peekable();
         let mut next = move || -> Result<Option<Remembered>> {
             loop {
-                // the newest of those that come first
+                // of equal digests the newest
                 let mut first: Option<(DocumentKey, usize)> = None;
                 for (number, (part, at)) in
                     parts.iter().enumerate().filter(|(_, (part, at))| *at < part.n_documents())
@@ -80,7 +80,7 @@ impl Store {
         })
     }
 
-    /// The document at a place, if it is still known: in a segment one of no copies is not.
+    /// The document at a position, unless it was forgotten: in a segment a forgotten one has no copies.
     fn recorded_at(&self, part: &Sections, i: usize) -> Result<Option<Remembered>> {
         let record = part.record(&self.bytes, i)?;
         if record.multiplicity.get() == 0 && !std::ptr::eq(part, &self.base) {

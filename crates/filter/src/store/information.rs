@@ -25,9 +25,9 @@ pub struct Information<'a> {
     pub expected: Option<Expected>,
     /// The labels.
     pub classes: &'a Classes,
-    /// Documents and counts, one entry a class.
+    /// Documents and counts, one entry per class.
     pub totals: &'a [ClassTotals],
-    /// What mixed naive Bayes learned of the columns of real values, numbered among themselves.
+    /// Moments of the columns of real values in mixed naive Bayes, which are numbered among themselves.
     pub reals: Option<&'a GaussianStatistics>,
     /// Missing cells of each column of the recipe, for mixed naive Bayes.
     pub missing: &'a [u64],

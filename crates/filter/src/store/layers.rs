@@ -1,4 +1,4 @@
-//! The terms that scoring is of: a model's own, and those of a shared model behind it. Their statistics add up.
+//! The terms used in scoring: those of a model and of a shared model behind it. Their statistics are added.
 
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, KnownTerms};
 use tamis_tokenizer::TermId;
@@ -8,35 +8,34 @@ use crate::file::terms::{Runs, limited};
 use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
 use crate::store::store::Store;
 
-/// What adds up of a model and the shared one behind it, besides the terms.
+/// The statistics of a model and the shared one behind it, added, besides those of terms.
 #[derive(Default)]
 pub(crate) struct CombinedSums {
     pub(crate) totals: Vec<ClassTotals>,
-    /// Terms with counts in either.
+    /// Number of terms with counts in either model.
     pub(crate) n_features: u64,
 }
 
-/// A model's terms with, if there is one, those of a shared model behind it. The ids of the latter begin after those of
-/// the former; a term that both know has the id of its own model.
+/// The terms of a model and of a shared model behind it, if there is one. Ids of the shared model follow those of the
+/// model itself; a term in both has its id in the model itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Layers<'a> {
     own: &'a Store,
     shared: Option<(&'a Store, &'a CombinedSums)>,
 }
 
-/// A term in both layers: its id there, and what the file says of it.
+/// A term in each layer: its id there and its entry in the file.
 #[derive(Clone, Copy, Default)]
 struct Found<'a> {
     own: Option<(TermId, Runs<'a>)>,
     shared: Option<(TermId, Runs<'a>)>,
 }
 
-/// Terms to look up at most to tell how many both models know: so few cost nothing, and their share is that of all to a
-/// percent.
+/// Most terms to look up to estimate how many are in both models: cheap, and exact to a percent.
 const SAMPLE: u64 = 1 << 12;
 
 impl CombinedSums {
-    /// Of models that are alike.
+    /// Lays compatible models over one another.
     pub(crate) fn new(own: &Store, shared: &Store) -> Result<Self> {
         let mut totals = own.totals.clone();
         totals.iter_mut().zip(&shared.totals).try_for_each(|(to, of)| add_totals(to, of))?;
@@ -50,8 +49,8 @@ impl CombinedSums {
     }
 }
 
-/// How many terms have counts in both models: exactly for up to [`SAMPLE`] terms, else by those with the lowest
-/// fingerprints, which are as good as drawn by lot and lie together in both files.
+/// The number of terms with counts in both models. It is exact for up to [`SAMPLE`] terms; otherwise it is estimated
+/// from those with the lowest fingerprints, which are as good as a random sample and lie together in both files.
 fn known_to_both(own: &Store, shared: &Store) -> Result<u64> {
     let halvings = own.n_features().div_ceil(SAMPLE).max(1).next_power_of_two().ilog2();
     let highest = u64::MAX >> halvings;
@@ -81,7 +80,7 @@ impl<'a> Layers<'a> {
         self.shared.map_or(&self.own.totals, |(_, sums)| &sums.totals)
     }
 
-    /// How many ids of terms there are: they are below this.
+    /// The number of term ids; all are below it.
     pub(crate) fn n_terms(&self) -> usize {
         self.own.n_terms() + self.shared.map_or(0, |(shared, _)| shared.n_terms())
     }
@@ -113,7 +112,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Every term by one id.
+    /// Every term once, by its id.
     pub(crate) fn ids(&self) -> impl Iterator<Item = Result<TermId>> + '_ {
         let is_own = |id| match self.of_shared(id) {
             Some((shared, own)) => Ok(self.own.find(shared.fingerprint(own)?)?.is_some()),
@@ -126,24 +125,24 @@ impl<'a> Layers<'a> {
         })
     }
 
-    /// Prepares for these terms to be looked up.
+    /// Prefetches what looking up these terms will read.
     pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
         self.own.touch(fingerprints.clone());
         self.shared.iter().for_each(|(shared, _)| shared.touch(fingerprints.clone()));
     }
 
     fn first_shared(&self) -> TermId {
-        // checked when the layers were put together; what is learned since comes out of the 2^32 that are left
+        // checked in `new`; terms learned since take ids from the 2^32 left for them
         self.own.n_terms() as TermId
     }
 
-    /// The shared model, and the id there, of a term that the model itself does not know.
+    /// The shared model and the id there of a term that only the shared model knows.
     fn of_shared(&self, id: TermId) -> Option<(&'a Store, TermId)> {
         let (shared, _) = self.shared?;
         Some((shared, id.checked_sub(self.first_shared())?))
     }
 
-    /// The term with this fingerprint, if either model knows it.
+    /// Looks up the term with this fingerprint in both models.
     #[inline]
     fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Found<'a>)>> {
         let own = self.own.look_up(fingerprint)?;
@@ -219,7 +218,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// A term of layers, decoded: found once, then read over and over.
+/// A term of layers, found and decoded once.
 pub(crate) struct DecodedTerm<'a> {
     layers: Layers<'a>,
     id: TermId,
@@ -228,12 +227,12 @@ pub(crate) struct DecodedTerm<'a> {
 }
 
 impl<'a> DecodedTerm<'a> {
-    /// None yet.
+    /// No term yet.
     pub(crate) fn new(layers: Layers<'a>) -> Self {
         DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new() }
     }
 
-    /// Takes the term with this fingerprint in place of the one before; returns its id, if it is known.
+    /// Looks up and decodes the term with this fingerprint; returns its id if it is known.
     pub(crate) fn look_up(&mut self, fingerprint: u64) -> Result<Option<TermId>> {
         let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
         self.decode(id, found)?;
@@ -258,7 +257,7 @@ impl<'a> DecodedTerm<'a> {
         KnownTerm { cells: &self.cells, weights: &self.weights }
     }
 
-    /// The totals of the counts that its cells are of.
+    /// The totals that belong to its cells.
     pub(crate) fn totals(&self) -> &'a [ClassTotals] {
         self.layers.totals()
     }
@@ -271,7 +270,7 @@ impl<'a> DecodedTerm<'a> {
 impl KnownTerms for DecodedTerm<'_> {
     type Error = Error;
 
-    /// Takes the term with this id in place of the one before.
+    /// Decodes the term with this id.
     fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>> {
         self.decode(id, self.layers.found(id)?)?;
         Ok(self.known())

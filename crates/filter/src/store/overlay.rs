@@ -11,42 +11,42 @@ use crate::file::documents::{DocumentKey, Remembered};
 use crate::file::log::Entry;
 use crate::store::add::too_large;
 
-/// The sum of a log's entries, by the ids of terms; those that the log brought come after the model's own.
+/// The sum of a log's entries by term id. Terms that are new in the log come after the model's own.
 #[derive(Default)]
 pub(crate) struct Overlay {
-    /// Of each term the first of its changes.
+    /// The first change of each term.
     heads: HashMap<TermId, u32>,
     changes: Vec<Change>,
     ids: HashMap<u64, TermId>,
     new_terms: Vec<(u64, String)>,
-    /// What became of each document that the log speaks of; `None` if it is no longer known.
+    /// The state of each document in the log; `None` if it was forgotten.
     documents: BTreeMap<DocumentKey, Option<Remembered>>,
-    /// Terms that have counts now and had none, less those of which it is the other way round.
+    /// Terms that gained counts minus terms that lost them.
     features: i64,
-    /// Entries of documents learned, and of documents forgotten.
+    /// Number of entries that learn a document, and of those that forget one.
     learned: u64,
     forgotten: u64,
 }
 
-/// What is different of a term in a class.
+/// The change of a term in a class.
 #[derive(Clone, Copy, Default)]
 struct Change {
     class: ClassId,
     df: i64,
     tf: i64,
     units: i64,
-    /// The next change of the term, one more than its place; 0 if there is none.
+    /// Position of the term's next change plus 1; 0 if there is none.
     next: u32,
 }
 
 impl Overlay {
-    /// Nothing yet, over a model that has since its sections were written so many more terms with counts, and of which so
-    /// many documents were learned and forgotten since.
+    /// An empty overlay. It starts from the changes that the segments made: terms that gained counts, documents learned
+    /// and documents forgotten since the sections were written.
     pub(crate) fn over(features: i64, learned: u64, forgotten: u64) -> Self {
         Overlay { features, learned, forgotten, ..Overlay::default() }
     }
 
-    /// Adds an entry. `totals` are those of the model and follow it.
+    /// Adds an entry, and updates the model's `totals`.
     pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
         let Entry { learned, document, features, new_terms } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
@@ -127,22 +127,22 @@ impl Overlay {
         })
     }
 
-    /// Whether the log says anything of a term.
+    /// Whether the log changes a term.
     pub(crate) fn changes(&self, id: TermId) -> bool {
         !self.heads.is_empty() && self.heads.contains_key(&id)
     }
 
-    /// How many terms the log says something of.
+    /// Number of terms that the log changes.
     pub(crate) fn n_changed(&self) -> usize {
         self.heads.len()
     }
 
-    /// The terms that the log says something of, in no order.
+    /// The terms that the log changes, in no order.
     pub(crate) fn changed(&self) -> impl Iterator<Item = TermId> + '_ {
         self.heads.keys().copied()
     }
 
-    /// Adds what the log says of a term to its cells, which are in the order of their classes.
+    /// Adds the log's changes of a term to its cells, which are sorted by class.
     pub(crate) fn change_cells(&self, id: TermId, cells: &mut Vec<Cell>) -> Result<()> {
         let impossible = |class| {
             Error::inconsistent(
@@ -169,7 +169,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Adds what the log says of a term to its weights, which are in the order of their classes.
+    /// Adds the log's changes of a term to its weights, which are sorted by class.
     pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<(ClassId, i64)>) -> Result<()> {
         for Change { class, units, .. } in self.changes_of(id).filter(|change| change.units != 0) {
             let at = weights.binary_search_by_key(&class, |weight| weight.0);
@@ -184,37 +184,37 @@ impl Overlay {
         Ok(())
     }
 
-    /// The id of a term that the log brought.
+    /// The id of a term that is new in the log.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<TermId> {
         self.ids.get(&fingerprint).copied()
     }
 
-    /// The terms that the log brought, fingerprint and text, in the order of their ids.
+    /// Fingerprint and text of the terms that are new in the log, in the order of ids.
     pub(crate) fn new_terms(&self) -> &[(u64, String)] {
         &self.new_terms
     }
 
-    /// How many more terms have counts.
+    /// By how much the number of terms with counts grew.
     pub(crate) fn features(&self) -> i64 {
         self.features
     }
 
-    /// How many more documents are known.
+    /// By how much the number of known documents grew.
     pub(crate) fn n_documents(&self) -> i64 {
         self.learned.wrapping_sub(self.forgotten) as i64
     }
 
-    /// How many documents were learned or forgotten.
+    /// Number of documents learned or forgotten.
     pub(crate) fn n_entries(&self) -> u64 {
         self.learned.saturating_add(self.forgotten)
     }
 
-    /// Documents learned, and documents forgotten.
+    /// Number of documents learned, and of documents forgotten.
     pub(crate) fn learned_and_forgotten(&self) -> (u64, u64) {
         (self.learned, self.forgotten)
     }
 
-    /// What became of the documents that the log speaks of, in order; `None` of those no longer known.
+    /// The documents in the log, in the order of digests; `None` for those forgotten.
     pub(crate) fn documents(&self) -> &BTreeMap<DocumentKey, Option<Remembered>> {
         &self.documents
     }

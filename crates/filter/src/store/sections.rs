@@ -10,7 +10,7 @@ use crate::file::blocks::Section;
 use crate::file::documents::{DocumentKey, DocumentRecord};
 use crate::file::terms::{GROUP, Group, GroupRecord, NEAR, prefix, take_run};
 
-/// The five sections of terms and documents, each in its order.
+/// The five sections of terms and documents, each sorted.
 pub(super) struct Sections {
     directory: Section,
     terms: Section,
@@ -21,7 +21,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Part in their order, of so many terms.
+    /// Sections that hold `n_terms` terms, in the order of the file.
     pub(super) fn new(
         [directory, terms, texts, documents, vectors]: [Section; 5],
         n_terms: usize,
@@ -46,19 +46,19 @@ impl Sections {
         self.documents.len() / size_of::<DocumentRecord>()
     }
 
-    /// The entry of the document at a place.
+    /// The entry of the document at a position.
     pub(super) fn record<'a>(&self, file: &'a [u8], i: usize) -> Result<&'a DocumentRecord> {
         entry(&self.documents, file, i)
     }
 
-    /// What is remembered of the document at a place besides its entry.
+    /// The stored vector and name of the document at a position.
     pub(super) fn vector<'a>(&self, file: &'a [u8], i: usize) -> Result<&'a [u8]> {
         let before = i.checked_sub(1).map(|before| self.record(file, before)).transpose()?;
         let start = before.map_or(0, |before| before.vector_end.get() as usize);
         self.vectors.get(file, start..self.record(file, i)?.vector_end.get() as usize)
     }
 
-    /// The place of a document.
+    /// The position of a document.
     pub(super) fn find_document(&self, file: &[u8], key: DocumentKey) -> Result<Option<usize>> {
         let (mut low, mut high) = (0, self.n_documents());
         while low < high {
@@ -77,7 +77,7 @@ impl Sections {
         entry(&self.directory, file, g)
     }
 
-    /// The term with this fingerprint: its place among the terms, and its group.
+    /// The position of the term with this fingerprint, and its group.
     #[inline]
     pub(super) fn find<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(usize, Group<'a>)>> {
         let Some((g, group)) = self.group_of(file, fingerprint)? else { return Ok(None) };
@@ -85,10 +85,8 @@ impl Sections {
         Ok(place.map(|place| (g * GROUP + place, group)))
     }
 
-    /// The last group that begins at a fingerprint or before.
-    ///
-    /// Fingerprints are uniform, so the position is guessed, and guessed again by how far off that was: it is nearly
-    /// always among the next few, where halving from the start would touch blocks all over.
+    /// The last group that begins at or before a fingerprint, by interpolation search: fingerprints are uniform, so the
+    /// guess is nearly always within a few entries. A binary search would touch blocks all over the directory.
     #[inline]
     fn group_of<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(usize, Group<'a>)>> {
         let (n, prefix) = (self.n_groups(), prefix(fingerprint));
@@ -102,7 +100,7 @@ impl Sections {
             let records = self.records(file, start..end)?;
             let [first, last] =
                 [records.first(), records.last()].map(|record| record.map_or(prefix, |r| r.prefix.get()));
-            // what begins with the same half stays in view
+            // keep every group with the same prefix in the window
             if end < n && last <= prefix {
                 start = if last < prefix { end - 1 } else { start };
                 end = n.min(end + step);
@@ -127,9 +125,8 @@ impl Sections {
         Ok(Some((start + g, group?)))
     }
 
-    /// About where the last group is that begins at a fingerprint or before.
-    ///
-    /// It is only where the search begins, so what it is told from need not be checked.
+    /// Estimates the position of the last group that begins at or before a fingerprint. The search only starts there,
+    /// so the entry that it reads need not be checked.
     #[inline]
     fn guess(&self, file: &[u8], fingerprint: u64) -> usize {
         let (n, prefix) = (self.n_groups(), prefix(fingerprint));
@@ -138,19 +135,18 @@ impl Sections {
         let record = self.directory.unchecked(file, start..start + size_of::<GroupRecord>());
         let record = record.and_then(|record| GroupRecord::read_from_bytes(record).ok());
         let off = i64::from(prefix) - record.map_or(0, |record| i64::from(record.prefix.get()));
-        // both are below 2^32 in size, so the product fits; the sum is brought back among the groups
+        // both are below 2^32 in size, so the product fits; the sum is clamped to the groups
         (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize
     }
 
-    /// The groups that have their entries in one block with that of the guess.
+    /// The groups with entries in the same block as the guess.
     #[inline]
     fn around(&self, guess: usize) -> Range<usize> {
         let start = guess - guess % NEAR;
         start..self.n_groups().min(start + NEAR)
     }
 
-    /// Touches what looking up these terms will read: the processor then waits for it side by side, not for one after
-    /// the other.
+    /// Touches what looking up these terms will read, so that cache misses overlap.
     pub(super) fn touch(&self, file: &[u8], fingerprints: impl Iterator<Item = u64> + Clone) {
         let size = size_of::<GroupRecord>();
         if self.n_groups() == 0 {
@@ -172,7 +168,7 @@ impl Sections {
         }
     }
 
-    /// Of groups that begin with the same half as a fingerprint, the first one beyond it, else the end.
+    /// The first of these groups, all with the prefix of a fingerprint, that begins beyond it; else their end.
     #[cold]
     fn first_beyond(&self, file: &[u8], fingerprint: u64, groups: Range<usize>) -> Result<usize> {
         let Range { start: mut low, end: mut high } = groups;
@@ -206,7 +202,7 @@ impl Sections {
         self.group_between(file, g, self.records(file, g..self.n_groups().min(g + 2))?)
     }
 
-    /// A group, by its entry and the next one if there is one.
+    /// A group, from its entry and the next one, if there is one.
     #[inline]
     fn group_between<'a>(&self, file: &'a [u8], g: usize, records: &[GroupRecord]) -> Result<Group<'a>> {
         let start = |record: &GroupRecord| record.start.get() as usize;
@@ -220,12 +216,12 @@ impl Sections {
         parts.ok_or_else(|| Error::inconsistent("terms", format!("a group of {n} terms"), bytes.len()))
     }
 
-    /// The group of the term at a place, and its place there.
+    /// The group of the term at a position, and its index in the group.
     pub(super) fn group_at<'a>(&self, file: &'a [u8], place: usize) -> Result<(Group<'a>, usize)> {
         Ok((self.group(file, place / GROUP)?, place % GROUP))
     }
 
-    /// The fingerprint of the term at a place.
+    /// The fingerprint of the term at a position.
     pub(super) fn fingerprint(&self, file: &[u8], place: usize) -> Result<u64> {
         let (group, at) = self.group_at(file, place)?;
         let fingerprint = group.fingerprints.get(at).map(|print| print.get());
@@ -255,7 +251,7 @@ impl Sections {
         self.texts.get(file, start..end)
     }
 
-    /// The text of the term at a place.
+    /// The text of the term at a position.
     pub(super) fn text<'a>(&self, file: &'a [u8], place: usize) -> Result<&'a str> {
         let mut texts = self.texts(file, place / GROUP)?;
         let text = (0..=place % GROUP).try_fold(&[][..], |_, _| take_run(&mut texts));
@@ -276,7 +272,7 @@ pub(super) fn entry<'a, T: FromBytes + KnownLayout + Immutable + Unaligned>(
     T::ref_from_bytes(bytes).map_err(|_| Error::inconsistent(section.name(), size, bytes.len()))
 }
 
-/// The number of entries of a section, which must be whole.
+/// The number of entries of a section, which must be a whole number.
 pub(super) fn entries<T>(section: &Section) -> Result<usize> {
     let size = size_of::<T>();
     if !section.len().is_multiple_of(size) {

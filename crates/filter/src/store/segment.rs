@@ -1,19 +1,18 @@
-//! Segments: what was learned and forgotten since the file was written, as sections appended to the file and read in
-//! place.
+//! Segments: changes since the file was written, as sections that are appended to the file and read in place.
 //!
-//! A segment overrides earlier data of its terms and documents: the newest segment with a term or document wins, and
-//! the log is laid over it.
+//! A segment overrides earlier data of its terms and documents. The newest segment with a term or document wins, and
+//! the log is added to it.
 //!
 //! ```text
 //! bytes of the header                     u32
-//! checksum of this and the header         u32, goes on from that of the model's header
-//! header                                  what holds of the whole model then
+//! checksum of this and the header         u32, continues that of the model's header
+//! header                                  of the whole model at that time
 //! directory, terms, texts                 as in the model, but the run of a term begins with its id; text only of new terms
-//! documents, vectors                      as in the model; one of 0 copies is no longer known
+//! documents, vectors                      as in the model; one with 0 copies was forgotten
 //! ids                                     fingerprints of the terms that are new here, by id
 //! ```
 //!
-//! Each section has its checksums behind it, which go on from that of the segment's header.
+//! Each section is followed by its checksums, which continue that of the segment's header.
 
 use std::ops::Range;
 
@@ -29,21 +28,21 @@ use crate::file::header::check_totals;
 use crate::file::terms::{GROUP, Runs, limited};
 use crate::store::sections::{Sections, entries, entry};
 
-/// What a segment says of the whole model, in numbers since its sections were written but for the totals.
+/// A segment's data about the whole model. Numbers other than totals count changes since the sections were written.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct SegmentHeader {
-    /// Of the slot that first names it.
+    /// Sequence number of the first slot that names the segment.
     pub(crate) generation: u64,
     pub(crate) totals: Vec<ClassTotals>,
-    /// Terms that have counts and had none, less those of which it is the other way round.
+    /// Terms that gained counts minus terms that lost them.
     pub(crate) features: i64,
     pub(crate) learned: u64,
     pub(crate) forgotten: u64,
-    /// The id of the first term that is new here; those after it have the next ones.
+    /// The id of the first new term; later ones have consecutive ids.
     pub(crate) first_new: u64,
-    /// Terms that it speaks of.
+    /// Number of terms in the segment.
     pub(crate) n_terms: u64,
-    /// Bytes of each section, in the order of [`SECTIONS`], without checksums.
+    /// Bytes of each section without checksums, in the order of [`SECTIONS`].
     pub(crate) lengths: [u64; SECTIONS.len()],
 }
 
@@ -65,13 +64,13 @@ pub(crate) struct Segment {
     pub(super) part: Sections,
     /// Fingerprints of new terms.
     ids: Section,
-    /// Where it lies in the file.
+    /// Its bytes in the file.
     pub(crate) range: Range<usize>,
-    /// Of its header.
+    /// Checksum of its header.
     checksum: u32,
 }
 
-/// A header and sections as a segment.
+/// Writes a segment from its header and sections.
 pub(crate) fn write(
     mut header: SegmentHeader,
     sections: [&[u8]; SECTIONS.len()],
@@ -90,8 +89,8 @@ pub(crate) fn write(
 }
 
 impl Segment {
-    /// Makes a segment ready to use, at a cost that does not grow with its sections. `first_new` is the id that its first new
-    /// term must have.
+    /// Opens a segment at a cost that does not depend on its size. `first_new` is the id that its first new term must
+    /// have.
     pub(super) fn open(file: &[u8], range: Range<usize>, seed: u32, first_new: usize) -> Result<Self> {
         let (checksum, encoded) = header(file, &range, seed)?;
         let header: SegmentHeader = decode(encoded)?;
@@ -127,7 +126,7 @@ impl Segment {
         entry::<U64>(&self.ids, file, id - self.new_ids().start).map(|print| print.get())
     }
 
-    /// The term with this fingerprint, if the segment speaks of it: its id and what is said of it.
+    /// The id and entry of the term with this fingerprint, if the segment has it.
     #[inline]
     pub(super) fn look_up<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(TermId, Runs<'a>)>> {
         let Some((place, group)) = self.part.find(file, fingerprint)? else { return Ok(None) };
@@ -145,7 +144,7 @@ impl Segment {
     }
 }
 
-/// The header of a segment and its checksum, which is right.
+/// Reads the header of a segment and checks its checksum; returns both.
 fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &'a [u8])> {
     let cut_short = || ErrorKind::Length { expected: range.end as u64, got: file.len() as u64 };
     let bytes = file.get(range.clone()).ok_or_else(cut_short)?;

@@ -20,30 +20,29 @@ use crate::store::segment::SegmentHeader;
 /// A model file in use.
 pub(crate) struct Store {
     pub(super) bytes: Bytes,
-    /// Of the header, as it was when it was read; those of all else go on from it.
+    /// Checksum of the header when it was read; all other checksums continue it.
     pub(crate) checksum: u32,
     pub(crate) header: Header,
-    /// Documents and counts of each class, those learned since among them.
+    /// Documents and counts of each class, log and segments included.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
-    /// What of the rest of the file counts.
+    /// The valid part of the file after the sections.
     pub(crate) slots: Slots,
-    /// Where the log begins in the file, and its whole records.
+    /// Where the log begins in the file, and the bytes of its complete records.
     pub(crate) log: (u64, Vec<u8>),
-    /// What follows these records, and how long the file was.
+    /// What follows these records, and the length of the file.
     pub(crate) rest: (Rest, u64),
-    /// Where the sections end.
+    /// End of the sections.
     pub(super) end: usize,
     pub(super) base: Sections,
-    /// The oldest first.
+    /// The segments, oldest first.
     pub(super) segments: Vec<Segment>,
-    /// Terms before the log.
+    /// Number of terms before the log.
     pub(super) n_known: usize,
 }
 
 impl Store {
-    /// Reads preface, header and log; of sections and segments only where they lie. A mapped file is given with where it is
-    /// from.
+    /// Reads preface, header and log, and locates sections and segments. A mapped file is given with its source.
     pub(crate) fn new(bytes: Bytes, source: Option<&ModelFile>) -> Result<Self> {
         let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
         let base = Sections::new(sections, limited("terms", header.n_terms())? as usize)?;
@@ -80,7 +79,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Checks that nothing that counts follows the log.
+    /// Checks that no valid record follows the log.
     fn check_rest(&self, rest: Rest, read: usize) -> Result<()> {
         let begin = self.log.0;
         match rest {
@@ -97,8 +96,8 @@ impl Store {
         }
     }
 
-    /// Lays a log over what was before it, and nothing else; returns how many bytes of it are whole records, and what follows
-    /// these.
+    /// Makes a log the only one laid over sections and segments. Returns the bytes of its complete records, and what
+    /// follows them.
     fn lay_over(&mut self, log: &[u8]) -> Result<(usize, Rest)> {
         let newest = self.segments.last().map(|segment| &segment.header);
         let mut totals = newest.map_or(&self.header.totals, |newest| &newest.totals).clone();
@@ -121,23 +120,23 @@ impl Store {
         Ok(read)
     }
 
-    /// Goes through the log again, and then through further records: nothing else that was laid over the file stays.
+    /// Reads the log again, followed by further records, and drops everything else that was laid over the file.
     pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
         let log = [&self.log.1, more].concat();
         self.lay_over(&log).map(|_| ())
     }
 
-    /// Adds an entry to the log, as it will be.
+    /// Adds an entry that is not yet in the log on disk.
     pub(crate) fn add(&mut self, entry: Entry) -> Result<()> {
         self.overlay.add(entry, self.n_known, &mut self.totals)
     }
 
-    /// The part of the file before slots, segments and log, which never changes.
+    /// The immutable part of the file, before slots, segments and log.
     pub(crate) fn base(&self) -> &[u8] {
         &self.bytes[..self.end]
     }
 
-    /// All that counts of the file.
+    /// The valid bytes of the file.
     pub(crate) fn contents(&self) -> Vec<&[u8]> {
         let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
         [self.base()].into_iter().chain(segments).chain([&self.log.1[..]]).collect()
@@ -149,8 +148,7 @@ impl Store {
         self.segments.last()?.contents(&self.bytes)
     }
 
-    /// The file as it was when it was opened.
-    #[cfg(test)]
+    /// The file as opened.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -160,12 +158,12 @@ impl Store {
         self.segments.is_empty() && self.overlay.documents().is_empty()
     }
 
-    /// Whether it reads the file in its own place.
+    /// Whether the file is mapped rather than held in memory.
     pub(crate) fn is_mapped(&self) -> bool {
         matches!(self.bytes, Bytes::Mapped(_))
     }
 
-    /// Whether everything that was read of the file so far is still there, its log aside.
+    /// Whether everything read so far, except the log, is still in the file.
     pub(crate) fn is_as_read(&self) -> bool {
         let Store { bytes, base, segments, .. } = self;
         header::checksum(bytes).is_ok_and(|checksum| checksum == self.checksum)
@@ -173,7 +171,7 @@ impl Store {
             && segments.iter().all(|segment| segment.is_as_read(bytes, self.checksum))
     }
 
-    /// Documents learned, forgotten or added by merging since everything was fitted to all.
+    /// Documents learned, forgotten or merged since the last fit.
     pub(crate) fn unfitted(&self) -> u64 {
         self.header.unfitted.saturating_add(self.overlay.n_entries())
     }
@@ -183,8 +181,8 @@ impl Store {
         self.header.changes.saturating_add(self.overlay.n_entries())
     }
 
-    /// The bias of each column of the correction: as it was fitted. A document that is learned or forgotten by itself leaves it
-    /// alone, or it would move the scores of all others.
+    /// The bias of each column of the correction, as fitted. Learning or forgetting one document leaves it alone, since
+    /// it would move all other scores.
     pub(crate) fn bias(&self) -> &[i64] {
         &self.header.bias
     }
@@ -194,13 +192,13 @@ impl Store {
         (self.base.n_terms as u64).saturating_add_signed(self.overlay.features())
     }
 
-    /// Whether a term of its vocabulary has counts: only one that segments or log speak of can have none.
+    /// Whether a term of the vocabulary has counts; only terms in segments or log may have none.
     pub(crate) fn has_counts(&self, id: TermId) -> Result<bool> {
         let is_of_base = self.segments.is_empty() && (id as usize) < self.base.n_terms;
         Ok(is_of_base && !self.overlay.changes(id) || self.document_frequency(id)? > 0)
     }
 
-    /// Visits the weights of a term, in the order of their classes: in fixed point, or the bits of an `f32`.
+    /// Visits the weights of a term in the order of classes: fixed-point numbers, or the bits of an `f32`.
     pub(crate) fn for_each_value(
         &self,
         id: TermId,
@@ -209,7 +207,7 @@ impl Store {
         self.values_of(id, self.runs(id)?, visit)
     }
 
-    /// The same, given what the file says of the term.
+    /// The same, given the term's entry in the file.
     #[inline]
     pub(super) fn values_of(
         &self,
@@ -230,7 +228,7 @@ impl Store {
         weights.into_iter().try_for_each(|(class, value)| visit(class, value))
     }
 
-    /// Visits the weights of a term as real numbers, given what the file says of it.
+    /// Visits the weights of a term as real numbers, given its entry in the file.
     #[inline]
     pub(super) fn weights_of(
         &self,
@@ -252,7 +250,7 @@ impl Store {
         })
     }
 
-    /// Visits the counts of a term, given what the file says of it.
+    /// Visits the counts of a term, given its entry in the file.
     #[inline]
     pub(super) fn cells_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(Cell)) -> Result<()> {
         let n_classes = self.totals.len();
@@ -269,7 +267,7 @@ impl Store {
 
 /// What follows the sections of a file.
 struct Appended {
-    /// Those of the file, with all of its segments.
+    /// The slots of the file, with all of its segments.
     pub(super) bytes: Bytes,
     slots: Slots,
     log: Vec<u8>,

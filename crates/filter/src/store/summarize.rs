@@ -9,7 +9,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Mixed, Scoring};
 use crate::error::{Error, Result};
 
-/// What naive Bayes needs of the counts besides those of single terms.
+/// The summaries of the counts that naive Bayes needs besides the counts of single terms.
 pub(crate) fn summarize<C: Counts>(
     scoring: &Scoring,
     counts: &C,
@@ -20,7 +20,7 @@ pub(crate) fn summarize<C: Counts>(
     }
 }
 
-/// Summaries of the terms of each column that is not of real values. `text` gives the text of a term.
+/// Summarizes the terms of each column that has no real values. `text` gives the text of a term.
 pub(crate) fn summarize_columns<'a>(
     recipe: &Recipe,
     statistics: &Statistics,

@@ -44,7 +44,7 @@ impl Store {
         self.verify_documents(&statistics)
     }
 
-    /// The counts as a value of their own, the log's among them.
+    /// All counts in memory, including those of the log.
     pub(crate) fn statistics(&self) -> Result<Statistics> {
         let documents = self.totals.iter().map(|t| t.documents);
         let mut statistics = Statistics::with_documents(documents);
@@ -60,7 +60,7 @@ impl Store {
         Ok(statistics)
     }
 
-    /// As many terms, cells and weights as the header says, each of the text beside it.
+    /// Checks that there are as many terms, cells and weights as the header says, and that each term has its text.
     fn verify_terms(&self) -> Result<()> {
         let mut size = Size::default();
         self.base.verify_groups(&self.bytes, |print, text, run| {
@@ -78,7 +78,7 @@ impl Store {
         Ok(())
     }
 
-    /// What is said of a term, in numbers.
+    /// Checks the cells and weights of a term, and counts them.
     fn verify_runs(&self, runs: Runs<'_>) -> Result<Size> {
         let mut size = Size { terms: 1, ..Size::default() };
         runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
@@ -89,8 +89,8 @@ impl Store {
         Ok(size)
     }
 
-    /// Terms by the ids that they have elsewhere, or that are new here, and then nowhere else and of the text beside them; digests
-    /// strictly increasing.
+    /// Checks that known terms have their ids, that new terms are in no earlier part and have their text, and that
+    /// digests increase strictly.
     fn verify_segment(&self, segment: &Segment) -> Result<()> {
         let (new, mut n_new) = (segment.new_ids(), 0);
         let wrong = |expected: &str| Err(Error::inconsistent("ids of a segment", expected, "others"));
@@ -126,8 +126,8 @@ impl Store {
         Ok(())
     }
 
-    /// Digests strictly increasing, as many documents of each class as counted (at most, if only digests are kept), their
-    /// terms adding up to the counts.
+    /// Checks that digests increase strictly, that each class has as many documents as counted (at most as many, if
+    /// only digests are kept), and that their terms sum to the counts.
     fn verify_documents(&self, statistics: &Statistics) -> Result<()> {
         let n_classes = self.header.totals.len();
         let mut documents = vec![0u64; n_classes];
@@ -157,7 +157,7 @@ impl Store {
             correction.add(document.vector.row(), &document.coefficients)?;
         }
         let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
-        // a model can have come without its documents; those it then learned are known
+        // an imported model may lack its documents, but has those it learned since
         let is_part = documents.iter().zip(&expected).all(|(known, counted)| known <= counted);
         if documents != expected && !(is_part && self.header.keep == Keep::Digests) {
             return Err(Error::inconsistent(
@@ -177,7 +177,7 @@ impl Store {
         Ok(())
     }
 
-    /// The weights of a term are what the documents' coefficients add up to.
+    /// Checks that the weights of a term are the sums of its documents' coefficients.
     fn verify_weights(&self, id: TermId, correction: &Correction) -> Result<()> {
         if matches!(self.header.scoring, Scoring::ExpectationMaximization(_)) {
             return self.for_each_weight(id, |_, _| ());
@@ -196,7 +196,8 @@ impl Store {
 }
 
 impl Sections {
-    /// Groups end to end, fingerprints strictly increasing; visits each term: its fingerprint, text and run.
+    /// Checks that groups follow one another without gaps and that fingerprints increase strictly. Visits the
+    /// fingerprint, text and run of each term.
     fn verify_groups(
         &self,
         file: &[u8],
@@ -239,11 +240,11 @@ impl Sections {
     }
 }
 
-/// A text of this fingerprint.
+/// Checks that a text has this fingerprint.
 fn verify_text(print: u64, text: Option<&[u8]>) -> Result<()> {
     let got = text.and_then(|text| std::str::from_utf8(text).ok()).map(fingerprint);
     if got != Some(print) {
-        // never the term itself: it may be of somebody's mail
+        // never the term itself, which may come from someone's mail
         let expected = format!("a term of fingerprint {print:016x}");
         let got = got.map_or("none".to_owned(), |got| format!("one of {got:016x}"));
         return Err(Error::inconsistent("texts", expected, got));

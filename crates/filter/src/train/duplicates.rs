@@ -9,20 +9,20 @@ use crate::train::trainer::Trainer;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Contradiction {
-    /// What they all have in common, see [`Filter::digest`](crate::Filter::digest).
+    /// The digest they all have, see [`Filter::digest`](crate::Filter::digest).
     pub digest: [u8; 16],
-    /// The classes in increasing order, each with how often such a document counts there.
+    /// The classes in increasing order, each with the number of times such a document counts there.
     pub classes: Vec<(ClassId, u32)>,
 }
 
 impl Trainer {
-    /// Documents that equal one of the same label given before; those without terms equal none. Whether they count,
-    /// [`TrainOptions::repeat`](crate::TrainOptions::repeat) says.
+    /// Number of documents that equal an earlier one with the same label. Documents without terms never equal one
+    /// another. [`TrainOptions::repeat`](crate::TrainOptions::repeat) says whether duplicates count.
     pub fn n_equal(&self) -> u64 {
         self.n_equal
     }
 
-    /// Documents of a class counted.
+    /// Number of counted documents of a class.
     pub fn n_documents_of(&self, class: ClassId) -> u64 {
         let totals = self.parts.iter().filter_map(|part| part.statistics.totals().get(usize::from(class)));
         totals.map(|totals| totals.documents).sum()
@@ -33,7 +33,7 @@ impl Trainer {
         self.last_digest
     }
 
-    /// Equal documents under several labels, by digest: some of them are likely filed wrongly.
+    /// Equal documents with several labels, in the order of digests: some of the labels are probably wrong.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};

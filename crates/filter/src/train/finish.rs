@@ -20,11 +20,11 @@ use crate::train::sections::{document_sections, seal, term_sections, write_term}
 use crate::train::trainer::Trainer;
 
 impl Trainer {
-    /// The model of everything learned.
+    /// Makes the model of everything learned.
     ///
     /// # Errors
     /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
-    /// that only [`Scoring::Weighted`] heeds, or the model is larger than its format allows.
+    /// that only [`Scoring::Weighted`] supports, or the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
@@ -101,7 +101,7 @@ fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statist
     }
 }
 
-/// What the documents, in canonical order, say of the columns of real values.
+/// The moments of the columns of real values, over documents in canonical order.
 fn learn_reals(
     recipe: &Recipe,
     n_classes: usize,
@@ -157,7 +157,7 @@ mod tests {
             trainer.add("spam", Document::Text("a")).unwrap();
             trainer.finish().unwrap()
         };
-        // cut into windows at other places
+        // other window boundaries
         let [one, other, third] =
             ["a pear is a fruit, lunch at noon", "a pear is a fruit ,,,,,,,, lunch at noon", ""];
         assert_eq!(model([one, third, other]).as_bytes(), model([other, one, third]).as_bytes());

@@ -1,4 +1,4 @@
-//! What a scoring fits to documents, besides counting them.
+//! Fits a scoring to documents, beyond counting them.
 
 use tamis_model::{Classes, Counts, SmoothingChoice, Statistics};
 
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gather::ordered::Ordered;
 use crate::train::fitting::{self, Fitted};
 
-/// What the scoring fits to the documents, with what is asked of decisions and what they are otherwise; `smoothing` if it was chosen
-/// already.
+/// Fits the scoring to the documents. Thresholds meet the requirements of the decision options and otherwise stay as
+/// given; `smoothing` is used if it was chosen already.
 pub(crate) fn fit(
     (scoring, asked, default): (&Scoring, &DecisionOptions, Decision),
     classes: &Classes,

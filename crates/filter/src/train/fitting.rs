@@ -16,10 +16,10 @@ use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::as_kept;
 
-/// All that fitting gives.
+/// The result of fitting.
 pub(crate) struct Fitted {
     pub(crate) weights: FittedWeights,
-    /// Of two classes, documents by their increasing numbers with what models that had not seen them said.
+    /// With two classes, held-out documents by increasing number, each with its score.
     pub(crate) held_out: Vec<(usize, [f64; 2])>,
     pub(crate) decision: Decision,
     pub(crate) chosen: Option<Chosen>,
@@ -27,17 +27,17 @@ pub(crate) struct Fitted {
     pub(crate) expected: Option<Expected>,
 }
 
-/// What terms weigh besides their counts.
+/// The weights of terms besides their counts.
 pub(crate) enum FittedWeights {
     None,
-    /// A correction and the part of each document in it.
+    /// A correction and each document's coefficients in it.
     Correction(Correction, Coefficients),
-    /// The counts that documents without a label are expected to have, and the others.
+    /// Labelled counts plus the expected counts of unlabelled documents.
     Expected(ExpectedStatistics),
 }
 
 impl Fitted {
-    /// Nothing to fit.
+    /// Without anything fitted.
     pub(crate) const NONE: Fitted = Fitted {
         weights: FittedWeights::None,
         held_out: Vec::new(),
@@ -56,7 +56,7 @@ impl Fitted {
     }
 }
 
-/// Smoothing and idf by what predicts left-out documents best.
+/// Chooses the smoothing and power of idf that predict left-out documents best.
 pub(crate) fn smoothing(
     options: &WeightedOptions,
     statistics: &Statistics,
@@ -67,7 +67,7 @@ pub(crate) fn smoothing(
     Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
 }
 
-/// The columns of these classes.
+/// The columns of the correction for these classes.
 pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
     Ok(Columns::new(classes.len(), positive_class(classes))?)
 }
@@ -95,7 +95,7 @@ pub(crate) fn fit(
         return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents), ..rest });
     }
     let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
-    // as a model keeps them, so that all can be settled again by the same numbers
+    // rounded as a model stores them, so that refitting starts from the same numbers
     let kept = |held: &HeldOut| Some((held.document, as_kept(held.highest(&choices)?).map(f64::from)));
     let held_out: Vec<_> = held_out.filter_map(kept).collect();
     let positive = positive_class(classes);
@@ -109,7 +109,7 @@ pub(crate) fn fit(
     Ok(Fitted { held_out, decision, expected, ..rest })
 }
 
-/// Fits to documents of which those of the class after the last have no label.
+/// Fits to documents; those of the class after the last are unlabelled.
 pub(crate) fn maximize_expectation(
     ExpectationMaximization { options, transform }: &ExpectationMaximization,
     statistics: &Statistics,
@@ -141,7 +141,7 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
     }
 }
 
-/// How often the likeliest label is right, of documents held out.
+/// The number of held-out documents whose likeliest label is right.
 fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &dyn Documents) -> Option<Expected> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
     for held in held_out.iter().filter(|held| held.weight > 0.0) {
@@ -151,7 +151,7 @@ fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &dyn Documen
         (all, n) = (all + held.weight, n + u64::from(multiplicity));
         right += if is_right { held.weight } else { 0.0 };
     }
-    // of a sample, as many as their weights say
+    // in a sample, each counts by its weight
     let right = (right / all * n as f64).round() as u64;
     (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n) })
 }
@@ -162,22 +162,22 @@ fn share(totals: &[ClassTotals], class: ClassId) -> f64 {
     of_class / totals.iter().map(|t| t.documents as f64).sum::<f64>()
 }
 
-/// What is known of a document of two classes that a model had not seen when it scored it.
+/// A held-out document of two classes, with its scores.
 pub(crate) struct Judged {
     pub(crate) held_out: [f64; 2],
     pub(crate) is_positive: bool,
     pub(crate) multiplicity: u32,
-    /// Its place among those learned one by one.
+    /// Its position among the documents learned one by one.
     pub(crate) learned: u32,
     pub(crate) group: u64,
 }
 
-/// The most documents that the weights of counts and correction are fitted to again, the latest ones.
+/// The number of latest documents to which the weights of counts and correction are refitted, at most.
 pub(crate) const LATEST: usize = 1_000;
 
-/// The weights of counts and correction anew, where documents were learned one by one, and the thresholds, by what was said of the
-/// documents that a model remembers: as they were asked for, or with the thresholds of the decision before where that is not
-/// known, or where there is too little ham for it by now.
+/// Refits the weights of counts and correction if documents were learned one by one, and the thresholds, to the scores
+/// of the remembered documents. Thresholds meet the requirements of training; if these are not known, or there is too
+/// little ham for them by now, the previous thresholds stay.
 pub(crate) fn calibrate(
     judged: &mut [Judged],
     (scoring, chosen, of_windows): (&Scoring, &mut Chosen, bool),
@@ -204,24 +204,24 @@ pub(crate) fn calibrate(
     Ok((decision, expect(&scores, &decision, classes)))
 }
 
-/// The log-odds of documents, as often as they were given, and whether they are of the positive class.
+/// The log-odds of documents, repeated for each copy, and whether they belong to the positive class.
 fn scores(judged: &[Judged], choices: &Choices) -> Vec<(f64, bool)> {
     let repeated = |judged: &Judged| {
         let score = (choices.log_odds(judged.held_out), judged.is_positive);
-        // a thousand copies say as much as more
+        // more than a thousand copies add nothing
         std::iter::repeat_n(score, judged.multiplicity.min(1_000) as usize)
     };
     judged.iter().flat_map(repeated).collect()
 }
 
-/// The thresholds where those asked for go from: those that a model has, unless they were moved.
+/// The thresholds to start from: those of the model, unless they were moved.
 pub(crate) fn default_of(asked: &DecisionOptions, before: Decision, classes: &Classes) -> Decision {
     let is_moved = asked.cost.is_some() || asked.max_fpr.is_some();
     let Decision { lower, upper, .. } = if is_moved { Decision::for_classes(classes) } else { before };
     Decision { lower, upper, ..Decision::PLAIN }
 }
 
-/// From held-out log-odds, and whether they are of the positive class, to thresholds.
+/// Chooses thresholds by held-out log-odds, each with whether it is of the positive class.
 pub(crate) fn decide(
     scores: &[(f64, bool)],
     options: &DecisionOptions,
@@ -230,7 +230,7 @@ pub(crate) fn decide(
     classes: &Classes,
 ) -> Result<Decision> {
     let positive = positive_class(classes);
-    // where ham is the positive class, what is asked of it is asked of the other end
+    // if ham is the positive class, the requirement applies to the other end
     let ham_is_positive = ham_class(classes) == Some(positive);
     let seen_by_ham = |decision: Decision| if ham_is_positive { decision.mirrored() } else { decision };
     let mut decision = default;

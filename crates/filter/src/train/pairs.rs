@@ -1,4 +1,4 @@
-//! Pairs of words: counted beside words while a text has at most two labels, kept where they predict better.
+//! Pairs of words: counted along with words while a text has at most two labels, and kept if they predict better.
 
 use rayon::prelude::*;
 use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedLoss, WeightedOptions, is_worse};
@@ -12,18 +12,18 @@ use crate::gather::union::Union;
 use crate::train::fitting;
 use crate::train::trainer::Trainer;
 
-/// Different documents that each label needs before it is told whether pairs are of use.
+/// Different documents that each label needs before pairs are tried.
 const ENOUGH: usize = 50;
 
-/// Documents of each label that tell it at least, if there are as many.
+/// Least documents of each label in the sample, if there are so many.
 const OF_EACH: usize = 750;
 
-/// Documents that tell it; with those of a rare label no more than a choice of smoothing asks.
+/// Documents in the sample; with those of a rare label no more than a choice of smoothing takes.
 const SAMPLE: usize = 3_000 - OF_EACH;
 
 impl Trainer {
-    /// Decides whether pairs of words are terms, if [`Pairs::Auto`](crate::Pairs::Auto) left it open: by the documents learned so far, and for
-    /// those to come as well. [`finish`](Self::finish) does it too.
+    /// Decides whether pairs of words are terms, if [`Pairs::Auto`](crate::Pairs::Auto) left it open. The documents
+    /// learned so far decide, and later ones are counted accordingly. [`finish`](Self::finish) does this too.
     ///
     /// # Errors
     /// If a count overflows.
@@ -31,13 +31,13 @@ impl Trainer {
         self.settle_terms().map(|(trainer, _)| trainer)
     }
 
-    /// As [`choose_pairs`](Self::choose_pairs); with the union of the parts if it had to be made.
+    /// As [`choose_pairs`](Self::choose_pairs); also returns the union of the parts if it had to be made.
     pub(crate) fn settle_terms(self) -> Result<(Trainer, Option<Union>)> {
         self.settle_terms_by(ENOUGH, predict_better)
     }
 
-    /// With so many different documents of both labels, by what `predict_better` says of what was counted with pairs
-    /// and without.
+    /// Decides by `predict_better`, given the counts with and without pairs, if both labels have at least this many
+    /// different documents.
     fn settle_terms_by(
         mut self,
         enough: usize,
@@ -58,7 +58,7 @@ impl Trainer {
         if !verdict.is_some_and(|verdict| verdict.has_pairs) {
             return Ok((self, Some(of_words)));
         }
-        // these may have been changed since it was made
+        // these may have changed since it was made
         (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
         with.tried_pairs = self.tried_pairs;
         Ok((*with, Some(of_pairs)))
@@ -72,7 +72,7 @@ pub(crate) struct Verdict {
     pub(crate) tried: TriedPairs,
 }
 
-/// Whether pairs help, as far as a sample of the documents tells.
+/// Whether pairs help, judged by a sample of the documents.
 fn predict_better(
     weighted: &WeightedOptions,
     [(trainer, with), (_, without)]: [(&Trainer, &Union); 2],
@@ -81,7 +81,7 @@ fn predict_better(
     let sample = sample(&trainer.documents);
     let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
-    // a document without words says nothing either way
+    // a document without words decides nothing
     let has_words = |(_, rows): &(&LearnedDocument, [CountVector; 2])| !rows[1].row().is_empty();
     let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
     let labelled = |i: usize| -> Vec<_> {
@@ -94,7 +94,7 @@ fn predict_better(
     pairs_predict_better(weighted, &trainer.classes, &with, &without)
 }
 
-/// The documents that tell it: those whose bodies have the least hashes, whatever the order they came in.
+/// The sample: the documents whose bodies have the lowest hashes, so that it does not depend on their order.
 fn sample(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
     let mut order: Vec<_> = documents.iter().collect();
     order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
@@ -108,7 +108,7 @@ fn sample(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
     order
 }
 
-/// The terms of a document that was counted with pairs, by their ids in the union; then its words, by those given here.
+/// The terms of a document counted with pairs, by their ids in the union; then its words, by the ids given here.
 fn rows(
     document: &LearnedDocument,
     trainer: &Trainer,
@@ -124,14 +124,14 @@ fn rows(
     Ok([of_both.map_err(refused)?, CountVector::from_pairs(of_words).map_err(refused)?])
 }
 
-/// What a model would be made of: counts, and documents that are among those counted.
+/// Counts, and documents that are among those counted.
 pub(crate) struct Candidate<'a> {
     statistics: &'a Statistics,
     documents: &'a Vec<Labelled<'a>>,
 }
 
 impl Candidate<'_> {
-    /// How many of the documents counted each stands for: of the two classes, different parts may be here.
+    /// The number of counted documents that each one here stands for, by class.
     fn shares(&self) -> Vec<f64> {
         let copies = |class: ClassId| {
             let of_class = self.documents.iter().filter(move |d| d.class == class);
@@ -144,8 +144,8 @@ impl Candidate<'_> {
     }
 }
 
-/// Whether left-out documents, the same of both, are predicted better with pairs of words, each with the smoothing that suits it
-/// best: by more than one standard error of the mean difference.
+/// Whether pairs of words predict the same left-out documents better than words alone, by more than one standard error
+/// of the mean difference. Each has the smoothing that suits it best.
 pub(crate) fn pairs_predict_better(
     options: &WeightedOptions,
     classes: &Classes,

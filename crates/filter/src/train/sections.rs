@@ -19,7 +19,7 @@ use crate::gather::ordered::Ordered;
 use crate::score::scorer::Scorer;
 use crate::train::fitting::{Fitted, FittedWeights};
 
-/// The model of a header and its sections, terms and documents; the header is told of their sizes.
+/// Assembles a model from a header and its sections, and fills their sizes into the header.
 pub(crate) fn seal(
     header: Header,
     ([directory, terms, texts], size): ([Vec<u8>; 3], Size),
@@ -27,9 +27,9 @@ pub(crate) fn seal(
 ) -> Result<Model> {
     let sections = [directory.into(), terms.into(), texts.into(), documents.into(), vectors.into()];
     let mut header = Header { size, lengths: sections.each_ref().map(Spool::len), ..header };
-    // those beyond the last are 0
+    // those past the end are 0
     header.bias.truncate(header.bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
-    // A prior or smoothing that does not fit is told now, not when the file is opened.
+    // an unsuitable prior or smoothing is an error now, not when the file is opened
     Scorer::new(&header, &header.totals, header.n_terms(), &header.bias)?;
     Model::new(header::write(&header, sections.each_ref())?).map_err(spill)
 }
@@ -37,7 +37,7 @@ pub(crate) fn seal(
 /// Terms that one thread writes at a time: whole groups.
 const STRETCH: usize = 512 * GROUP;
 
-/// The sections of so many terms, each written by `write`.
+/// Writes the sections of `n` terms, each by `write`.
 pub(crate) fn term_sections(
     n_terms: usize,
     write: impl Fn(&mut TermsWriter, TermId) -> Result<()> + Sync,

@@ -34,25 +34,25 @@ pub struct Trainer {
     pub(crate) options: TrainOptions,
     extractor: Extractor,
     pub(crate) classes: Classes,
-    /// What it counted itself, and then what others did that were merged with it.
+    /// Its own counts, then those of trainers merged into it.
     pub(crate) parts: Vec<Shard>,
-    /// The different documents, and where each is among them.
+    /// The different documents, and an index to find them.
     pub(crate) documents: Vec<LearnedDocument>,
     known: LearnedIndex,
-    /// Every document that was counted, by its place among the different ones.
+    /// Every counted document, by its position among the different ones.
     pub(crate) added: Vec<u32>,
-    /// Documents that equal one of the same label that came before.
+    /// Number of documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
     /// The digest of documents without terms, which are never equal.
     pub(crate) nothing: [u8; 16],
     pub(crate) last_digest: Option<[u8; 16]>,
     pub(crate) missing: Vec<u64>,
     pub(crate) counted: Counted,
-    /// The terms of the document being learned, as they first came.
+    /// The terms of the document being learned, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
-    /// Where it is open whether a model has pairs of words: the same labels and documents, counted with them.
+    /// While it is undecided whether pairs of words are terms: the same labels and documents, counted with pairs.
     pub(crate) pairs: Option<Box<Trainer>>,
-    /// Where pairs were tried, the mean log loss with them and without.
+    /// If pairs were tried, the mean log loss with and without them.
     pub(crate) tried_pairs: Option<TriedPairs>,
 }
 
@@ -86,12 +86,12 @@ impl Trainer {
         })
     }
 
-    /// Labelled documents counted.
+    /// Number of labelled documents counted.
     pub fn n_documents(&self) -> u64 {
         self.parts.iter().flat_map(|part| part.statistics.totals()).map(|t| t.documents).sum()
     }
 
-    /// Documents without a label counted.
+    /// Number of unlabelled documents counted.
     pub fn n_unlabelled(&self) -> u64 {
         self.parts.iter().map(|part| part.unlabelled.totals()[0].documents).sum()
     }
@@ -101,43 +101,43 @@ impl Trainer {
         &self.classes
     }
 
-    /// The recipe, of a table with its columns in the order of their names.
+    /// The recipe; the columns of a table are in the order of their names.
     pub fn recipe(&self) -> &Recipe {
         &self.options.recipe
     }
 
-    /// Of rows of a table, the missing cells of each column of the recipe.
+    /// For rows of a table, the number of missing cells in each column of the recipe.
     pub fn missing(&self) -> &[u64] {
         &self.missing
     }
 
-    /// The same trainer with another scoring: what was counted does not depend on it.
+    /// Sets another scoring; the counts do not depend on it.
     ///
-    /// A trainer that began with naive Bayes and digests only has not kept what weighted scoring is fitted to; its
-    /// its correction then learns nothing.
+    /// A trainer that began with naive Bayes and digests only has not kept the documents that weighted scoring is
+    /// fitted to; its correction then learns nothing.
     pub fn with_scoring(mut self, scoring: Scoring) -> Self {
         self.options.scoring = Some(scoring);
         self
     }
 
-    /// The same trainer with other requirements on decisions between two classes.
+    /// Sets other requirements on decisions between two classes.
     pub fn with_decision(mut self, decision: DecisionOptions) -> Self {
         self.options.decision = decision;
         self
     }
 
-    /// Learns one document; one that equals another of the label counts again only if
+    /// Learns one document. A document equal to another with the same label counts again only if
     /// [`TrainOptions::repeat`] says so.
     ///
     /// # Errors
-    /// If the document is of the wrong kind, a cell of a row not what its column holds, the label not acceptable or a
-    /// count overflows; nothing is learned then.
+    /// If the document is of the wrong kind, a cell does not suit its column, the label is not acceptable or a count
+    /// overflows. Nothing is learned then.
     pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
         self.learn(Some(label), document)
     }
 
-    /// Learns from one unlabelled document; needs [`Scoring::ExpectationMaximization`], which is the default once there
-    /// are such documents.
+    /// Learns from one unlabelled document. Needs [`Scoring::ExpectationMaximization`], the default once there are such
+    /// documents.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -148,21 +148,21 @@ impl Trainer {
     fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         if label.is_none() {
             self.learn_itself(None, document)?;
-            // what is learned without labels is learned from words
+            // unlabelled documents are learned by their words
             self.pairs = None;
             return Ok(());
         }
         if let Some(pairs) = &mut self.pairs {
             pairs.learn(label, document)?;
         }
-        // what is refused here must not be counted there
+        // what is refused here must not be counted with pairs either
         self.learn_itself(label, document).inspect_err(|_| self.pairs = None)
     }
 
     fn learn_itself(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
         self.count(document)?;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
-            // whether it is acceptable: it becomes a class only once nothing else can fail
+            // only checked here: the label becomes a class once nothing else can fail
             self.classes.clone().insert(label)?;
         }
         let digest = self.digest();
@@ -197,7 +197,7 @@ impl Trainer {
             let windows = counted.windows().map(|window| keep(&mut window.iter()));
             document.set_windows(windows.collect::<std::io::Result<_>>().map_err(spill)?);
         }
-        // only now: what cannot be kept is not counted either
+        // only now: a document that cannot be kept is not counted either
         if let Some(label) = label {
             document.class = self.class_of(label)?;
         }
@@ -209,14 +209,14 @@ impl Trainer {
         Ok(())
     }
 
-    /// The digest of the document that was counted last.
+    /// The digest of the last counted document.
     pub(crate) fn digest(&self) -> [u8; 16] {
         let terms = self.parts[0].vocabulary.document();
         digest(self.options.recipe.version, terms, self.counted.reals())
     }
 
-    /// Adds a document that was counted to those learned. If it counts once and is known already, one of the two is taken
-    /// away again.
+    /// Adds a counted document to those learned. If equal documents count once and it is known already, one of the two
+    /// is taken out again.
     pub(crate) fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
         let LearnedDocument { digest, class, multiplicity, .. } = document;
         let is_nothing = digest == self.nothing;
@@ -241,12 +241,12 @@ impl Trainer {
         Ok(())
     }
 
-    /// Gives back the memory of what only learning and cross-validation need.
+    /// Frees the memory that only learning and cross-validation need.
     pub(crate) fn forget_places(&mut self) {
         (self.known, self.added) = (LearnedIndex::default(), Vec::new());
     }
 
-    /// Counts a document without learning it: afterwards its terms are in `terms`.
+    /// Counts a document without learning it, and leaves its terms in `terms`.
     pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
         let vocabulary = &mut self.parts[0].vocabulary;
         self.extractor.count(document, &mut self.counted, vocabulary)?;
@@ -259,7 +259,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// The class of a label, new if it was not seen before: then those after it move up.
+    /// The class of a label. A label not seen before becomes a new class, and those after it move up.
     pub(crate) fn class_of(&mut self, label: &str) -> Result<ClassId> {
         if let Some(class) = self.classes.index(label) {
             return Ok(class);
@@ -275,7 +275,7 @@ impl Trainer {
         Ok(class)
     }
 
-    /// Adds everything that another trainer has learned. What counts once and both know counts once.
+    /// Adds everything that another trainer learned. A document that counts once and that both know still counts once.
     ///
     /// # Errors
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
@@ -319,7 +319,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Checks that no document was learned too often by both together.
+    /// Checks that no number of copies overflows when both are added.
     fn check_copies(&self, other: &Trainer) -> Result<()> {
         let most =
             |documents: &[LearnedDocument]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);

@@ -11,19 +11,19 @@ use crate::file::names;
 use crate::store::add::{add_bias, add_weights, fits, too_large};
 use crate::unite::stores::{Held, Stores, for_each_group};
 
-/// What the sum of models has too much of where each document is to count as often as in the model that has most of it.
+/// The surplus in the sum of models, where each document should count only as often as in the model with most copies.
 #[derive(Default)]
 pub(crate) struct Surplus {
     statistics: Option<Statistics>,
     weights: HashMap<TermId, Vec<ClassWeight>>,
     bias: Vec<i64>,
-    /// How many documents models know that one before them knows.
+    /// Number of documents in a model that are also in one before it.
     pub(crate) n_documents: u64,
 }
 
 impl Surplus {
     /// # Errors
-    /// [`ErrorKind::Shared`] if there are such documents of which not all models remember the terms.
+    /// [`ErrorKind::Shared`] if not all models remember the terms of such documents.
     pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
         let mut statistics = Statistics::new(terms.totals.len());
         let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
@@ -58,7 +58,7 @@ impl Surplus {
         Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, bias, n_documents })
     }
 
-    /// Whether there is none.
+    /// Whether there is no surplus.
     pub(crate) fn is_empty(&self) -> bool {
         self.statistics.is_none()
     }
@@ -76,12 +76,12 @@ impl Surplus {
         Ok(())
     }
 
-    /// `cells` are in the order of their classes.
+    /// Subtracts the surplus from `cells`, which are sorted by class.
     pub(crate) fn take_from_cells(&self, id: TermId, cells: &mut [Cell]) -> Result<()> {
         for surplus in self.statistics.iter().flat_map(|statistics| statistics.cells(id)) {
             let at = cells.binary_search_by_key(&surplus.class, |cell| cell.class).map_err(|_| too_few())?;
             let Cell { class, df, tf } = cells[at];
-            // what a document that stays adds is left
+            // the part of the document that stays is left
             let left = df.checked_sub(surplus.df).zip(tf.checked_sub(surplus.tf));
             let (df, tf) = left.filter(|(df, tf)| *df > 0 && tf >= df).ok_or_else(too_few)?;
             cells[at] = Cell { class, df, tf };
@@ -103,19 +103,19 @@ impl Surplus {
     }
 }
 
-/// A model's counts are less than its documents add up to.
+/// The error if a model's counts are less than the sum of its documents.
 fn too_few() -> Error {
     Error::inconsistent("vectors", "terms that add up to the counts", "others")
 }
 
-/// The place of the document that has most copies, the first of several.
+/// The position of the document with most copies, the first of equals.
 fn most_copies(group: &[Held]) -> usize {
     let places = 0..group.len();
     places.max_by_key(|at| (group[*at].1.multiplicity, Reverse(*at))).unwrap_or_default()
 }
 
-/// What several models remember of the same document, as one; `adds_up` says whether its copies do, or are those of the
-/// model that has most of them. The store is the one whose ids the terms have.
+/// Unites what several models remember of a document. `adds_up` says whether copies are added, or those of the model
+/// with most are taken. Also returns the store whose ids the terms have.
 pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
     let (at, mut document) = group.swap_remove(if adds_up { 0 } else { most_copies(&group) });
     for (_, other) in group {
@@ -148,7 +148,7 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
     Ok((at, document))
 }
 
-/// The sum of coefficients, in increasing order of columns.
+/// The sum of coefficients, sorted by column.
 fn add_coefficients(here: Vec<Coefficient>, there: Vec<Coefficient>) -> Result<Vec<Coefficient>> {
     let mut all = [here, there].concat();
     all.sort_by_key(|coefficient| coefficient.class);

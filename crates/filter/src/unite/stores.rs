@@ -21,15 +21,15 @@ pub(crate) struct TermOrigin {
 /// The terms that have counts.
 pub(crate) struct Stores<'a> {
     pub(crate) stores: &'a [&'a Store],
-    /// Whether the weights of each store are still what its scoring, as it will be, means by them.
+    /// Whether the weights of each store keep their meaning under the merged scoring.
     pub(crate) keeps_weights: Vec<bool>,
-    /// Sources in the order of fingerprints, which is that of the new ids.
+    /// Sources of terms in the order of fingerprints, which is that of the new ids.
     pub(crate) order: Vec<TermOrigin>,
-    /// Where the sources of each term begin, and where the last ones end.
+    /// Where the sources of each term begin, and the end of the last.
     pub(crate) starts: Vec<u32>,
-    /// Of each store, the new id of each id there.
+    /// For each store, the new id of each of its ids.
     pub(crate) ids: Vec<Vec<Option<TermId>>>,
-    /// Of each store, the new class of each class there.
+    /// For each store, the new class of each of its classes.
     pub(crate) moved: Vec<Vec<ClassId>>,
     pub(crate) totals: Vec<ClassTotals>,
     /// The digest of documents without terms.
@@ -46,7 +46,7 @@ impl<'a> Stores<'a> {
                 }
             }
         }
-        // sorted runs, which this sort merges
+        // this sort merges runs that are already sorted
         order.sort();
         let mut ids: Vec<_> = stores.iter().map(|store| vec![None; store.n_terms()]).collect();
         let mut starts = Vec::with_capacity(order.len() + 1);
@@ -75,7 +75,7 @@ impl<'a> Stores<'a> {
         self.starts.len() - 1
     }
 
-    /// Where a term comes from, each with its store.
+    /// The sources of a term, each with its store.
     pub(crate) fn sources(&self, id: TermId) -> impl ExactSizeIterator<Item = (usize, TermId)> {
         let bounds = self.starts.get(id as usize).zip(self.starts.get(id as usize + 1));
         let sources = bounds.map_or(&[][..], |(start, end)| &self.order[*start as usize..*end as usize]);
@@ -92,7 +92,7 @@ impl<'a> Stores<'a> {
         self.moved[store].get(usize::from(class)).copied().unwrap_or(class)
     }
 
-    /// The column of a store's column: of two classes there is one.
+    /// The new column of a store's column; two classes share one.
     pub(crate) fn column(&self, store: usize, column: ClassId) -> ClassId {
         if self.totals.len() == 2 { column } else { self.class(store, column) }
     }
@@ -112,7 +112,7 @@ impl<'a> Stores<'a> {
         Ok(sums)
     }
 
-    /// The weights of a term, in the order of their classes.
+    /// The weights of a term, sorted by class.
     pub(crate) fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
         let mut weights = Vec::new();
         for (at, old) in self.sources(id).filter(|(at, _)| self.keeps_weights[*at]) {
@@ -135,7 +135,7 @@ impl<'a> Stores<'a> {
         })
     }
 
-    /// Visits the counts of a term, in the order of their classes.
+    /// Visits the counts of a term, in the order of classes.
     pub(crate) fn for_each_cell(&self, term: TermId, mut visit: impl FnMut(Cell)) -> Result<()> {
         let sources = self.sources(term);
         let is_one = sources.len() == 1;
@@ -152,11 +152,11 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// A document as a store knows it, by the store's number.
+/// A document as stored in one store, with the store's number.
 pub(crate) type Held = (usize, Remembered);
 
-/// Visits the documents of all stores in canonical order, with their new classes: together what several stores know of
-/// one, in the order of the stores.
+/// Visits the documents of all stores in canonical order, with their new classes. A document in several stores is
+/// visited once, with all its entries in the order of stores.
 pub(crate) fn for_each_group<'a>(
     terms: &Stores<'a>,
     mut visit: impl FnMut(Vec<Held>) -> Result<()>,
@@ -201,7 +201,8 @@ pub(crate) fn for_each_group<'a>(
     }
 }
 
-/// Whether the correction of a model, and what it chose, is still good once it has so many classes: two have one column.
+/// Whether the correction and choices of a model still hold with this many classes: two share one column, more have one
+/// each.
 pub(crate) fn keeps_weights(store: &Store, n_classes: usize) -> bool {
     (store.header.classes.len() == 2) == (n_classes == 2)
 }

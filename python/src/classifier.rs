@@ -1,0 +1,97 @@
+//! What the estimator `TamisClassifier` asks of a model besides what a `Filter` offers.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tamis_filter::Kind;
+
+use crate::error::TamisError;
+use crate::filter::Filter;
+use crate::input::decoding::Decoding;
+use crate::input::documents::{Documents, Labels};
+use crate::options::Options;
+use crate::table::Table;
+use crate::training::Training;
+
+/// Probabilities by document and label, and the log-odds of what a model says of each document.
+type Scores<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// A model of labelled documents. `options` are named as those of `tamis train`.
+#[pyfunction]
+#[pyo3(signature = (documents, labels, options, *, kind, threads, progress, encoding, decode_error))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+fn train(
+    documents: &Bound<'_, PyAny>,
+    labels: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    kind: &str,
+    threads: usize,
+    progress: bool,
+    encoding: &str,
+    decode_error: &str,
+) -> PyResult<Filter> {
+    let py = documents.py();
+    let kind = kind_named(kind)?;
+    let options = Options::new(kind, options)?;
+    let decoding = Decoding::new(py, encoding, decode_error)?;
+    let (documents, labels) = (Documents::new(kind, documents, decoding)?, Labels::new(labels)?);
+    Filter::of_model(Training::new(documents, labels, options, threads)?.model(py, progress)?)
+}
+
+/// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats.
+#[pyfunction]
+#[pyo3(signature = (filter, documents, *, threads, progress, encoding, decode_error))]
+fn scores<'py>(
+    filter: &Bound<'py, Filter>,
+    documents: &Bound<'py, PyAny>,
+    threads: usize,
+    progress: bool,
+    encoding: &str,
+    decode_error: &str,
+) -> PyResult<Scores<'py>> {
+    let py = filter.py();
+    let decoding = Decoding::new(py, encoding, decode_error)?;
+    let (model, batch) = filter.get().batch(documents, decoding, threads, progress)?;
+    let shape = [batch.scores.len(), model.labels.names().len()];
+    let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
+    Ok((probabilities, PyArray1::from_iter(py, batch.scores.iter().map(|scored| scored.score.log_odds))))
+}
+
+/// How many documents there are, all of which can be read.
+#[pyfunction]
+#[pyo3(signature = (documents, *, kind, encoding, decode_error))]
+fn count_documents(
+    documents: &Bound<'_, PyAny>,
+    kind: &str,
+    encoding: &str,
+    decode_error: &str,
+) -> PyResult<usize> {
+    let decoding = Decoding::new(documents.py(), encoding, decode_error)?;
+    Ok(Documents::new(kind_named(kind)?, documents, decoding)?.len())
+}
+
+/// A table of the likeliest label of each document with probabilities of shape (n_documents, n_labels).
+#[pyfunction]
+fn label_table(labels: Vec<String>, probabilities: PyReadonlyArray2<'_, f64>) -> PyResult<Table> {
+    if probabilities.as_array().ncols() != labels.len() {
+        return Err(TamisError::new_err("expected a column of probabilities for every label"));
+    }
+    let rows: Vec<f64> = probabilities.as_array().iter().copied().collect();
+    Table::of_probabilities(&labels, &rows)
+}
+
+/// The kind of documents of this name.
+///
+/// # Errors
+/// It is neither mail nor text.
+pub(crate) fn kind_named(name: &str) -> PyResult<Kind> {
+    name.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))
+}
+
+/// Adds the functions of this file to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(train, module)?)?;
+    module.add_function(wrap_pyfunction!(scores, module)?)?;
+    module.add_function(wrap_pyfunction!(count_documents, module)?)?;
+    module.add_function(wrap_pyfunction!(label_table, module)?)
+}

@@ -1,0 +1,182 @@
+//! Explanations of scores.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use tamis_filter::{Document, Filter, Scratch, TermContribution};
+
+use crate::model::{Labels, Scored};
+use crate::score::Score;
+
+/// Why a document got its score: what each of its terms adds to the log-odds.
+///
+/// ``intercept`` and the contributions of all terms add up to the log-odds of ``label`` against ``against``.
+///
+/// Attributes
+/// ----------
+/// score : Score
+///     The score that is explained.
+/// label : str
+///     The label that is explained: spam in a spam filter, else the likeliest.
+/// against : str
+///     The label it is compared with: the likeliest of the others.
+/// intercept : float
+///     The log-odds before any term, in nats.
+/// terms : tuple of Term
+///     The known terms, by decreasing absolute contribution.
+/// unknown : int
+///     Occurrences of terms that the model does not know; they add nothing.
+///
+/// Examples
+/// --------
+/// >>> import tamis
+/// >>> filter = tamis.Filter.train(["apples", "iron"], ["fruit", "metal"], kind="text")
+/// >>> explanation = filter.explain("apples of gold")
+/// >>> explanation.label, explanation.terms[0].term, explanation.unknown
+/// ('fruit', 'apples', 2)
+#[pyclass(frozen, module = "tamis")]
+pub(crate) struct Explanation {
+    labels: Arc<Labels>,
+    explanation: tamis_filter::Explanation,
+    score: Score,
+}
+
+impl Explanation {
+    /// # Errors
+    /// As [`Filter::explain`].
+    pub(crate) fn new(
+        labels: Arc<Labels>,
+        filter: &Filter,
+        document: Document<'_>,
+        scratch: &mut Scratch,
+    ) -> tamis_filter::Result<Self> {
+        let explanation = filter.explain(document, scratch)?;
+        let truncated = !scratch.limits_hit().is_empty();
+        let scored = Scored { score: explanation.score, truncated };
+        let score = Score::new(labels.clone(), scored, scratch.probabilities());
+        Ok(Explanation { labels, explanation, score })
+    }
+}
+
+#[pymethods]
+impl Explanation {
+    #[getter]
+    fn score(&self) -> Score {
+        self.score.clone()
+    }
+
+    #[getter]
+    fn label(&self) -> &str {
+        self.labels.name(Some(self.explanation.class))
+    }
+
+    #[getter]
+    fn against(&self) -> &str {
+        self.labels.name(Some(self.explanation.against))
+    }
+
+    #[getter]
+    fn intercept(&self) -> f64 {
+        self.explanation.intercept
+    }
+
+    #[getter]
+    fn terms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let term = |term: &TermContribution| Term { labels: self.labels.clone(), term: term.clone() };
+        PyTuple::new(py, self.explanation.terms.iter().map(term))
+    }
+
+    #[getter]
+    fn unknown(&self) -> usize {
+        self.explanation.unknown
+    }
+
+    fn __repr__(&self) -> String {
+        let n = self.explanation.terms.len();
+        format!("Explanation(label={:?}, against={:?}, {n} terms)", self.label(), self.against())
+    }
+
+    /// The five terms that add most, as a table of text.
+    fn __str__(&self) -> String {
+        let tamis_filter::Explanation { terms, intercept, .. } = &self.explanation;
+        let mut lines = vec![format!("log-odds of {} against {}, in nats:", self.label(), self.against())];
+        let (shown, rest) = terms.split_at(terms.len().min(MOST_SHOWN));
+        lines.extend(shown.iter().map(|term| format!("{:>+9.3}  {:?}", term.contribution, term.term)));
+        let rest_adds: f64 = rest.iter().map(|term| term.contribution).sum();
+        if !rest.is_empty() {
+            lines.push(format!("{rest_adds:>+9.3}  {} other terms", rest.len()));
+        }
+        lines.push(format!("{intercept:>+9.3}  before any term"));
+        lines.join("\n")
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tamis._html")?.call_method1("explanation", (slf,))
+    }
+}
+
+/// Terms that an explanation shows as text.
+const MOST_SHOWN: usize = 5;
+
+/// What a term adds to a score.
+///
+/// Attributes
+/// ----------
+/// term : str
+///     The term, with the field it was found in: ``subject:pills``.
+/// count : int
+///     Its occurrences in the document.
+/// documents : dict of str to int
+///     Of each label, the documents learned that have it.
+/// contribution : float
+///     What it adds to the log-odds, in nats.
+#[pyclass(frozen, module = "tamis")]
+pub(crate) struct Term {
+    labels: Arc<Labels>,
+    term: TermContribution,
+}
+
+impl Term {
+    pub(crate) fn new(labels: Arc<Labels>, term: TermContribution) -> Self {
+        Term { labels, term }
+    }
+}
+
+#[pymethods]
+impl Term {
+    #[getter]
+    fn term(&self) -> &str {
+        &self.term.term
+    }
+
+    #[getter]
+    fn count(&self) -> u32 {
+        self.term.count
+    }
+
+    #[getter]
+    fn documents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (label, documents) in self.labels.names().iter().zip(&self.term.document_frequencies) {
+            dict.set_item(label, documents)?;
+        }
+        Ok(dict)
+    }
+
+    #[getter]
+    fn contribution(&self) -> f64 {
+        self.term.contribution
+    }
+
+    fn __repr__(&self) -> String {
+        let TermContribution { term, count, contribution, .. } = &self.term;
+        format!("Term({term:?}, count={count}, contribution={contribution:+.3})")
+    }
+}
+
+/// Adds the classes of this file to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Explanation>()?;
+    module.add_class::<Term>()
+}

@@ -1,0 +1,124 @@
+//! Text and bytes of Arrow's arrays, whatever their layout.
+
+use std::str::Utf8Error;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
+use arrow_schema::{ArrowError, DataType};
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyArray;
+
+use crate::error::{TamisError, wrong_row};
+use crate::input::column::Chunk;
+use crate::input::decoding::{Cell, Reading, copied};
+
+/// An array of bytes, borrowed from whoever made it. Text is bytes here too: nobody promises that it is UTF-8.
+pub(crate) enum Bytes {
+    Small(BinaryArray),
+    Large(LargeBinaryArray),
+    View(BinaryViewArray),
+}
+
+impl Bytes {
+    pub(crate) fn len(&self) -> usize {
+        self.array().len()
+    }
+
+    pub(crate) fn get(&self, row: usize) -> &[u8] {
+        match self {
+            Bytes::Small(array) => array.value(row),
+            Bytes::Large(array) => array.value(row),
+            Bytes::View(array) => array.value(row),
+        }
+    }
+
+    pub(crate) fn text(&self, row: usize) -> Result<&str, Utf8Error> {
+        std::str::from_utf8(self.get(row))
+    }
+
+    fn array(&self) -> &dyn Array {
+        match self {
+            Bytes::Small(array) => array,
+            Bytes::Large(array) => array,
+            Bytes::View(array) => array,
+        }
+    }
+
+    /// The bytes of an array of text or bytes; `None` if it is of something else.
+    fn new(array: &ArrayRef) -> Result<Option<Self>, ArrowError> {
+        let bytes = match array.data_type() {
+            DataType::Utf8 => Bytes::Small(array.as_string::<i32>().clone().into()),
+            DataType::LargeUtf8 => Bytes::Large(array.as_string::<i64>().clone().into()),
+            DataType::Utf8View => Bytes::View(array.as_string_view().clone().to_binary_view()),
+            DataType::Binary => Bytes::Small(array.as_binary::<i32>().clone()),
+            DataType::LargeBinary => Bytes::Large(array.as_binary::<i64>().clone()),
+            DataType::BinaryView => Bytes::View(array.as_binary_view().clone()),
+            DataType::Dictionary(_, _) => return Bytes::of_dictionary(array),
+            _ => return Ok(None),
+        };
+        check(bytes.array())?;
+        Ok(Some(bytes))
+    }
+
+    fn of_dictionary(array: &ArrayRef) -> Result<Option<Self>, ArrowError> {
+        let Some(dictionary) = array.as_any_dictionary_opt() else { return Ok(None) };
+        let Some(values) = Bytes::new(dictionary.values())? else { return Ok(None) };
+        check(array)?;
+        let values: ArrayRef = match values {
+            Bytes::Small(array) => Arc::new(array),
+            Bytes::Large(array) => Arc::new(array),
+            Bytes::View(array) => Arc::new(array),
+        };
+        let dictionary = dictionary.with_values(values);
+        // what is repeated may be more than 32 bits count
+        Bytes::new(&arrow_cast::cast(&dictionary, &DataType::LargeBinary)?)
+    }
+}
+
+/// Makes sure that offsets and keys are within the buffers, which are another library's.
+fn check(array: &dyn Array) -> Result<(), ArrowError> {
+    let data = array.to_data();
+    data.validate()?;
+    data.validate_values()
+}
+
+/// The chunks of an array or a stream of arrays.
+///
+/// # Errors
+/// If a row is null or cannot be decoded, or the array is of something else than text or bytes.
+pub(crate) fn chunks(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>> {
+    let (arrays, field) = values.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
+    let refused = |error: ArrowError| TamisError::new_err(error.to_string());
+    let mut first = 0;
+    let mut chunks = Vec::new();
+    for array in &arrays {
+        if array.data_type() == &DataType::Null && !array.is_empty() {
+            return Err(wrong_row(first, format!("expected {}, got null", reading.expected())));
+        }
+        let bytes = Bytes::new(array).map_err(refused)?;
+        if let Some(bytes) = bytes {
+            chunks.push(read(values.py(), bytes, first, reading)?);
+        } else if array.data_type() != &DataType::Null {
+            let (expected, got) = (reading.expected(), field.data_type());
+            return Err(TamisError::new_err(format!("expected {expected}, got an Arrow array of {got}")));
+        }
+        first += array.len();
+    }
+    Ok(chunks)
+}
+
+/// A chunk that begins at a row: as it is, or decoded by Python.
+fn read(py: Python<'_>, bytes: Bytes, first: usize, reading: &Reading) -> PyResult<Chunk> {
+    let array = bytes.array();
+    if let Some(row) = (0..array.len()).filter(|_| array.null_count() > 0).find(|row| array.is_null(*row)) {
+        return Err(wrong_row(first + row, format!("expected {}, got null", reading.expected())));
+    }
+    let Reading::Text(decoding) = reading else { return Ok(Chunk::Arrow(bytes)) };
+    let is_text = py.detach(|| (0..bytes.len()).all(|row| decoding.is_text(bytes.get(row))));
+    if is_text {
+        return Ok(Chunk::Arrow(bytes));
+    }
+    let cells = (0..bytes.len()).map(|row| decoding.decode(first + row, &copied(py, bytes.get(row))));
+    Ok(Chunk::Python(cells.collect::<PyResult<Vec<Cell>>>()?))
+}

@@ -1,0 +1,111 @@
+//! A column of text or bytes.
+
+use std::str::Utf8Error;
+
+use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
+
+use crate::input::arrow::{self, Bytes};
+use crate::input::decoding::{Cell, Reading};
+
+/// Text or bytes by row, borrowed from Python's objects or from Arrow's buffers.
+pub(crate) struct Column {
+    chunks: Vec<Chunk>,
+    /// The row after the last of each chunk.
+    ends: Vec<usize>,
+}
+
+/// Rows that come together.
+pub(crate) enum Chunk {
+    Python(Vec<Cell>),
+    Arrow(Bytes),
+}
+
+impl Chunk {
+    fn len(&self) -> usize {
+        match self {
+            Chunk::Python(cells) => cells.len(),
+            Chunk::Arrow(bytes) => bytes.len(),
+        }
+    }
+}
+
+impl Column {
+    /// Takes the values of a list, a numpy array, a Series, an Arrow array or any other iterable.
+    ///
+    /// # Errors
+    /// If a value is missing, of another type or cannot be decoded; the error names the row.
+    pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Self> {
+        let chunks = match is_of_arrow(values)? {
+            true => match arrow::chunks(values, reading) {
+                // pandas without pyarrow
+                Err(error) if error.is_instance_of::<PyImportError>(values.py()) => iterate(values, reading)?,
+                chunks => chunks?,
+            },
+            false => iterate(values, reading)?,
+        };
+        let ends = chunks.iter().scan(0, |end, chunk| {
+            *end += chunk.len();
+            Some(*end)
+        });
+        Ok(Column { ends: ends.collect(), chunks })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The bytes of a row below [`len`](Self::len).
+    pub(crate) fn bytes(&self, row: usize) -> &[u8] {
+        match self.find(row) {
+            (Chunk::Python(cells), row) => cells[row].bytes(),
+            (Chunk::Arrow(bytes), row) => bytes.get(row),
+        }
+    }
+
+    /// The text of a row below [`len`](Self::len).
+    ///
+    /// # Errors
+    /// If it is no longer UTF-8: buffers that others share can change.
+    pub(crate) fn text(&self, row: usize) -> Result<&str, Utf8Error> {
+        match self.find(row) {
+            (Chunk::Python(cells), row) => cells[row].text(),
+            (Chunk::Arrow(bytes), row) => bytes.text(row),
+        }
+    }
+
+    /// The chunk that has a row, and where.
+    fn find(&self, row: usize) -> (&Chunk, usize) {
+        let chunk = self.ends.partition_point(|end| *end <= row);
+        (&self.chunks[chunk], row - chunk.checked_sub(1).map_or(0, |before| self.ends[before]))
+    }
+}
+
+/// Whether values are best taken by Arrow's interface. Objects of Python are not: they would be copied.
+fn is_of_arrow(values: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Some(dtype) = values.getattr_opt("dtype")?
+        && let Some(has_object) = dtype.getattr_opt("hasobject")?
+        && has_object.is_truthy()?
+    {
+        return Ok(false);
+    }
+    Ok(values.hasattr("__arrow_c_array__")? || values.hasattr("__arrow_c_stream__")?)
+}
+
+fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>> {
+    let is_one = values.is_instance_of::<PyString>()
+        || values.is_instance_of::<PyBytes>()
+        || values.is_instance_of::<PyByteArray>();
+    let rows = match is_one || values.is_instance_of::<PyDict>() {
+        true => None,
+        false => values.try_iter().ok(),
+    };
+    let Some(rows) = rows else {
+        let (expected, got) = (reading.expected(), values.get_type().fully_qualified_name()?);
+        let shapes = "a list, numpy array, Series or Arrow array";
+        return Err(PyTypeError::new_err(format!("expected {shapes} of {expected}, got one {got}")));
+    };
+    let cells = rows.enumerate().map(|(row, value)| reading.read(row, &value?));
+    Ok(vec![Chunk::Python(cells.collect::<PyResult<_>>()?)])
+}

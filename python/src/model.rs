@@ -1,0 +1,168 @@
+//! A model in use from Python: shared by all threads, with scratches that threads take turns with.
+
+use std::str::Utf8Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use tamis_filter::{ClassId, Document, Error, Filter, Kind, Scratch};
+
+use crate::error::{TamisError, raised, wrong_row};
+use crate::input::documents::Documents;
+use crate::work::Watch;
+
+/// The labels of a model, and which of them is spam.
+pub(crate) struct Labels {
+    names: Vec<String>,
+    pub(crate) spam: Option<ClassId>,
+}
+
+impl Labels {
+    pub(crate) fn of(filter: &Filter) -> Arc<Self> {
+        let names = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
+        Arc::new(Labels { names, spam: filter.spam() })
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The class of a label.
+    ///
+    /// # Errors
+    /// The model does not know it.
+    pub(crate) fn class(&self, label: &str) -> PyResult<ClassId> {
+        let class = self.names.iter().position(|name| name == label).and_then(|n| ClassId::try_from(n).ok());
+        class.ok_or_else(|| {
+            let known = self.names.join(", ");
+            TamisError::new_err(format!("expected a label that the model knows ({known}), got {label:?}"))
+        })
+    }
+
+    /// The label of a class, `unsure` if there is none.
+    pub(crate) fn name(&self, class: Option<ClassId>) -> &str {
+        class.and_then(|class| self.names.get(usize::from(class))).map_or("unsure", String::as_str)
+    }
+}
+
+/// What scoring says of one document.
+#[derive(Clone)]
+pub(crate) struct Scored {
+    pub(crate) score: tamis_filter::Score,
+    /// Whether only a part of the message was read.
+    pub(crate) truncated: bool,
+}
+
+impl Scored {
+    /// Scores a document; also returns the probability of every label.
+    pub(crate) fn new<'s>(
+        filter: &Filter,
+        document: Document<'_>,
+        scratch: &'s mut Scratch,
+    ) -> tamis_filter::Result<(Self, &'s [f64])> {
+        let score = filter.score(document, scratch)?;
+        let truncated = !scratch.limits_hit().is_empty();
+        Ok((Scored { score, truncated }, scratch.probabilities()))
+    }
+}
+
+/// What scoring says of many documents.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) scores: Vec<Scored>,
+    /// Of each document the probability of every label.
+    pub(crate) probabilities: Vec<f64>,
+}
+
+impl Batch {
+    pub(crate) fn append(&mut self, other: Batch) {
+        self.scores.extend(other.scores);
+        self.probabilities.extend(other.probabilities);
+    }
+}
+
+/// A filter with its labels and scratches.
+pub(crate) struct Model {
+    pub(crate) filter: Filter,
+    pub(crate) labels: Arc<Labels>,
+    /// As many as there were threads at a time.
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+/// Documents that a thread scores before another may have its turn.
+const BLOCK: usize = 64;
+
+impl Model {
+    pub(crate) fn new(filter: Filter) -> Arc<Self> {
+        Arc::new(Model { labels: Labels::of(&filter), filter, scratches: Mutex::default() })
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.filter.information().recipe.kind
+    }
+
+    /// What `work` makes of the model with a scratch that is free.
+    pub(crate) fn ask<T>(
+        &self,
+        work: impl FnOnce(&Filter, &mut Scratch) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = free().pop().unwrap_or_default();
+        let answer = work(&self.filter, &mut scratch);
+        free().push(scratch);
+        answer
+    }
+
+    /// Scores documents on the threads of the pool at hand.
+    ///
+    /// # Errors
+    /// That of the first document that has one.
+    pub(crate) fn score_all(&self, documents: &Documents, watch: &Watch) -> Result<Batch, Failure> {
+        let of_block = |start: usize| {
+            let mut batch = Batch::default();
+            let block = start..documents.len().min(start + BLOCK);
+            if watch.is_stopped() {
+                return Ok(batch);
+            }
+            watch.add_done(block.len());
+            self.ask(|filter, scratch| {
+                for row in block {
+                    let document = documents.get(row).map_err(|error| Failure::Document(row, error))?;
+                    let (scored, probabilities) = Scored::new(filter, document, scratch)?;
+                    batch.scores.push(scored);
+                    batch.probabilities.extend_from_slice(probabilities);
+                }
+                Ok(batch)
+            })
+        };
+        let blocks: Vec<_> = (0..documents.len()).into_par_iter().step_by(BLOCK).map(of_block).collect();
+        let mut all = Batch::default();
+        for block in blocks {
+            all.append(block?);
+        }
+        Ok(all)
+    }
+}
+
+/// Why documents were not scored.
+pub(crate) enum Failure {
+    /// A row is not what it was.
+    Document(usize, Utf8Error),
+    /// The model did not answer.
+    Model(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Model(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Document(row, error) => wrong_row(row, error),
+            Failure::Model(error) => raised(error),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How documents become terms.
+
+use pyo3::prelude::*;
+use tamis_filter::{Kind, Ngrams, Recipe};
+
+use crate::options::{Given, wrong};
+
+/// A range of lengths: one of them, or the least and the most.
+#[derive(FromPyObject)]
+enum Span {
+    One(u8),
+    Both((u8, u8)),
+}
+
+impl Span {
+    fn ends(self) -> (u8, u8) {
+        match self {
+            Span::One(n) => (n, n),
+            Span::Both(ends) => ends,
+        }
+    }
+}
+
+/// The least that a window holds, in bytes.
+const LEAST_WINDOW: u32 = 100;
+
+/// Changes the recipe as it is asked; returns whether n-grams of words are.
+pub(super) fn recipe(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<bool> {
+    recipe.content_only = given.flag("content_only")?;
+    recipe.ignored_headers = given.take("ignore_header")?.unwrap_or_default();
+    if recipe.kind != Kind::Mail && (recipe.content_only || !recipe.ignored_headers.is_empty()) {
+        let got = format!("expected mail, got {}", recipe.kind);
+        return Err(wrong("content_only and ignore_header", got));
+    }
+    recipe.windows = given.take("windows")?;
+    if let Some(got) = recipe.windows.filter(|bytes| *bytes < LEAST_WINDOW) {
+        return Err(wrong("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}")));
+    }
+    let terms = &mut recipe.tokenizer;
+    terms.word_rule = given.named("words")?.unwrap_or(terms.word_rule);
+    terms.fold_case &= !given.flag("keep_case")?;
+    terms.stemmer = given.named("stem")?;
+    terms.min_chars = given.take("min_chars")?.unwrap_or(terms.min_chars);
+    terms.max_chars = given.take("max_chars")?.unwrap_or(terms.max_chars);
+    terms.stop_words = given.take("stop_words")?.unwrap_or_default();
+    let ngrams = given.take::<Span>("ngrams")?.map(Span::ends);
+    let characters = given.take::<Span>("characters")?.map(Span::ends);
+    if let Some((min, max)) = ngrams {
+        terms.terms = Ngrams::Words { min, max };
+    }
+    if let Some((min, max)) = characters {
+        if ngrams.is_some() {
+            return Err(wrong("characters", "expected none beside ngrams"));
+        }
+        terms.terms = Ngrams::Characters { min, max };
+    }
+    Ok(ngrams.is_some())
+}

@@ -1,0 +1,205 @@
+//! Scores of one document and of many.
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::model::{Batch, Labels, Scored};
+
+/// What a model says of one document.
+///
+/// Attributes
+/// ----------
+/// label : str
+///     The verdict: a label of the model, or ``"unsure"``.
+/// probability : float
+///     In a spam filter the probability of spam, else that of the likeliest label; between 0 and 1.
+/// log_odds : float
+///     The same as log-odds, in nats.
+/// probabilities : dict of str to float
+///     The probability of every label.
+/// is_spam : bool
+///     Whether the verdict is spam; what is unsure is not.
+/// is_unsure : bool
+///     Whether there is no verdict.
+/// known_terms : int
+///     Different terms of the document that the model knows.
+/// truncated : bool
+///     Whether only a part of the message was read, because of a limit.
+///
+/// Examples
+/// --------
+/// >>> import tamis
+/// >>> texts = ["apples and pears", "iron and tin"]
+/// >>> filter = tamis.Filter.train(texts, ["fruit", "metal"], kind="text")
+/// >>> score = filter.score("a pound of pears")
+/// >>> score.label, score.known_terms
+/// ('fruit', 1)
+#[pyclass(frozen, module = "tamis")]
+#[derive(Clone)]
+pub(crate) struct Score {
+    labels: Arc<Labels>,
+    scored: Scored,
+    probabilities: Vec<f64>,
+}
+
+impl Score {
+    pub(crate) fn new(labels: Arc<Labels>, scored: Scored, probabilities: &[f64]) -> Self {
+        Score { labels, scored, probabilities: probabilities.to_vec() }
+    }
+}
+
+#[pymethods]
+impl Score {
+    #[getter]
+    fn label(&self) -> &str {
+        self.labels.name(self.scored.score.label)
+    }
+
+    #[getter]
+    fn probability(&self) -> f64 {
+        self.scored.score.probability
+    }
+
+    #[getter]
+    fn log_odds(&self) -> f64 {
+        self.scored.score.log_odds
+    }
+
+    #[getter]
+    fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (label, probability) in self.labels.names().iter().zip(&self.probabilities) {
+            dict.set_item(label, probability)?;
+        }
+        Ok(dict)
+    }
+
+    #[getter]
+    fn is_spam(&self) -> bool {
+        self.labels.spam.is_some() && self.scored.score.label == self.labels.spam
+    }
+
+    #[getter]
+    fn is_unsure(&self) -> bool {
+        self.scored.score.label.is_none()
+    }
+
+    #[getter]
+    fn known_terms(&self) -> usize {
+        self.scored.score.known_terms
+    }
+
+    #[getter]
+    fn truncated(&self) -> bool {
+        self.scored.truncated
+    }
+
+    fn __eq__(&self, other: PyRef<'_, Score>) -> bool {
+        self.label() == other.label()
+            && self.scored.score == other.scored.score
+            && self.scored.truncated == other.scored.truncated
+            && self.labels.names() == other.labels.names()
+            && self.probabilities == other.probabilities
+    }
+
+    fn __repr__(&self) -> String {
+        let tamis_filter::Score { probability, log_odds, .. } = self.scored.score;
+        format!("Score(label={:?}, probability={probability:.4}, log_odds={log_odds:+.2})", self.label())
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tamis._html")?.call_method1("score", (slf,))
+    }
+}
+
+/// What a model says of many documents: a sequence of scores, and their columns.
+///
+/// Attributes
+/// ----------
+/// labels : list of str
+///     The verdict on each document, as in ``Score.label``.
+/// probability, log_odds : numpy.ndarray of float64, shape (n_documents,)
+///     As in ``Score``; log-odds in nats.
+/// probabilities : numpy.ndarray of float64, shape (n_documents, n_labels)
+///     Of each document the probability of every label, in the order of ``Filter.labels``.
+///
+/// Examples
+/// --------
+/// >>> import tamis
+/// >>> filter = tamis.Filter.train(["apples", "iron"], ["fruit", "metal"], kind="text")
+/// >>> scores = filter.score_many(["two apples", "an iron gate"])
+/// >>> scores.labels
+/// ['fruit', 'metal']
+/// >>> scores.probabilities.shape
+/// (2, 2)
+/// >>> scores[0].label
+/// 'fruit'
+#[pyclass(frozen, sequence, module = "tamis")]
+pub(crate) struct Scores {
+    labels: Arc<Labels>,
+    batch: Batch,
+}
+
+impl Scores {
+    pub(crate) fn new(labels: Arc<Labels>, batch: Batch) -> Self {
+        Scores { labels, batch }
+    }
+
+    fn column<'py>(&self, py: Python<'py>, of: impl Fn(&Scored) -> f64) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.batch.scores.iter().map(of))
+    }
+}
+
+#[pymethods]
+impl Scores {
+    #[getter]
+    fn labels(&self) -> Vec<&str> {
+        self.batch.scores.iter().map(|scored| self.labels.name(scored.score.label)).collect()
+    }
+
+    #[getter]
+    fn probability<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.column(py, |scored| scored.score.probability)
+    }
+
+    #[getter]
+    fn log_odds<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.column(py, |scored| scored.score.log_odds)
+    }
+
+    #[getter]
+    fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let shape = [self.batch.scores.len(), self.labels.names().len()];
+        self.batch.probabilities.to_pyarray(py).reshape(shape)
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.scores.len()
+    }
+
+    fn __getitem__(&self, at: isize) -> PyResult<Score> {
+        let n = self.batch.scores.len();
+        let from_end = |at: isize| n.checked_add_signed(at);
+        let place = if at < 0 { from_end(at) } else { usize::try_from(at).ok() };
+        let place = place.filter(|place| *place < n);
+        let place = place
+            .ok_or_else(|| PyIndexError::new_err(format!("expected an index of {n} scores, got {at}")))?;
+        let k = self.labels.names().len();
+        let probabilities = &self.batch.probabilities[place * k..][..k];
+        Ok(Score::new(self.labels.clone(), self.batch.scores[place].clone(), probabilities))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Scores({} documents)", self.batch.scores.len())
+    }
+}
+
+/// Adds the classes of this file to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Score>()?;
+    module.add_class::<Scores>()
+}

@@ -1,0 +1,140 @@
+//! Scores as a table of Arrow.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
+
+use crate::error::TamisError;
+use crate::model::{Batch, Labels};
+
+/// A table of scores, which pyarrow, polars, pandas and others take without a copy by Arrow's PyCapsule interface:
+/// ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``, ``pandas.DataFrame.from_arrow(scores)``.
+///
+/// Attributes
+/// ----------
+/// column_names : list of str
+///
+/// Examples
+/// --------
+/// >>> import tamis
+/// >>> filter = tamis.Filter.train(["apples", "iron"], ["fruit", "metal"], kind="text")
+/// >>> table = filter.score_table(["two apples", "an iron gate"])
+/// >>> table.column_names, len(table)
+/// (['label', 'probability', 'log_odds'], 2)
+/// >>> import pyarrow
+/// >>> pyarrow.table(table)["label"].to_pylist()
+/// ['fruit', 'metal']
+#[pyclass(frozen, module = "tamis")]
+pub(crate) struct Table(RecordBatch);
+
+impl Table {
+    /// Columns as `tamis label` prints them; with `probabilities` also that of every label.
+    pub(crate) fn of_scores(labels: &Labels, batch: &Batch, probabilities: bool) -> PyResult<Self> {
+        let scores = || batch.scores.iter().map(|scored| scored.score);
+        let verdicts: StringArray = scores().map(|score| Some(labels.name(score.label))).collect();
+        let mut columns: Vec<(String, ArrayRef)> = vec![
+            ("label".to_owned(), Arc::new(verdicts)),
+            ("probability".to_owned(), numbers(scores().map(|score| score.probability))),
+            ("log_odds".to_owned(), numbers(scores().map(|score| score.log_odds))),
+        ];
+        if probabilities {
+            columns.extend(of_labels(labels.names(), &batch.probabilities));
+        }
+        Table::new(columns)
+    }
+
+    /// The likeliest label of each document, its probability, and that of every label.
+    pub(crate) fn of_probabilities(labels: &[String], probabilities: &[f64]) -> PyResult<Self> {
+        let likeliest = |row: &[f64]| {
+            // of equals the first
+            (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
+        };
+        let rows = || probabilities.chunks_exact(labels.len().max(1)).map(|row| (row, likeliest(row)));
+        let verdicts: StringArray = rows().map(|(_, best)| Some(&labels[best])).collect();
+        let mut columns: Vec<(String, ArrayRef)> = vec![
+            ("label".to_owned(), Arc::new(verdicts)),
+            ("probability".to_owned(), numbers(rows().map(|(row, best)| row[best]))),
+        ];
+        columns.extend(of_labels(labels, probabilities));
+        Table::new(columns)
+    }
+
+    fn new(columns: Vec<(String, ArrayRef)>) -> PyResult<Self> {
+        let fields: Vec<_> =
+            columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false)).collect();
+        let arrays = columns.into_iter().map(|(_, array)| array).collect();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
+        batch.map(Table).map_err(|error| TamisError::new_err(error.to_string()))
+    }
+
+    /// What the table is as an array of rows.
+    fn field(&self) -> Arc<Field> {
+        Arc::new(Field::new("", DataType::Struct(self.0.schema_ref().fields().clone()), false))
+    }
+
+    fn array(&self) -> StructArray {
+        StructArray::from(self.0.clone())
+    }
+}
+
+/// A column for every label.
+fn of_labels(labels: &[String], probabilities: &[f64]) -> impl Iterator<Item = (String, ArrayRef)> {
+    labels.iter().enumerate().map(|(class, label)| {
+        let of_label = probabilities.iter().skip(class).step_by(labels.len()).copied();
+        (format!("probability_{label}"), numbers(of_label))
+    })
+}
+
+fn numbers(numbers: impl Iterator<Item = f64>) -> ArrayRef {
+    Arc::new(numbers.collect::<Float64Array>())
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.0.schema_ref().as_ref())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyTuple>> {
+        to_array_pycapsules(py, self.field(), &self.array(), requested_schema)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let rows: ArrayRef = Arc::new(self.array());
+        let stream = ArrayIterator::new([Ok(rows)], self.field());
+        to_stream_pycapsule(py, Box::new(stream), requested_schema)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Table({} rows: {})", self.0.num_rows(), self.column_names().join(", "))
+    }
+}
+
+/// Adds the class of this file to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Table>()
+}

@@ -1,0 +1,120 @@
+//! Training: documents and labels to the bytes of a model.
+
+use std::str::Utf8Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::prelude::*;
+use tamis_filter::{Error, Model, TrainOptions, Trainer};
+
+use crate::error::{TamisError, raised, wrong_row};
+use crate::input::documents::{Documents, Labels};
+use crate::options::Options;
+use crate::progress::Progress;
+use crate::work::{Watch, run};
+
+/// Documents that a thread counts before it looks for more.
+const BLOCK: usize = 64;
+
+/// Labelled documents, and how they are learned.
+pub(crate) struct Training {
+    documents: Arc<Documents>,
+    labels: Arc<Labels>,
+    options: Options,
+    threads: usize,
+}
+
+impl Training {
+    /// # Errors
+    /// If there are not as many labels as documents.
+    pub(crate) fn new(
+        documents: Documents,
+        labels: Labels,
+        options: Options,
+        threads: usize,
+    ) -> PyResult<Self> {
+        if documents.len() != labels.len() {
+            let (expected, got) = (documents.len(), labels.len());
+            let text = format!("expected as many labels as documents, {expected}, got {got}");
+            return Err(TamisError::new_err(text));
+        }
+        Ok(Training { documents: documents.into(), labels: labels.into(), options, threads })
+    }
+
+    /// The model of all documents.
+    ///
+    /// # Errors
+    /// If a document or label cannot be learned, the options do not suit the labels, or Python stops it.
+    pub(crate) fn model(&self, py: Python<'_>, progress: bool) -> PyResult<Model> {
+        let trainer = self.count(py, progress)?;
+        let (scoring, decision) = self.options.settle(trainer.classes())?;
+        let trainer = trainer.with_scoring(scoring).with_decision(decision);
+        run(py, self.threads, None, move |_| trainer.finish())?.map_err(raised)
+    }
+
+    /// A trainer that has learned all documents.
+    fn count(&self, py: Python<'_>, progress: bool) -> PyResult<Trainer> {
+        let options = self.options.for_labels(self.labels.n_different(3));
+        let (documents, labels) = (self.documents.clone(), self.labels.clone());
+        let job = move |watch: &Watch| count(&documents, &labels, &options, watch);
+        let progress = Progress::new(py, progress, self.documents.len(), "documents")?;
+        run(py, self.threads, progress.callback()?.as_ref(), job)?.map_err(PyErr::from)
+    }
+}
+
+/// Counts documents with a trainer a thread.
+fn count(
+    documents: &Documents,
+    labels: &Labels,
+    options: &TrainOptions,
+    watch: &Watch,
+) -> Result<Trainer, Failure> {
+    let next = AtomicUsize::new(0);
+    let count_blocks = || -> Result<Trainer, Failure> {
+        let mut trainer = Trainer::new(options.clone())?;
+        loop {
+            let first = next.fetch_add(BLOCK, Ordering::Relaxed);
+            let block = first..documents.len().min(first + BLOCK);
+            if block.is_empty() || watch.is_stopped() {
+                return Ok(trainer);
+            }
+            watch.add_done(block.len());
+            for row in block {
+                let of_row = |error: Utf8Error| Failure::Changed(row, error);
+                let (document, label) =
+                    (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
+                trainer.add(label, document).map_err(|error| Failure::Row(row, error))?;
+            }
+        }
+    };
+    let mut trainers = rayon::broadcast(|_| count_blocks()).into_iter();
+    let mut all = trainers.next().unwrap_or_else(|| Ok(Trainer::new(options.clone())?))?;
+    for trainer in trainers {
+        all.merge(trainer?)?;
+    }
+    Ok(all)
+}
+
+/// Why documents were not counted.
+enum Failure {
+    Library(Error),
+    Row(usize, Error),
+    /// A row is text no longer: others can write to its buffer.
+    Changed(usize, Utf8Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Library(error)
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Library(error) => raised(error),
+            Failure::Row(row, error) => wrong_row(row, error),
+            Failure::Changed(row, error) => wrong_row(row, error),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+"""Labels as scikit-learn has them, and as a model has them: text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+
+def encode(y: Any) -> tuple[Any, np.ndarray]:
+    """Turn labels into text.
+
+    Parameters
+    ----------
+    y : array-like, shape (n_documents,)
+        Labels: text, numbers or truth values.
+
+    Returns
+    -------
+    labels : array-like of str, shape (n_documents,)
+        ``y`` itself if it is text.
+    classes : numpy.ndarray, shape (n_classes,)
+        The different labels, sorted.
+
+    Examples
+    --------
+    >>> labels, classes = encode([10, 9, 10])
+    >>> labels, classes.tolist()
+    (['10', '9', '10'], [9, 10])
+    """
+    is_listed = isinstance(y, (list, tuple))
+    # numpy would make text of a NaN or a number that is among text
+    has_text = is_listed and any(isinstance(label, str) for label in y)
+    values = column_or_1d(np.array(y, dtype=object) if has_text else y, warn=True)
+    if values.dtype.kind in "OUT":
+        different = set(values.tolist())
+        text = sorted(label for label in different if isinstance(label, str))
+        if text or not different:
+            # a label that is no text is an error that names its row, when they are read
+            classes = np.array(text, dtype=None if is_listed else values.dtype)
+            return (y if _is_of_arrow(y) else values), classes
+    check_classification_targets(values)
+    classes, codes = np.unique(values, return_inverse=True)
+    texts = names(classes)
+    return [texts[code] for code in codes.tolist()], classes
+
+
+def names(classes: np.ndarray) -> list[str]:
+    """What labels are called in a model."""
+    return [str(label) for label in classes.tolist()]
+
+
+def _is_of_arrow(y: Any) -> bool:
+    return hasattr(y, "__arrow_c_array__") or hasattr(y, "__arrow_c_stream__")

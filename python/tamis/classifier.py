@@ -1,0 +1,371 @@
+"""Classification of text as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tamis import _tamis
+from tamis._labels import encode, names
+
+__all__ = ["TamisClassifier"]
+
+# not of training
+_HOW = ("kind", "encoding", "decode_error", "n_jobs", "progress")
+
+
+class TamisClassifier(ClassifierMixin, BaseEstimator):
+    """Classify texts (or mail): text in, labels and calibrated probabilities out.
+
+    Counts the terms of every text and learns by default one-vs-rest log-odds, corrected by logistic
+    regression and calibrated on held-out texts; the smoothing and the weight of rare terms are chosen by
+    what predicts left-out texts best, so that nothing needs tuning. With ``likelihood`` it is textbook naive
+    Bayes. The options are named as those of the program ``tamis train`` and have its defaults; None means
+    the default. Equal documents and options give the program's model, byte for byte, with any number of
+    threads.
+
+    Documents are a list, a numpy array, a pandas or polars Series, or an Arrow array or chunked array of str
+    or bytes. They count as given, also equal ones.
+
+    Parameters
+    ----------
+    likelihood : str, default "weighted"
+        "weighted", or naive Bayes: "multinomial", "bernoulli", "complement", "complement-normalized".
+    alpha : float, optional
+        Smoothing, added to every count; by default chosen, for naive Bayes 0.1.
+    idf_power : float, optional
+        Weighted: how much more rare terms weigh, 0 to 4; by default chosen.
+    correction : bool, optional
+        Weighted: whether to fit the correction; by default True.
+    regularisation : float, optional
+        Weighted: how freely the correction fits, the C of its logistic regression; by default 16.
+    estimate : {"mean", "map", "ml"}, optional
+        Naive Bayes: how probabilities are estimated; by default "mean".
+    occurrences : bool, default False
+        Naive Bayes: count every occurrence of a term, not only its presence.
+    class_prior : {"learned", "smoothed", "uniform"} or dict of label to float, optional
+        Naive Bayes: the class priors; by default "learned".
+    min_df : int, optional
+        Naive Bayes: use only terms that occur in at least so many documents.
+    max_df : float, optional
+        Naive Bayes: use only terms that occur in at most this share of the documents.
+    max_features : int, optional
+        Naive Bayes: use only so many terms, the most frequent ones.
+    select : str, optional
+        Naive Bayes: "chi2=N" or "mi=N", use only the N terms that tell the labels apart best.
+    words : {"unicode", "mail"}, optional
+        How text is cut into words; by default "unicode", for mail "mail".
+    keep_case : bool, default False
+        Keep upper and lower case apart.
+    stop_words : list of str, optional
+        Words to leave out.
+    stem : str, optional
+        Reduce words to stems of this language, such as "english".
+    ngrams : int or (int, int), optional
+        Sequences of so many words as terms; by default single words, and with two labels also pairs if that
+        predicts left-out texts better.
+    characters : int or (int, int), optional
+        Sequences of so many characters as terms instead.
+    min_chars, max_chars : int, optional
+        Leave out words with fewer characters (by default 1); of longer ones note only that they are long (by
+        default 64, for mail 24).
+    kind : {"text", "mail"}, default "text"
+        What documents are. Mail is raw messages as bytes.
+    content_only : bool, default False
+        Of mail, use only the words of body and subject.
+    ignore_header : list of str, optional
+        Header fields of mail to ignore.
+    windows : int, optional
+        With two labels: score every stretch of so many bytes by itself too, and go by the highest score.
+    deduplicate : bool, default False
+        Equal mail of one label counts once, as by default in the program.
+    documents : bool, optional
+        Whether the model remembers the terms of documents; by default for mail only.
+    encoding : str, default "utf-8"
+        The encoding of texts that are bytes.
+    decode_error : {"strict", "ignore", "replace"}, default "strict"
+        What becomes of bytes that are not in the encoding: an error that names the row, nothing, or a
+        replacement character.
+    n_jobs : int, optional
+        Threads: by default 1, -1 for one a core. The model does not depend on it.
+    progress : bool, default False
+        Show a progress bar; needs tqdm.
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray, shape (n_classes,)
+        The labels, sorted. A model file has them as text.
+    filter_ : Filter or None
+        The model; None if all documents had one label, which then is the answer.
+    n_documents_ : int
+        Documents counted, by ``fit`` or by all calls of ``partial_fit``.
+
+    Examples
+    --------
+    >>> from tamis import TamisClassifier
+    >>> texts = ["apples and pears", "ripe pears", "iron and tin", "a tin can"]
+    >>> classifier = TamisClassifier().fit(texts, ["fruit", "fruit", "metal", "metal"])
+    >>> classifier.predict(["a pound of pears"]).tolist()
+    ['fruit']
+    >>> classifier.predict_proba(["a pound of pears"]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        likelihood: str = "weighted",
+        alpha: float | None = None,
+        idf_power: float | None = None,
+        correction: bool | None = None,
+        regularisation: float | None = None,
+        estimate: str | None = None,
+        occurrences: bool = False,
+        class_prior: str | Mapping[Any, float] | None = None,
+        min_df: int | None = None,
+        max_df: float | None = None,
+        max_features: int | None = None,
+        select: str | None = None,
+        words: str | None = None,
+        keep_case: bool = False,
+        stop_words: Sequence[str] | None = None,
+        stem: str | None = None,
+        ngrams: int | tuple[int, int] | None = None,
+        characters: int | tuple[int, int] | None = None,
+        min_chars: int | None = None,
+        max_chars: int | None = None,
+        kind: str = "text",
+        content_only: bool = False,
+        ignore_header: Sequence[str] | None = None,
+        windows: int | None = None,
+        deduplicate: bool = False,
+        documents: bool | None = None,
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        given = dict(locals())
+        del given["self"]
+        vars(self).update(given)
+
+    def fit(self, X: Any, y: Any) -> TamisClassifier:
+        """Learn from labelled documents, and forget all before.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+        y : array-like, shape (n_documents,)
+            Their labels: text, whole numbers or truth values.
+
+        Returns
+        -------
+        TamisClassifier
+            This one.
+
+        Raises
+        ------
+        TamisError
+            A row is missing or cannot be decoded, lengths differ, or options do not suit each other.
+        """
+        labels, classes = encode(y)
+        if len(classes) == 1:
+            self.n_documents_, self.filter_ = self._count(X, len(labels)), None
+        else:
+            self.filter_ = _tamis.train(X, labels, self._options(), kind=self.kind, **self._how())
+            self.n_documents_ = n_learned(self.filter_)
+        self.classes_ = classes
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest label of each document.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_documents,)
+            Of the type of ``classes_``.
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The calibrated probability of every label.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (n_documents, n_classes)
+            Columns in the order of ``classes_``; rows add up to 1.
+        """
+        return self._score(X)[0]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The log-odds of every label against all others, in nats.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (n_documents,) or (n_documents, n_classes)
+            Of two labels the log-odds of the second, ``classes_[1]``.
+        """
+        probabilities, log_odds = self._score(X)
+        if probabilities.shape[1] == 2:
+            return np.copysign(log_odds, probabilities[:, 1] - probabilities[:, 0])
+        rows, best = np.arange(len(probabilities)), probabilities.argmax(axis=1)
+        # the likeliest label's are exact also where its probability is nearly 1
+        others = np.clip(probabilities, np.finfo(float).tiny, 0.5)
+        odds = np.log(others) - np.log1p(-others)
+        odds[rows, best] = log_odds
+        return odds
+
+    def explain(self, text: Any) -> _tamis.Explanation:
+        """Why a document gets its label: what each of its terms adds to the log-odds.
+
+        Parameters
+        ----------
+        text : str or bytes
+            A document.
+
+        Returns
+        -------
+        Explanation
+            Labels are text in it, as in the model file. A notebook shows it as bars.
+        """
+        return self._model().explain(text)
+
+    def score_table(self, X: Any) -> _tamis.Table:
+        """Labels and probabilities as a table that any library takes by Arrow's PyCapsule interface.
+
+        ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``pandas.DataFrame.from_arrow(t)`` take it without a
+        copy.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        Table
+            Columns ``label`` (as in a model file: text), ``probability`` (that of the label) and
+            ``probability_LABEL`` for every label, in the order of ``classes_``.
+        """
+        probabilities = self.predict_proba(X)
+        return _tamis.label_table(names(self.classes_), probabilities)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
+
+        A file that is there is replaced in one step. Pickle the classifier instead to keep its options, labels
+        of other types, and what ``partial_fit`` counted.
+        """
+        self._model().save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **how: Any) -> TamisClassifier:
+        """Open a model file, of this class or of the program ``tamis``.
+
+        Parameters
+        ----------
+        path : str or path
+            A model of texts or mail.
+        **how
+            ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as of the constructor. What the model
+            was trained with is in the file; the other options are those of another ``fit``.
+
+        Returns
+        -------
+        TamisClassifier
+            With the labels of the file, which are text, as ``classes_``.
+        """
+        classifier = cls(**how)
+        classifier.filter_ = _tamis.Filter.open(path)
+        classifier.kind = classifier.filter_.information["kind"]
+        if classifier.kind not in ("text", "mail"):
+            raise _tamis.TamisError(f"{os.fspath(path)}: expected a model of text or mail, got one of a table")
+        classifier.classes_ = np.array(classifier.filter_.labels)
+        classifier.n_documents_ = n_learned(classifier.filter_)
+        return classifier
+
+    def _options(self) -> dict[str, Any]:
+        """The options of training that are given, for the library."""
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
+        if isinstance(options["class_prior"], Mapping):
+            options["class_prior"] = {str(label): share for label, share in options["class_prior"].items()}
+        if options["stop_words"] is not None:
+            options["stop_words"] = list(options["stop_words"])
+        return options
+
+    def _how(self) -> dict[str, Any]:
+        """How documents are read and gone through."""
+        return {
+            "threads": n_threads(self.n_jobs),
+            "progress": bool(self.progress),
+            "encoding": self.encoding,
+            "decode_error": self.decode_error,
+        }
+
+    def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The probability of every label, and the log-odds of the likeliest."""
+        check_is_fitted(self)
+        if self.filter_ is None:
+            n = self._count(X)
+            return np.ones((n, 1)), np.full(n, np.inf)
+        scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
+        columns = {label: column for column, label in enumerate(self.filter_.labels)}
+        order = [columns[name] for name in names(self.classes_)]
+        return (scores if order == sorted(order) else scores[:, order]), log_odds
+
+    def _count(self, X: Any, expected: int | None = None) -> int:
+        """The number of documents, all of which can be read."""
+        n = _tamis.count_documents(X, kind=self.kind, encoding=self.encoding, decode_error=self.decode_error)
+        if expected is not None and n != expected:
+            raise _tamis.TamisError(f"expected as many labels as documents, {n}, got {expected}")
+        return n
+
+    def _model(self) -> _tamis.Filter:
+        check_is_fitted(self)
+        if self.filter_ is None:
+            raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
+        return self.filter_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.string = True
+        tags.no_validation = True
+        return tags
+
+
+def n_learned(model: _tamis.Filter) -> int:
+    """The number of documents that a model has learned."""
+    return sum(model.information["documents"].values())
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """The number of threads for ``n_jobs`` as scikit-learn has it: 1 for None, one a core for -1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = 1 if n_jobs is None else n_jobs if n_jobs >= 0 else max(1, cores + 1 + n_jobs)
+    if not 1 <= threads <= 1024:
+        raise _tamis.TamisError(f"n_jobs: expected 1 to 1024 threads, or -1 for all cores, got {n_jobs}")
+    return threads
