@@ -24,6 +24,7 @@ mod named_places;
 mod names;
 mod newcomer;
 mod pairs;
+mod partials;
 mod public_corpora;
 mod readme;
 mod rooms;

@@ -6,6 +6,7 @@ pub mod learn;
 pub mod mail;
 pub mod mbox;
 pub mod model;
+pub mod partial;
 pub mod tables;
 pub mod tokenizer;
 pub mod words;
@@ -21,6 +22,7 @@ pub const ALL: &[Target] = &[
     ("mail", mail::run),
     ("mbox", mbox::run),
     ("model", model::run),
+    ("partial", partial::run),
     ("tables", tables::run),
     ("tokenizer", tokenizer::run),
     ("words", words::run),
