@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
-use tamis_filter::{Error, Model, TrainOptions, Trainer};
+use tamis_filter::{Classes, Error, HeldOutScore, Model, TrainOptions, Trainer};
 
 use crate::error::{TamisError, raised, wrong_row};
 use crate::input::documents::{Documents, Labels};
@@ -50,6 +50,24 @@ impl Training {
         let (scoring, decision) = self.options.settle(trainer.classes())?;
         let trainer = trainer.with_scoring(scoring).with_decision(decision);
         run(py, self.threads, None, move |_| trainer.finish())?.map_err(raised)
+    }
+
+    /// The labels, and the score of each document by a model of the documents of other folds.
+    ///
+    /// # Errors
+    /// As [`model`](Self::model).
+    pub(crate) fn cross_validate(
+        &self,
+        py: Python<'_>,
+        folds: usize,
+        progress: bool,
+    ) -> PyResult<(Classes, Vec<HeldOutScore>)> {
+        let trainer = self.count(py, progress)?;
+        let (scoring, _) = self.options.settle(trainer.classes())?;
+        let trainer = trainer.with_scoring(scoring);
+        let classes = trainer.classes().clone();
+        let job = move |_: &Watch| trainer.choose_pairs()?.cross_validate(folds);
+        Ok((classes, run(py, self.threads, None, job)?.map_err(raised)?))
     }
 
     /// A trainer that has learned all documents.
