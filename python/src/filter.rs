@@ -122,7 +122,7 @@ impl Filter {
         unsure: Option<f64>,
         spam_label: Option<String>,
     ) -> PyResult<Self> {
-        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data.to_vec())).map_err(raised)?;
+        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data)).map_err(raised)?;
         Filter::new(filter, None, Verdicts { unsure, spam_label })
     }
 

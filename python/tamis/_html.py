@@ -27,7 +27,7 @@ def score(score: Score) -> str:
         [_text(label), _number(f"{probability:.4f}"), _bar(probability, 1.0, f"{probability:.1%}")]
         for label, probability in sorted(score.probabilities.items(), key=lambda item: -item[1])
     ]
-    caption = f"{_strong(score.label)}, log-odds {score.log_odds:+.2f} nats"
+    caption = f"{_strong(score.label)}, log-odds {_nats(score.log_odds, 2)} nats"
     return _page(caption, _table(["label", "probability", ""], rows))
 
 
@@ -35,7 +35,7 @@ def explanation(explanation: Explanation) -> str:
     """What each term adds to the log-odds, as bars to the right and to the left."""
     caption = (
         f"{_strong(explanation.score.label)}: log-odds of {_strong(explanation.label)} "
-        f"against {_strong(explanation.against)}, {explanation.score.log_odds:+.2f} nats"
+        f"against {_strong(explanation.against)}, {_nats(explanation.score.log_odds, 2)} nats"
     )
     labels = [explanation.label, explanation.against]
     shown, rest = explanation.terms[:_MOST_TERMS], explanation.terms[_MOST_TERMS:]
@@ -90,7 +90,7 @@ def _page(caption: str, *parts: str) -> str:
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(
-        f'<th scope="col" style="{_TEXT if at == 0 else _CELL}">{escape(heading)}</th>'
+        f'<th scope="col" style="{_TEXT if at == 0 else _CELL}"><bdi>{_escaped(heading)}</bdi></th>'
         if heading
         else '<td aria-hidden="true"></td>'
         for at, heading in enumerate(headings)
@@ -133,9 +133,9 @@ def _share(value: float, longest: float) -> float:
     return min(1.0, value / longest) if math.isfinite(value) else 1.0
 
 
-def _nats(adds: float) -> str:
+def _nats(adds: float, decimals: int = 3) -> str:
     # infinities of both signs add up to neither
-    return "\u00b1inf" if math.isnan(adds) else f"{adds:+.3f}"
+    return "\u00b1inf" if math.isnan(adds) else f"{adds:+.{decimals}f}"
 
 
 def _sum(numbers: Iterable[float]) -> float:
