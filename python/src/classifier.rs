@@ -2,7 +2,8 @@
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
 use tamis_filter::Kind;
 
 use crate::error::TamisError;
@@ -11,46 +12,94 @@ use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
 use crate::table::Table;
-use crate::training::Training;
+use crate::training::{self, Training};
 
 /// Probabilities by document and label, and the log-odds of what a model says of each document.
 type Scores<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// A model of labelled documents. `options` are named as those of `tamis train`.
 #[pyfunction]
-#[pyo3(signature = (documents, labels, options, *, kind, threads, progress, encoding, decode_error))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+#[pyo3(signature = (documents, labels, options, *, kind, **how))]
 fn train(
     documents: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     kind: &str,
+    how: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Filter> {
+    let (training, progress) = training(documents, labels, (kind, options), how)?;
+    Filter::of_model(training.model(documents.py(), progress)?)
+}
+
+/// What was counted of labelled documents, unfitted: the bytes of a partial, and the number of documents.
+#[pyfunction]
+#[pyo3(signature = (documents, labels, options, *, kind, **how))]
+fn count<'py>(
+    documents: &Bound<'py, PyAny>,
+    labels: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    kind: &str,
+    how: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Bound<'py, PyBytes>, u64)> {
+    let py = documents.py();
+    let (training, progress) = training(documents, labels, (kind, options), how)?;
+    let partial = training.partial(py, progress)?;
+    Ok((PyBytes::new(py, partial.as_bytes()), partial.documents().iter().sum()))
+}
+
+/// The model of partials if there are two labels or more, their labels, and the bytes of the partial that they are together.
+#[pyfunction]
+#[pyo3(signature = (partials, options, *, kind, threads))]
+fn fit<'py>(
+    py: Python<'py>,
+    partials: Vec<PyBackedBytes>,
+    options: &Bound<'py, PyDict>,
+    kind: &str,
+    threads: usize,
+) -> PyResult<(Option<Filter>, Vec<String>, Bound<'py, PyBytes>)> {
+    let options = Options::new(kind_named(kind)?, options)?;
+    let (partial, model) = training::fit(py, partials, &options, threads)?;
+    let labels = partial.classes().iter().map(|(_, label)| label.to_owned()).collect();
+    Ok((model.map(Filter::of_model).transpose()?, labels, PyBytes::new(py, partial.as_bytes())))
+}
+
+/// How documents are read and gone through.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct How {
     threads: usize,
     progress: bool,
-    encoding: &str,
-    decode_error: &str,
-) -> PyResult<Filter> {
+    encoding: String,
+    decode_error: String,
+}
+
+/// What is to be trained, and whether to show how far it is.
+fn training(
+    documents: &Bound<'_, PyAny>,
+    labels: &Bound<'_, PyAny>,
+    (kind, options): (&str, &Bound<'_, PyDict>),
+    how: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Training, bool)> {
     let py = documents.py();
+    let How { threads, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
     let kind = kind_named(kind)?;
     let options = Options::new(kind, options)?;
-    let decoding = Decoding::new(py, encoding, decode_error)?;
+    let decoding = Decoding::new(py, &encoding, &decode_error)?;
     let (documents, labels) = (Documents::new(kind, documents, decoding)?, Labels::new(labels)?);
-    Filter::of_model(Training::new(documents, labels, options, threads)?.model(py, progress)?)
+    Ok((Training::new(documents, labels, options, threads)?, progress))
 }
 
 /// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats.
 #[pyfunction]
-#[pyo3(signature = (filter, documents, *, threads, progress, encoding, decode_error))]
+#[pyo3(signature = (filter, documents, **how))]
 fn scores<'py>(
     filter: &Bound<'py, Filter>,
     documents: &Bound<'py, PyAny>,
-    threads: usize,
-    progress: bool,
-    encoding: &str,
-    decode_error: &str,
+    how: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Scores<'py>> {
     let py = filter.py();
-    let decoding = Decoding::new(py, encoding, decode_error)?;
+    let How { threads, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
+    let decoding = Decoding::new(py, &encoding, &decode_error)?;
     let (model, batch) = filter.get().batch(documents, decoding, threads, progress)?;
     let shape = [batch.scores.len(), model.labels.names().len()];
     let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
@@ -91,6 +140,8 @@ pub(crate) fn kind_named(name: &str) -> PyResult<Kind> {
 /// Adds the functions of this file to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train, module)?)?;
+    module.add_function(wrap_pyfunction!(count, module)?)?;
+    module.add_function(wrap_pyfunction!(fit, module)?)?;
     module.add_function(wrap_pyfunction!(scores, module)?)?;
     module.add_function(wrap_pyfunction!(count_documents, module)?)?;
     module.add_function(wrap_pyfunction!(label_table, module)?)

@@ -1,28 +1,31 @@
 //! The class `Filter`.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::{Keep, Learner, MergeOptions};
+use tamis_filter::MergeOptions;
 
-use crate::classifier::kind_named;
 use crate::error::{TamisError, raised};
+use crate::evaluation;
 use crate::explanation::{Explanation, Term};
+use crate::filter::arguments::{prepare, threads};
+use crate::filter::information::information;
+use crate::filter::state::{State, Verdicts};
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
-use crate::learner::{self, Open};
 use crate::message::Message;
-use crate::model::{Batch, Failure, Model, Scored};
-use crate::options::Options;
+use crate::model::{Batch, Model, Scored};
 use crate::progress::Progress;
 use crate::score::{Score, Scores};
 use crate::table::Table;
-use crate::training::Training;
 use crate::work::{Watch, run};
+
+mod arguments;
+mod information;
+mod state;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
 ///
@@ -38,82 +41,15 @@ use crate::work::{Watch, run};
 /// >>> filter.score(b"Subject: offer\n\nbuy cheap pills\n").label
 /// 'spam'
 #[pyclass(frozen, module = "tamis", weakref)]
-pub(crate) struct Filter {
-    model: RwLock<Arc<Model>>,
-    /// Where it learns.
-    file: RwLock<Option<PathBuf>>,
-    /// Held by who changes the file.
-    changing: Mutex<()>,
-    verdicts: Verdicts,
-}
-
-/// How an open model decides, if not by what is in its file.
-#[derive(Clone, Default)]
-struct Verdicts {
-    unsure: Option<f64>,
-    spam_label: Option<String>,
-}
-
-impl Verdicts {
-    fn model(&self, mut filter: tamis_filter::Filter) -> tamis_filter::Result<Arc<Model>> {
-        if let Some(label) = &self.spam_label {
-            filter.set_spam_label(label)?;
-        }
-        if let Some(probability) = self.unsure {
-            filter.set_unsure(probability)?;
-        }
-        Ok(Model::new(filter))
-    }
-}
+pub(crate) struct Filter(State);
 
 impl Filter {
-    /// # Errors
-    /// If the model has no label that is to be spam, or the probability is none.
     fn new(filter: tamis_filter::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> PyResult<Self> {
-        let model = verdicts.model(filter).map_err(raised)?;
-        let (model, file) = (RwLock::new(model), RwLock::new(file));
-        Ok(Filter { model, file, changing: Mutex::default(), verdicts })
+        State::new(filter, file, verdicts).map(Filter)
     }
 
-    /// The model as it is now.
-    pub(crate) fn model(&self) -> Arc<Model> {
-        self.model.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn file(&self) -> Option<PathBuf> {
-        self.file.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn own_file(&self) -> PyResult<PathBuf> {
-        let none = "expected a filter with a file to learn in, got one without: save(path) gives it one";
-        self.file().ok_or_else(|| TamisError::new_err(none))
-    }
-
-    /// Opens the file again.
-    fn read_again(&self, path: &Path) -> tamis_filter::Result<()> {
-        let model = self.verdicts.model(tamis_filter::Filter::read(path)?)?;
-        *self.model.write().unwrap_or_else(PoisonError::into_inner) = model;
-        Ok(())
-    }
-
-    /// Changes the file, alone, and takes what it then says.
-    fn change<T: Send>(
-        &self,
-        py: Python<'_>,
-        lock_timeout: f64,
-        work: impl Fn(&mut Open) -> Result<T, Failure> + Sync,
-    ) -> PyResult<T> {
-        let path = self.own_file()?;
-        let _alone = self.changing.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let mut open = learner::open(py, lock_timeout, |options| Learner::open(&path, options))?;
-        let changed = py.detach(|| {
-            let outcome = work(&mut open)?;
-            open.commit()?;
-            drop(open);
-            self.read_again(&path)?;
-            Ok(outcome)
-        });
-        changed.map_err(|failure: Failure| failure.into())
+    fn model(&self) -> Arc<Model> {
+        self.0.model()
     }
 
     /// A filter that was trained just now.
@@ -135,24 +71,9 @@ impl Filter {
         let asked = model.clone();
         let job = move |watch: &Watch| asked.score_all(&documents, watch);
         let batch = run(py, threads, progress.callback()?.as_ref(), job)??;
-        progress.finish()?;
         Ok((model, batch))
     }
 }
-
-/// The number of threads for `n_jobs`, which joblib has so: all, as 0 says here, if it is not given or -1.
-fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
-    match n_jobs {
-        None | Some(-1) => Ok(0),
-        Some(n) => usize::try_from(n).ok().filter(|n| (1..=MOST_THREADS).contains(n)).ok_or_else(|| {
-            let expected = format!("n_jobs: expected 1 to {MOST_THREADS} threads, or -1 for all cores");
-            TamisError::new_err(format!("{expected}, got {n}"))
-        }),
-    }
-}
-
-/// The most threads that can be asked for.
-const MOST_THREADS: usize = 1024;
 
 #[pymethods]
 impl Filter {
@@ -201,7 +122,7 @@ impl Filter {
         unsure: Option<f64>,
         spam_label: Option<String>,
     ) -> PyResult<Self> {
-        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data.to_vec())).map_err(raised)?;
+        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data)).map_err(raised)?;
         Filter::new(filter, None, Verdicts { unsure, spam_label })
     }
 
@@ -215,7 +136,7 @@ impl Filter {
     ///     As many as documents, of at least two different labels.
     /// kind : {"mail", "text"}, default "mail"
     /// n_jobs : int, optional
-    ///     Threads; by default, or with -1, as many as there are cores. The model does not depend on it.
+    ///     Threads: by default 1, -1 for one a core. The model does not depend on it.
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
@@ -232,12 +153,8 @@ impl Filter {
         progress: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let py = documents.py();
-        let kind = kind_named(kind)?;
-        let options = Options::new(kind, options.unwrap_or(&PyDict::new(py)))?;
-        let documents = Documents::new(kind, documents, Decoding::default())?;
-        let training = Training::new(documents, Labels::new(labels)?, options, threads(n_jobs)?)?;
-        Filter::of_model(training.model(py, progress)?)
+        let training = prepare(documents, labels, kind, threads(n_jobs)?, options)?;
+        Filter::of_model(training.model(documents.py(), progress)?)
     }
 
     /// Adds models up, as ``tamis merge`` does: counts, corrections, remembered documents.
@@ -292,7 +209,7 @@ impl Filter {
     /// messages : list, numpy array, pandas or polars Series, Arrow array
     ///     Of bytes for mail, of str for text.
     /// n_jobs : int, optional
-    ///     Threads; by default, or with -1, as many as there are cores. The scores do not depend on it.
+    ///     Threads: by default 1, -1 for one a core. The scores do not depend on it.
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     ///
@@ -347,6 +264,78 @@ impl Filter {
         Ok(explanation?)
     }
 
+    /// Measures how good the scores of labelled documents are, which the model must not have learned.
+    ///
+    /// Parameters
+    /// ----------
+    /// documents, labels
+    ///     As in ``train``.
+    /// n_jobs, progress
+    ///     As in ``score_many``.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (what is unsure counts as wrong), ``macro_f1``, ``log_loss`` in nats,
+    ///     ``classes`` with precision, recall and verdicts; of a spam filter also ``false_positive_rate``, ``false_negative_rate``,
+    ///     ``one_minus_roc_auc_percent`` and others, with 95 % intervals (``..._interval``).
+    #[pyo3(signature = (documents, labels, *, n_jobs=None, progress=false))]
+    fn evaluate<'py>(
+        &self,
+        documents: &Bound<'py, PyAny>,
+        labels: &Bound<'py, PyAny>,
+        n_jobs: Option<i64>,
+        progress: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let labels = Labels::new(labels)?;
+        let (model, batch) = self.batch(documents, Decoding::default(), threads(n_jobs)?, progress)?;
+        let (expected, got) = (batch.scores.len(), labels.len());
+        if expected != got || got == 0 {
+            let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };
+            return Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")));
+        }
+        evaluation::of_scores(documents.py(), &model, &batch, &labels)
+    }
+
+    /// Measures how good models of these documents are: each document is scored by a model that learned neither it nor another with the
+    /// same body.
+    ///
+    /// Parameters
+    /// ----------
+    /// documents, labels, kind, n_jobs, progress, **options
+    ///     As in ``train``.
+    /// folds : int, default 10
+    ///     Parts, of which each is scored by a model of the others.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     As of ``evaluate``.
+    #[classmethod]
+    #[pyo3(signature = (documents, labels, *, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn cross_validate<'py>(
+        _class: &Bound<'py, PyType>,
+        documents: &Bound<'py, PyAny>,
+        labels: &Bound<'py, PyAny>,
+        folds: usize,
+        kind: &str,
+        n_jobs: Option<i64>,
+        progress: bool,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let py = documents.py();
+        if folds < 2 {
+            return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")));
+        }
+        let given = options.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
+        // folds take documents away again
+        given.set_item("documents", true)?;
+        let training = prepare(documents, labels, kind, threads(n_jobs)?, Some(&given))?;
+        let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
+        evaluation::of_folds(py, &classes, &outcomes)
+    }
+
     /// The terms that speak most for a label against its strongest rival, each as a document of its own.
     ///
     /// Parameters
@@ -360,7 +349,7 @@ impl Filter {
     #[pyo3(signature = (label, n=20))]
     fn strongest_terms<'py>(&self, py: Python<'py>, label: &str, n: usize) -> PyResult<Bound<'py, PyTuple>> {
         let model = self.model();
-        let class = model.labels.class(label)?;
+        let class = model.labels.class(label).map_err(TamisError::new_err)?;
         let terms = py.detach(|| model.filter.strongest_terms(class, n)).map_err(raised)?;
         PyTuple::new(py, terms.into_iter().map(|term| Term::new(model.labels.clone(), term)))
     }
@@ -388,7 +377,7 @@ impl Filter {
     #[pyo3(signature = (message, label, *, lock_timeout=60.0))]
     fn learn(&self, message: &Bound<'_, PyAny>, label: &str, lock_timeout: f64) -> PyResult<&'static str> {
         let document = Message::new(self.model().kind(), message)?;
-        self.change(message.py(), lock_timeout, |open| Ok(open.learn(label, document.document()?)?))
+        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(label, document.document()?)?))
     }
 
     /// Forgets a message: takes away exactly what learning it added.
@@ -413,22 +402,21 @@ impl Filter {
         lock_timeout: f64,
     ) -> PyResult<Option<String>> {
         let document = Message::new(self.model().kind(), message)?;
-        self.change(message.py(), lock_timeout, |open| {
+        self.0.change(message.py(), lock_timeout, |open| {
             Ok(open.learner.forget(label, document.document()?)?)
         })
     }
 
     /// Takes the model that is in the file now: others may have learned.
     fn reload(&self, py: Python<'_>) -> PyResult<()> {
-        let path = self.own_file()?;
-        py.detach(|| self.read_again(&path)).map_err(raised)
+        self.0.reload(py)
     }
 
     /// Writes the model to a file, in one step; a filter without a file learns in this one from then on.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let model = self.model();
         py.detach(|| model.filter.to_model()?.save(&path)).map_err(raised)?;
-        self.file.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(path);
+        self.0.adopt(path);
         Ok(())
     }
 
@@ -441,7 +429,7 @@ impl Filter {
     /// The file that the filter learns in, if it has one.
     #[getter]
     fn path(&self) -> Option<PathBuf> {
-        self.file()
+        self.0.file()
     }
 
     /// The labels, in the order of the columns of probabilities.
@@ -461,36 +449,14 @@ impl Filter {
     /// one), ``unfitted`` (those since the last fit), ``bytes``, ``log_bytes``, ``segments``.
     #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let model = self.model();
-        let information = model.filter.information();
-        let documents = PyDict::new(py);
-        for (label, totals) in model.labels.names().iter().zip(information.totals) {
-            documents.set_item(label, totals.documents)?;
-        }
-        let keep = match information.keep {
-            Keep::Vectors => "terms",
-            Keep::Digests => "digests",
-        };
-        let dict = PyDict::new(py);
-        dict.set_item("kind", information.recipe.kind.to_string())?;
-        dict.set_item("documents", documents)?;
-        dict.set_item("remembered", information.documents)?;
-        dict.set_item("keep", keep)?;
-        dict.set_item("terms", information.n_terms)?;
-        dict.set_item("features", information.n_features)?;
-        dict.set_item("changes", information.changes)?;
-        dict.set_item("unfitted", information.unfitted)?;
-        dict.set_item("bytes", information.bytes)?;
-        dict.set_item("log_bytes", information.log_bytes)?;
-        dict.set_item("segments", information.segments)?;
-        Ok(dict)
+        information(py, &self.model())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let (py, filter) = (slf.py(), slf.get());
         let options = PyDict::new(py);
-        options.set_item("unsure", filter.verdicts.unsure)?;
-        options.set_item("spam_label", &filter.verdicts.spam_label)?;
+        options.set_item("unsure", filter.0.verdicts.unsure)?;
+        options.set_item("spam_label", &filter.0.verdicts.spam_label)?;
         let from_bytes = slf.get_type().getattr("from_bytes")?;
         let make = py.import("functools")?.getattr("partial")?.call((from_bytes,), Some(&options))?;
         let arguments = PyTuple::new(py, [filter.to_bytes(py)?])?;

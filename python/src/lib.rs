@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod classifier;
 mod error;
+mod evaluation;
 mod explanation;
 mod filter;
 mod input;

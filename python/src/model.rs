@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use tamis_filter::{ClassId, Document, Error, Filter, Kind, Scratch};
 
-use crate::error::{TamisError, raised, wrong_row};
+use crate::error::{raised, wrong_row};
 use crate::input::documents::Documents;
 use crate::work::Watch;
 
@@ -31,11 +31,10 @@ impl Labels {
     ///
     /// # Errors
     /// The model does not know it.
-    pub(crate) fn class(&self, label: &str) -> PyResult<ClassId> {
+    pub(crate) fn class(&self, label: &str) -> Result<ClassId, String> {
         let class = self.names.iter().position(|name| name == label).and_then(|n| ClassId::try_from(n).ok());
         class.ok_or_else(|| {
-            let known = self.names.join(", ");
-            TamisError::new_err(format!("expected a label that the model knows ({known}), got {label:?}"))
+            format!("expected a label that the model knows ({}), got {label:?}", self.names.join(", "))
         })
     }
 

@@ -55,7 +55,12 @@ impl Options {
         Ok(Options { train, scoring, decision })
     }
 
-    /// What can be settled before all is counted. Of more than two labels, pairs of words need not be.
+    /// What can be settled before all is counted.
+    pub(crate) fn train(&self) -> &TrainOptions {
+        &self.train
+    }
+
+    /// The same for so many labels: of more than two, pairs of words need not be counted.
     pub(crate) fn for_labels(&self, labels: usize) -> TrainOptions {
         let mut options = self.train.clone();
         if labels > 2 {

@@ -31,12 +31,6 @@ impl<'py> Progress<'py> {
         };
         PyCFunction::new_closure(py, None, None, show).map(|show| Some(show.into_any()))
     }
-
-    /// Shows that all is done.
-    pub(crate) fn finish(&self) -> PyResult<()> {
-        let Some(bar) = &self.0 else { return Ok(()) };
-        bar.call_method1("update", (bar.getattr("total")?.sub(bar.getattr("n")?)?,)).map(|_| ())
-    }
 }
 
 impl Drop for Progress<'_> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
-use tamis_filter::{Error, Model, TrainOptions, Trainer};
+use pyo3::pybacked::PyBackedBytes;
+use tamis_filter::{Classes, Error, HeldOutScore, Model, Partial, TrainOptions, Trainer};
 
 use crate::error::{TamisError, raised, wrong_row};
 use crate::input::documents::{Documents, Labels};
@@ -47,19 +48,79 @@ impl Training {
     /// If a document or label cannot be learned, the options do not suit the labels, or Python stops it.
     pub(crate) fn model(&self, py: Python<'_>, progress: bool) -> PyResult<Model> {
         let trainer = self.count(py, progress)?;
-        let (scoring, decision) = self.options.settle(trainer.classes())?;
-        let trainer = trainer.with_scoring(scoring).with_decision(decision);
-        run(py, self.threads, None, move |_| trainer.finish())?.map_err(raised)
+        finish(py, trainer, &self.options, self.threads)
+    }
+
+    /// What was counted of all documents, unfitted.
+    ///
+    /// # Errors
+    /// If a document or label cannot be learned, or Python stops it.
+    pub(crate) fn partial(&self, py: Python<'_>, progress: bool) -> PyResult<Partial> {
+        let trainer = self.count_by(py, self.options.train().clone(), progress)?;
+        run(py, self.threads, None, move |_| trainer.into_partial())?.map_err(raised)
+    }
+
+    /// The labels, and the score of each document by a model of the documents of other folds.
+    ///
+    /// # Errors
+    /// As [`model`](Self::model).
+    pub(crate) fn cross_validate(
+        &self,
+        py: Python<'_>,
+        folds: usize,
+        progress: bool,
+    ) -> PyResult<(Classes, Vec<HeldOutScore>)> {
+        let trainer = self.count(py, progress)?;
+        let (scoring, _) = self.options.settle(trainer.classes())?;
+        let trainer = trainer.with_scoring(scoring);
+        let classes = trainer.classes().clone();
+        let job = move |_: &Watch| trainer.choose_pairs()?.cross_validate(folds);
+        Ok((classes, run(py, self.threads, None, job)?.map_err(raised)?))
     }
 
     /// A trainer that has learned all documents.
     fn count(&self, py: Python<'_>, progress: bool) -> PyResult<Trainer> {
-        let options = self.options.for_labels(self.labels.n_different(3));
+        self.count_by(py, self.options.for_labels(self.labels.n_different(3)), progress)
+    }
+
+    fn count_by(&self, py: Python<'_>, options: TrainOptions, progress: bool) -> PyResult<Trainer> {
         let (documents, labels) = (self.documents.clone(), self.labels.clone());
         let job = move |watch: &Watch| count(&documents, &labels, &options, watch);
         let progress = Progress::new(py, progress, self.documents.len(), "documents")?;
         run(py, self.threads, progress.callback()?.as_ref(), job)?.map_err(PyErr::from)
     }
+}
+
+/// The model of what a trainer has learned.
+fn finish(py: Python<'_>, trainer: Trainer, options: &Options, threads: usize) -> PyResult<Model> {
+    let (scoring, decision) = options.settle(trainer.classes())?;
+    let trainer = trainer.with_scoring(scoring).with_decision(decision);
+    run(py, threads, None, move |_| trainer.finish())?.map_err(raised)
+}
+
+/// What partials counted together, and the model of it if there are two labels or more.
+///
+/// # Errors
+/// If bytes are no partial, the options are not those of the partials or do not suit the labels, or Python stops it.
+pub(crate) fn fit(
+    py: Python<'_>,
+    partials: Vec<PyBackedBytes>,
+    options: &Options,
+    threads: usize,
+) -> PyResult<(Partial, Option<Model>)> {
+    let asked = options.train().clone();
+    let merge = move |_: &Watch| {
+        let mut trainer = Trainer::new(asked)?;
+        for partial in partials {
+            trainer = trainer.merge_partial(&Partial::from_bytes(partial)?)?;
+        }
+        let partial = trainer.into_partial()?;
+        let trainer = (partial.classes().len() > 1).then(|| partial.to_trainer()).transpose()?;
+        Ok((partial, trainer))
+    };
+    let (partial, trainer) = run(py, threads, None, merge)?.map_err(raised)?;
+    let model = trainer.map(|trainer| finish(py, trainer, options, threads)).transpose()?;
+    Ok((partial, model))
 }
 
 /// Counts documents with a trainer a thread.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from tamis._labels import encode, names
 
 __all__ = ["TamisClassifier"]
 
+# how many times more documents there are when partial_fit fits to them again
+_GROWTH = 1.25
 # not of training
 _HOW = ("kind", "encoding", "decode_error", "n_jobs", "progress")
 
@@ -104,11 +107,13 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         The model; None if all documents had one label, which then is the answer.
     n_documents_ : int
         Documents counted, by ``fit`` or by all calls of ``partial_fit``.
+    n_fitted_ : int
+        Those of them that the model was fitted to.
 
     Examples
     --------
     >>> from tamis import TamisClassifier
-    >>> texts = ["apples and pears", "ripe pears", "iron and tin", "a tin can"]
+    >>> texts = ["apples and pears", "ripe pears", "iron and tin", "old tin cans"]
     >>> classifier = TamisClassifier().fit(texts, ["fruit", "fruit", "metal", "metal"])
     >>> classifier.predict(["a pound of pears"]).tolist()
     ['fruit']
@@ -176,11 +181,68 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         """
         labels, classes = encode(y)
         if len(classes) == 1:
-            self.n_documents_, self.filter_ = self._count(X, len(labels)), None
+            _, self.n_documents_ = _tamis.count(X, labels, self._options(), kind=self.kind, **self._how())
+            self.filter_ = None
         else:
             self.filter_ = _tamis.train(X, labels, self._options(), kind=self.kind, **self._how())
             self.n_documents_ = n_learned(self.filter_)
-        self.classes_ = classes
+        self.classes_, self._labels, self.n_fitted_ = classes, sorted(names(classes)), self.n_documents_
+        vars(self).pop("_partials", None)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> TamisClassifier:
+        """Learn from more labelled documents, which count as given.
+
+        The counts are exact; the model is fitted to them again once the documents have grown by a quarter,
+        never in ``predict``. Then it is that of ``fit`` on all documents. See ``n_documents_`` and
+        ``n_fitted_``.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+        y : array-like, shape (n_documents,)
+            Their labels.
+        classes : array-like, optional
+            Labels that may come later. They are in ``classes_`` and have probability 0 until they come.
+
+        Returns
+        -------
+        TamisClassifier
+            This one.
+
+        Warns
+        -----
+        UserWarning
+            After ``fit`` or ``load`` there are no counts to add to: learning begins anew.
+
+        Examples
+        --------
+        >>> from tamis import TamisClassifier
+        >>> classifier = TamisClassifier()
+        >>> for texts, labels in [(["apples"], ["fruit"]), (["iron", "tin"], ["metal", "metal"])]:
+        ...     classifier = classifier.partial_fit(texts, labels)
+        >>> classifier.predict(["apples"]).tolist(), classifier.n_fitted_
+        (['fruit'], 3)
+        """
+        if hasattr(self, "filter_") and not hasattr(self, "_partials"):
+            warnings.warn(
+                "partial_fit begins anew: fit and load keep no counts to add to; teach by partial_fit alone",
+                stacklevel=2,
+            )
+            for learned in ("classes_", "n_documents_", "n_fitted_"):
+                delattr(self, learned)
+        labels, seen = encode(y)
+        partial, n = _tamis.count(X, labels, self._options(), kind=self.kind, **self._how())
+        known = [getattr(self, "classes_", seen), seen, seen if classes is None else np.asarray(classes)]
+        self.classes_ = np.unique(np.concatenate([labels for labels in known if len(labels) > 0] or known))
+        self._partials = [*getattr(self, "_partials", []), partial]
+        self.n_documents_ = getattr(self, "n_documents_", 0) + n
+        if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0):
+            threads = n_threads(self.n_jobs)
+            merged = _tamis.fit(self._partials, self._options(), kind=self.kind, threads=threads)
+            self.filter_, self._labels, partial = merged
+            self._partials, self.n_fitted_ = [partial], self.n_documents_
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -302,8 +364,9 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         classifier.kind = classifier.filter_.information["kind"]
         if classifier.kind not in ("text", "mail"):
             raise _tamis.TamisError(f"{os.fspath(path)}: expected a model of text or mail, got one of a table")
-        classifier.classes_ = np.array(classifier.filter_.labels)
-        classifier.n_documents_ = n_learned(classifier.filter_)
+        classifier._labels = classifier.filter_.labels
+        classifier.classes_ = np.array(classifier._labels)
+        classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
 
     def _options(self) -> dict[str, Any]:
@@ -328,19 +391,17 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         """The probability of every label, and the log-odds of the likeliest."""
         check_is_fitted(self)
         if self.filter_ is None:
-            n = self._count(X)
-            return np.ones((n, 1)), np.full(n, np.inf)
-        scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
-        columns = {label: column for column, label in enumerate(self.filter_.labels)}
-        order = [columns[name] for name in names(self.classes_)]
-        return (scores if order == sorted(order) else scores[:, order]), log_odds
-
-    def _count(self, X: Any, expected: int | None = None) -> int:
-        """The number of documents, all of which can be read."""
-        n = _tamis.count_documents(X, kind=self.kind, encoding=self.encoding, decode_error=self.decode_error)
-        if expected is not None and n != expected:
-            raise _tamis.TamisError(f"expected as many labels as documents, {n}, got {expected}")
-        return n
+            how = {"encoding": self.encoding, "decode_error": self.decode_error}
+            n = _tamis.count_documents(X, kind=self.kind, **how)
+            scores, log_odds = np.ones((n, 1)), np.full(n, np.inf)
+        else:
+            scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
+        if self._labels == names(self.classes_):
+            return scores, log_odds
+        place = {name: column for column, name in enumerate(names(self.classes_))}
+        ordered = np.zeros((len(scores), len(place)))
+        ordered[:, [place[label] for label in self._labels]] = scores
+        return ordered, log_odds
 
     def _model(self) -> _tamis.Filter:
         check_is_fitted(self)

@@ -17,6 +17,10 @@ class Numbers(TamisClassifier):
         X, y = validate_data(self, X, y)
         return super().fit(words(X), y)
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Numbers:
+        X, y = validate_data(self, X, y, reset=not hasattr(self, "classes_"))
+        return super().partial_fit(words(X), y, classes)
+
     def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
         return super()._score(words(validate_data(self, X, reset=False)))

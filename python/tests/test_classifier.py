@@ -339,3 +339,58 @@ def test_learning_does_not_change_what_was_given() -> None:
 
 def test_a_filter_trains_as_the_classifier_does() -> None:
     assert Filter.train(*MANY, kind="text").to_bytes() == model(MANY)
+
+
+@pytest.mark.parametrize("options", [{}, {"likelihood": "multinomial"}, {"correction": False}, {"ngrams": 2}])
+@pytest.mark.parametrize("data", [TWO, MANY], ids=["two labels", "four labels"])
+def test_partial_fit_gives_the_model_of_fit(data: tuple[list[str], list[str]], options: dict[str, Any]) -> None:
+    expected = model(data, **options)
+    by_label = sorted(zip(*data, strict=True), key=lambda row: row[1])
+    in_order: tuple[Any, Any] = tuple(zip(*by_label, strict=True))
+    for texts, labels in (data, in_order):
+        classifier = TamisClassifier(**options)
+        for start in (0, 5, 10, 120):
+            end = {0: 5, 5: 10, 10: 120, 120: 305}[start]
+            classifier.partial_fit(list(texts[start:end]), list(labels[start:end]))
+        assert classifier.n_fitted_ == classifier.n_documents_ == 305
+        assert classifier.filter_.to_bytes() == expected
+
+
+def test_partial_fit_fits_again_when_documents_have_grown_by_a_quarter() -> None:
+    texts, labels = MANY
+    classifier = TamisClassifier().partial_fit(texts[:100], labels[:100])
+    before = classifier.filter_
+    classifier.partial_fit(texts[100:124], labels[100:124])
+    assert (classifier.n_documents_, classifier.n_fitted_) == (124, 100) and classifier.filter_ is before
+    classifier.predict(texts)
+    assert classifier.filter_ is before
+    again = pickle.loads(pickle.dumps(classifier))
+    for one in (classifier, again):
+        one.partial_fit(texts[124:125], labels[124:125])
+        assert (one.n_documents_, one.n_fitted_) == (125, 125)
+        assert one.filter_.to_bytes() == model((texts[:125], labels[:125]))
+
+
+def test_partial_fit_knows_labels_that_come_later() -> None:
+    classifier = TamisClassifier().partial_fit(["a", "b"], [10, 10], classes=[10, 9, 8])
+    assert classifier.classes_.tolist() == [8, 9, 10]
+    assert classifier.predict_proba(["a"]).tolist() == [[0.0, 0.0, 1.0]]
+    classifier.partial_fit(["c", "d"], [8, 8])
+    assert classifier.predict(["a", "c"]).tolist() == [10, 8]
+    assert classifier.predict_proba(["a", "c"])[:, 1].tolist() == [0.0, 0.0]
+    classifier.partial_fit([], []).partial_fit(["e", "f"], [7, 9])
+    assert classifier.classes_.tolist() == [7, 8, 9, 10]
+    assert classifier.predict(["a", "c", "e", "f"]).tolist() == [10, 8, 7, 9]
+
+
+def test_partial_fit_after_fit_says_that_it_begins_anew() -> None:
+    classifier = TamisClassifier().fit(*MANY)
+    with pytest.warns(UserWarning, match="begins anew"):
+        classifier.partial_fit(*TWO)
+    assert classifier.classes_.tolist() == ["ham", "spam"]
+    assert classifier.filter_.to_bytes() == model(TWO)
+    begun = TamisClassifier().partial_fit(*MANY)
+    assert begun.fit(*TWO).filter_.to_bytes() == model(TWO)
+    begun = TamisClassifier().partial_fit(*MANY).set_params(stem="german")
+    with pytest.raises(TamisError, match="options"):
+        begun.partial_fit(*MANY)

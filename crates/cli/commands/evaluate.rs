@@ -25,7 +25,7 @@ use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::say_equal;
 use crate::input::items::Item;
 use crate::model::opened::check_unchanged;
-use crate::output::report::{Outcome, Report};
+use crate::output::report::Report;
 use crate::output::shown::{json_line, shown_path};
 
 #[derive(Args)]
@@ -81,6 +81,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     if let Some(path) = &args.scores {
         write_scores(path, &classes, &outcomes).with_context(|| shown_path(path))?;
     }
+    let outcomes: Vec<_> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
     let report = Report::new(&classes, spam, &outcomes);
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
@@ -92,8 +93,10 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     Ok(status)
 }
 
-/// The labels and which of them is spam, the documents, the exit status.
-type Evaluated = (Classes, Option<ClassId>, Vec<Outcome>, u8);
+/// The labels and which of them is spam, the documents by name, the exit status.
+type Evaluated = (Classes, Option<ClassId>, Vec<Named>, u8);
+
+type Named = (OsString, HeldOutScore);
 
 /// Scores documents with a model that has not learned them.
 fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
@@ -114,10 +117,10 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
         |scorer, _, label, document| {
             let truth = class_of(filter.classes(), label)?;
             let score = scorer.score(document)?;
-            Ok((truth, score, scorer.probabilities()[usize::from(truth)]))
+            Ok(HeldOutScore::new(truth, score, scorer.probabilities()[usize::from(truth)]))
         },
-        |item, (truth, score, probability)| {
-            outcomes.push(Outcome { name: item.name().into_owned(), truth, score, probability });
+        |item, outcome| {
+            outcomes.push((item.name().into_owned(), outcome));
             Ok(())
         },
     )?;
@@ -198,11 +201,11 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
     let held_out = hold_out(args.folds, options, &classes, &mut documents)?;
-    let outcome = |(held, HeldOutScore { class, mut score, probability, .. }): (Held, HeldOutScore)| {
+    let outcome = |(held, mut outcome): (Held, HeldOutScore)| {
         if let Some(least) = args.decision.decision.unsure {
-            score.label = likelier_than(least, &score, classes.len());
+            outcome.score.label = likelier_than(least, &outcome.score, classes.len());
         }
-        Outcome { name: held.name, truth: class, score, probability }
+        (held.name, outcome)
     };
     let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
     let spam = match &args.decision.spam_label {
@@ -271,14 +274,14 @@ fn hold(item: &Item<'_>, label: &str, document: Document<'_>, order: Order) -> H
     Held { name: item.name().into_owned(), label: label.to_owned(), content, key }
 }
 
-fn write_scores(path: &Path, classes: &Classes, outcomes: &[Outcome]) -> Result<()> {
+fn write_scores(path: &Path, classes: &Classes, outcomes: &[Named]) -> Result<()> {
     let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
     table.write_record(["path", "true_label", "log_odds", "verdict", "probability"])?;
-    for Outcome { name, truth, score, .. } in outcomes {
+    for (name, HeldOutScore { class, score, .. }) in outcomes {
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let verdict = score.label.map_or("unsure", label);
         let [log_odds, probability] = [score.log_odds, score.probability].map(|n| n.to_string());
-        let cells = [label(*truth), &log_odds, verdict, &probability].map(str::as_bytes);
+        let cells = [label(*class), &log_odds, verdict, &probability].map(str::as_bytes);
         table.write_record([&[name.as_encoded_bytes()], &cells[..]].concat())?;
     }
     Ok(table.flush()?)

@@ -1,4 +1,5 @@
 //! Evaluation on documents that a model was not trained on: cross-validation and prequential evaluation.
 
 pub(crate) mod cross_validation;
+pub(crate) mod evaluation;
 pub(crate) mod prequential;

@@ -32,6 +32,11 @@ pub struct HeldOutScore {
 }
 
 impl HeldOutScore {
+    /// The score of a document of a class, and the probability that was given to that class.
+    pub fn new(class: ClassId, score: Score, probability: f64) -> Self {
+        HeldOutScore { class, score, probability }
+    }
+
     /// For two classes.
     pub(crate) fn of_two(class: ClassId, score: Score) -> Self {
         let probability =

@@ -1,0 +1,159 @@
+//! How good verdicts, rankings and probabilities were.
+
+use tamis_model::metrics::{
+    ConfusionMatrix, bootstrap_interval, brier, caught_at_fpr, expected_calibration_error, lam_percent,
+    log_loss, one_minus_roc_auc_percent, roc_auc,
+};
+use tamis_model::{ClassId, Classes};
+
+use crate::config::roles::positive_class;
+use crate::evaluate::cross_validation::HeldOutScore;
+
+/// Resamplings behind an interval, and the seed they are drawn with.
+const ROUNDS: usize = 1000;
+const SEED: u64 = 1;
+
+/// Bins of the expected calibration error.
+const BINS: usize = 15;
+
+/// How good the scores of documents were that the model had not learned.
+///
+/// ```
+/// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
+///
+/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// trainer.add("ham", Document::Text("lunch at noon"))?;
+/// trainer.add("spam", Document::Text("cheap pills"))?;
+/// let filter = trainer.finish()?.into_filter()?;
+///
+/// let mut scratch = Scratch::default();
+/// let mut outcomes = Vec::new();
+/// for (label, text) in [("ham", "lunch?"), ("spam", "pills!")] {
+///     let score = filter.score_text(text, &mut scratch)?;
+///     let class = filter.classes().index(label).unwrap();
+///     outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
+/// }
+/// let evaluation = Evaluation::new(filter.classes(), filter.spam(), &outcomes);
+/// assert_eq!(evaluation.confusion.accuracy(), 1.0);
+/// assert_eq!(evaluation.figure("one_minus_roc_auc_percent"), Some(0.0));
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Evaluation {
+    /// Documents by true and predicted class.
+    pub confusion: ConfusionMatrix,
+    /// Of two classes of which one is spam, how well that was found; else how far the probabilities of labels can be
+    /// trusted.
+    pub figures: Vec<Figure>,
+}
+
+/// A figure of an [`Evaluation`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Figure {
+    /// What it is called in JSON.
+    pub key: &'static str,
+    /// `None` if it needs documents of both labels.
+    pub value: Option<f64>,
+    /// Its 95 % interval (bootstrap), where that is estimated.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Evaluation {
+    /// Measures scores; `spam` is the class that counts as spam, if there is one.
+    pub fn new(classes: &Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore]) -> Self {
+        let mut confusion = ConfusionMatrix::new(classes.len());
+        outcomes.iter().for_each(|outcome| confusion.record(outcome.class, outcome.score.label));
+        let figures = match spam.filter(|_| classes.len() == 2) {
+            Some(spam) => of_detection(spam, outcomes, &confusion),
+            None => of_labels(classes, outcomes),
+        };
+        Evaluation { confusion, figures }
+    }
+
+    /// The value of a figure by its key.
+    pub fn figure(&self, key: &str) -> Option<f64> {
+        self.figures.iter().find(|figure| figure.key == key)?.value
+    }
+}
+
+fn figure(key: &'static str, value: Option<f64>) -> Figure {
+    Figure { key, value, interval: None }
+}
+
+/// How well one class of two was found.
+fn of_detection(positive: ClassId, outcomes: &[HeldOutScore], confusion: &ConfusionMatrix) -> Vec<Figure> {
+    let scores = scores_of(positive, outcomes);
+    let false_positives = confusion.get(1 - positive, positive);
+    let (negatives, positives) = (confusion.support(1 - positive), confusion.support(positive));
+    let missed = positives - confusion.get(positive, positive);
+    let right = scores.iter().filter(|(score, is_positive)| (*score > 0.0) == *is_positive).count();
+    let share = (!scores.is_empty()).then(|| right as f64 / scores.len() as f64);
+    vec![
+        figure("false_positive_rate", confusion.false_positive_rate(positive)),
+        figure("false_negative_rate", confusion.false_negative_rate(positive)),
+        figure("lam_percent", lam_percent(false_positives, negatives, missed, positives)),
+        figure("accuracy_at_0", share),
+        figure("roc_auc", roc_auc(&scores)),
+        resampled("one_minus_roc_auc_percent", &scores, one_minus_roc_auc_percent),
+        resampled("missed_at_fpr_0.1_percent", &scores, |s| missed_at(s, 0.001)),
+        resampled("missed_at_fpr_0.5_percent", &scores, |s| missed_at(s, 0.005)),
+        resampled("missed_at_fpr_1_percent", &scores, |s| missed_at(s, 0.01)),
+        figure("false_positive_rate_at_0", wrong_at_zero(&scores, false)),
+        figure("false_negative_rate_at_0", wrong_at_zero(&scores, true)),
+        resampled("log_loss", &scores, log_loss),
+        figure("brier", brier(&scores)),
+        figure("expected_calibration_error", expected_calibration_error(&scores, BINS)),
+    ]
+}
+
+/// How far the probabilities of labels can be trusted.
+fn of_labels(classes: &Classes, outcomes: &[HeldOutScore]) -> Vec<Figure> {
+    // as other programs clip it, so that one certain mistake is not infinite
+    let losses = outcomes.iter().map(|o| o.probability.max(1e-15).recip().ln());
+    let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
+    let confident: Vec<_> =
+        outcomes.iter().map(|o| (o.score.log_odds, o.score.scored_class == o.class)).collect();
+    let mut figures = vec![
+        figure("log_loss", Some(log_loss)),
+        figure("expected_calibration_error", expected_calibration_error(&confident, BINS)),
+    ];
+    if classes.len() == 2 {
+        figures.push(figure("roc_auc", roc_auc(&scores_of(positive_class(classes), outcomes))));
+    }
+    figures
+}
+
+/// A figure with its interval.
+fn resampled(
+    key: &'static str,
+    scores: &[(f64, bool)],
+    statistic: impl Fn(&[(f64, bool)]) -> Option<f64> + Sync,
+) -> Figure {
+    let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
+    let interval = bootstrap_interval(scores.len(), SEED, ROUNDS, of_sample);
+    Figure { key, value: statistic(scores), interval }
+}
+
+/// Of two classes the log-odds of one, which are minus those of the other, and whether the document is of it.
+fn scores_of(positive: ClassId, outcomes: &[HeldOutScore]) -> Vec<(f64, bool)> {
+    let of_positive = |o: &HeldOutScore| match o.score.scored_class == positive {
+        true => o.score.log_odds,
+        false => -o.score.log_odds,
+    };
+    outcomes.iter().map(|o| (of_positive(o), o.class == positive)).collect()
+}
+
+/// The share of positives that a threshold misses which lets this share of the negatives through.
+fn missed_at(scores: &[(f64, bool)], fpr: f64) -> Option<f64> {
+    caught_at_fpr(scores, fpr).map(|caught| 1.0 - caught)
+}
+
+/// The share of a class on the wrong side of log-odds 0.
+fn wrong_at_zero(scores: &[(f64, bool)], positive: bool) -> Option<f64> {
+    let of_class = || scores.iter().filter(|(_, is_positive)| *is_positive == positive);
+    let wrong = of_class().filter(|(score, _)| (*score > 0.0) != positive).count();
+    let all = of_class().count();
+    (all > 0).then(|| wrong as f64 / all as f64)
+}
