@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod classifier;
+mod counter;
 mod error;
 mod evaluation;
 mod explanation;
@@ -23,6 +24,7 @@ mod work;
 fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     classifier::add_to(module)?;
+    counter::add_to(module)?;
     error::add_to(module)?;
     explanation::add_to(module)?;
     filter::add_to(module)?;

@@ -34,11 +34,7 @@ impl Training {
         options: Options,
         threads: usize,
     ) -> PyResult<Self> {
-        if documents.len() != labels.len() {
-            let (expected, got) = (documents.len(), labels.len());
-            let text = format!("expected as many labels as documents, {expected}, got {got}");
-            return Err(TamisError::new_err(text));
-        }
+        check_lengths(&documents, &labels)?;
         Ok(Training { documents: documents.into(), labels: labels.into(), options, threads })
     }
 
@@ -91,8 +87,20 @@ impl Training {
     }
 }
 
+/// Checks that there are as many labels as documents.
+pub(crate) fn check_lengths(documents: &Documents, labels: &Labels) -> PyResult<()> {
+    let (expected, got) = (documents.len(), labels.len());
+    if expected == got {
+        return Ok(());
+    }
+    Err(TamisError::new_err(format!("expected as many labels as documents, {expected}, got {got}")))
+}
+
 /// The model of what a trainer has learned.
-fn finish(py: Python<'_>, trainer: Trainer, options: &Options, threads: usize) -> PyResult<Model> {
+///
+/// # Errors
+/// If the options do not suit the labels, or Python stops it.
+pub(crate) fn finish(py: Python<'_>, trainer: Trainer, options: &Options, threads: usize) -> PyResult<Model> {
     let (scoring, decision) = options.settle(trainer.classes())?;
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
     run(py, threads, None, move |_| trainer.finish())?.map_err(raised)

@@ -1,0 +1,119 @@
+//! Counting documents as they come, to be merged with what others count.
+
+use std::str::Utf8Error;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict};
+use tamis_filter::{Partial, Trainer};
+
+use crate::classifier::kind_named;
+use crate::error::{TamisError, raised, wrong_row};
+use crate::filter::Filter;
+use crate::input::decoding::Decoding;
+use crate::input::documents::{Documents, Labels};
+use crate::options::Options;
+use crate::training;
+
+/// Counts labelled documents, batch by batch, on one thread; merges what other counters counted, elsewhere or before.
+#[pyclass(module = "tamis", frozen)]
+struct Counter {
+    options: Options,
+    /// None once it was used up.
+    trainer: Mutex<Option<Trainer>>,
+}
+
+impl Counter {
+    fn trainer(&self) -> MutexGuard<'_, Option<Trainer>> {
+        self.trainer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> PyResult<Trainer> {
+        self.trainer().take().ok_or_else(used_up)
+    }
+}
+
+fn used_up() -> PyErr {
+    TamisError::new_err("this counter was used up, by partial, finish or an error; make another")
+}
+
+#[pymethods]
+impl Counter {
+    #[new]
+    #[pyo3(signature = (*, kind = "text", **options))]
+    fn new(py: Python<'_>, kind: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let options = Options::new(kind_named(kind)?, options.unwrap_or(&PyDict::new(py)))?;
+        let trainer = Trainer::new(options.train().clone()).map_err(raised)?;
+        Ok(Counter { options, trainer: Mutex::new(Some(trainer)) })
+    }
+
+    /// Counts documents; an error names the row, and those before it are counted.
+    #[pyo3(signature = (documents, labels, *, encoding = "utf-8", decode_error = "strict"))]
+    fn add(
+        &self,
+        documents: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        encoding: &str,
+        decode_error: &str,
+    ) -> PyResult<()> {
+        let py = documents.py();
+        let decoding = Decoding::new(py, encoding, decode_error)?;
+        let documents = Documents::new(self.options.train().recipe.kind, documents, decoding)?;
+        let labels = Labels::new(labels)?;
+        training::check_lengths(&documents, &labels)?;
+        py.detach(|| {
+            let mut trainer = self.trainer();
+            let trainer = trainer.as_mut().ok_or_else(used_up)?;
+            for row in 0..documents.len() {
+                let of_row = |error: Utf8Error| wrong_row(row, error);
+                let (document, label) =
+                    (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
+                trainer.add(label, document).map_err(|error| wrong_row(row, error))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds what another counter counted.
+    fn merge(&self, py: Python<'_>, partial: PyBackedBytes) -> PyResult<()> {
+        py.detach(|| {
+            let partial = Partial::from_bytes(partial).map_err(raised)?;
+            let mut trainer = self.trainer();
+            let merged = trainer.take().ok_or_else(used_up)?.merge_partial(&partial).map_err(raised)?;
+            *trainer = Some(merged);
+            Ok(())
+        })
+    }
+
+    /// The bytes of what was counted.
+    fn partial<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let trainer = self.take()?;
+        let partial = py.detach(|| trainer.into_partial()).map_err(raised)?;
+        Ok(PyBytes::new(py, partial.as_bytes()))
+    }
+
+    /// The model of what was counted.
+    #[pyo3(signature = (*, threads = 1))]
+    fn finish(&self, py: Python<'_>, threads: usize) -> PyResult<Filter> {
+        let trainer = self.take()?;
+        Filter::of_model(training::finish(py, trainer, &self.options, threads)?)
+    }
+
+    #[getter]
+    fn n_documents(&self) -> PyResult<u64> {
+        self.trainer().as_ref().map(Trainer::n_documents).ok_or_else(used_up)
+    }
+
+    #[getter]
+    fn labels(&self) -> PyResult<Vec<String>> {
+        let trainer = self.trainer();
+        let trainer = trainer.as_ref().ok_or_else(used_up)?;
+        Ok(trainer.classes().iter().map(|(_, label)| label.to_owned()).collect())
+    }
+}
+
+/// Adds the class to the module.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Counter>()
+}
