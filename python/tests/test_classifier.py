@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
 import pickle
@@ -28,7 +29,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from tamis import Filter, TamisClassifier, TamisError
+from tamis import Filter, TamisClassifier, TamisError, _labels, classifier
 
 MANY = generated(300, ["fruit", "metal", "wood", "Zinn"])
 TWO = generated(300, ["ham", "spam"])
@@ -342,6 +343,12 @@ def test_learning_does_not_change_what_was_given() -> None:
     TamisClassifier().fit(texts, labels)
     np.testing.assert_array_equal(texts, before[0])
     np.testing.assert_array_equal(labels, before[1])
+
+
+@pytest.mark.parametrize("module", [classifier, _labels])
+def test_its_examples_run(module: Any) -> None:
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0 and outcome.failed == 0
 
 
 def test_a_filter_trains_as_the_classifier_does() -> None:
