@@ -221,3 +221,25 @@ def scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def count_documents(documents: Any, *, kind: str, encoding: str, decode_error: str) -> int: ...
 def label_table(labels: list[str], probabilities: NDArray[np.float64]) -> Table: ...
+
+# tamis.naive_bayes: rows are (indptr, indices, data, n_features) of a CSR matrix.
+_Csr = tuple[
+    NDArray[np.int32] | NDArray[np.int64],
+    NDArray[np.int32] | NDArray[np.int64],
+    NDArray[np.float64] | NDArray[np.float32],
+    int,
+]
+
+def csr_count(
+    rows: _Csr,
+    codes: NDArray[np.int64],
+    counts: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+    threshold: float | None = None,
+) -> None: ...
+def csr_product(
+    rows: _Csr,
+    weights: NDArray[np.float64],
+    out: NDArray[np.float64],
+    threshold: float | None = None,
+) -> None: ...
