@@ -193,6 +193,12 @@ impl Scores {
         Ok(Score::new(self.labels.clone(), self.batch.scores[place].clone(), probabilities))
     }
 
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (builtins, n) = (slf.py().import("builtins")?, slf.get().__len__());
+        let places = builtins.getattr("range")?.call1((n,))?;
+        builtins.getattr("map")?.call1((slf.getattr("__getitem__")?, places))
+    }
+
     fn __repr__(&self) -> String {
         format!("Scores({} documents)", self.batch.scores.len())
     }

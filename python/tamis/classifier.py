@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis import _tamis
+from tamis import _html, _tamis
 from tamis._labels import encode, names
 
 __all__ = ["TamisClassifier"]
@@ -312,7 +312,10 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Explanation
             Labels are text in it, as in the model file. A notebook shows it as bars.
         """
-        return self._model().explain(text)
+        model = self._model()
+        if isinstance(text, bytes) and self.kind == "text":
+            text = text.decode(self.encoding, self.decode_error)
+        return model.explain(text)
 
     def score_table(self, X: Any) -> _tamis.Table:
         """Labels and probabilities as a table that any library takes by Arrow's PyCapsule interface.
@@ -408,6 +411,20 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         if self.filter_ is None:
             raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
         return self.filter_
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._model_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._model_html()
+        return bundle
+
+    def _model_html(self) -> str:
+        """What a notebook shows of the model, below scikit-learn's diagram."""
+        model = getattr(self, "filter_", None)
+        return "" if model is None else _html.filter(model)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

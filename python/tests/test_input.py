@@ -22,7 +22,6 @@ FORMS = {
     "iterator": iter,
     "numpy str": np.array,
     "numpy object": lambda v: np.array(v, dtype=object),
-    "numpy StringDType": lambda v: np.array(v, dtype=np.dtypes.StringDType()),
     "pandas": pd.Series,
     "pandas with an index": lambda v: pd.Series(v, index=range(len(v), 0, -1)),
     "pandas object": lambda v: pd.Series(v, dtype=object),
@@ -37,6 +36,8 @@ FORMS = {
     "Arrow slice": lambda v: pa.array(["x", *v, "y"])[1:-1],
     "Arrow chunks of dictionaries": lambda v: pa.chunked_array([v[:50], v[50:]]).dictionary_encode(),
 }
+if hasattr(np.dtypes, "StringDType"):  # numpy 2
+    FORMS["numpy StringDType"] = lambda v: np.array(v, dtype=np.dtypes.StringDType())
 BINARY_FORMS = {
     "list": list,
     "bytearray": lambda v: [bytearray(row) for row in v],

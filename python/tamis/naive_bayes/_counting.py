@@ -99,7 +99,10 @@ class CountingNB(NaiveBayes):
         codes = self._encoded(y)
         weights = checked_weights(sample_weight, X)
         self._count(X, codes, weights)
-        self.class_count_ += np.bincount(codes, weights, minlength=len(self.classes_))
+        if weights is not None and len(self.classes_) == 1:
+            self.class_count_ += weights.sum()  # pairwise, so that it has scikit-learn's bits
+        else:
+            self.class_count_ += np.bincount(codes, weights, minlength=len(self.classes_))
         self._smooth(self._check_alpha())
         self._set_prior()
         return self
@@ -182,19 +185,24 @@ class MatrixNB(CountingNB):
         else:
             members = np.zeros((len(codes), len(self.classes_)))
             members[np.arange(len(codes)), codes] = 1.0 if weights is None else weights
-            counts = members.T @ (X if threshold is None else X > threshold)
+            counts = members.T @ _above(X, threshold)
         self.feature_count_ += counts
 
     def _product(self, X: Any, weights: np.ndarray) -> np.ndarray:
         """``X @ weights.T``, shape (n_samples, n_classes)."""
         threshold = self._threshold(X.dtype)
         if not sparse.issparse(X):
-            return (X if threshold is None else X > threshold) @ weights.T
+            return _above(X, threshold) @ weights.T
         out = np.empty((X.shape[0], weights.shape[0]))
         # Few entries reach into each class's weights; for many it pays to bring the weights of a feature together.
         order = "C" if X.nnz < X.shape[1] / 2 else "F"
         _tamis.csr_product(_rows(X), np.asarray(weights, np.float64, order=order), out, threshold)
         return out
+
+
+def _above(X: np.ndarray, threshold: float | None) -> np.ndarray:
+    """1 for values above the threshold and 0 for others; without one the values as they are."""
+    return X if threshold is None else (X > threshold).astype(X.dtype)
 
 
 def _rows(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -1,0 +1,43 @@
+"""The examples in docstrings and guides run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import tamis
+
+GUIDES = [ROOT / "docs" / "guide" / "python.md", ROOT / "python" / "README.md"]
+
+
+@pytest.mark.parametrize("name", ["Explanation", "Filter", "Learner", "Score", "Scores", "Table"])
+def test_examples_of_docstrings(name: str) -> None:
+    tests = doctest.DocTestFinder(recurse=False).find(getattr(tamis, name), name, globs={})
+    assert [len(test.examples) > 1 for test in tests] == [True]
+    assert doctest.DocTestRunner().run(tests[0]).failed == 0
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
+def test_examples_of_guides(guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"^```pycon\n(.*?)^```$", guide.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= 2
+    (tmp_path / "corpora").symlink_to(ROOT / "corpora")
+    monkeypatch.chdir(tmp_path)
+    examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, guide.name, str(guide), 0)
+    assert len(examples.examples) > 5
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples).failed == 0
+
+
+def test_every_method_says_what_it_does() -> None:
+    for name in tamis.__all__:
+        value = getattr(tamis, name)
+        if not isinstance(value, type):
+            continue
+        assert value.__doc__, name
+        for attribute, member in vars(value).items():
+            if callable(member) and not attribute.startswith("_"):
+                assert member.__doc__, f"{name}.{attribute}"
