@@ -11,12 +11,45 @@ use tamis_filter::{Partial, Trainer};
 use crate::classifier::kind_named;
 use crate::error::{TamisError, raised, wrong_row};
 use crate::filter::Filter;
+use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
 use crate::training;
+use crate::work::run;
 
-/// Counts labelled documents, batch by batch, on one thread; merges what other counters counted, elsewhere or before.
+/// Counts labelled documents, batch by batch, on one thread, and merges what others counted: in another process, on
+/// another machine, or before.
+///
+/// Partials merge in any order, also in a tree, and the model has the bytes of one training over all documents. This is all
+/// that an engine such as Spark, Ray or Dask needs. Documents count as given.
+///
+/// Parameters
+/// ----------
+/// kind : {"text", "mail"}, default "text"
+/// **options
+///     Those of ``tamis train``, see ``Filter.train``. All that merge need the same.
+///
+/// Attributes
+/// ----------
+/// n_documents : int
+///     Documents counted.
+/// labels : list of str
+///     The labels seen.
+///
+/// Examples
+/// --------
+/// >>> import tamis
+/// >>> def count(texts, labels):
+/// ...     counter = tamis.Counter()
+/// ...     counter.add(texts, labels)
+/// ...     return counter.partial()
+/// >>> partials = [count(["apples", "pears"], ["fruit", "fruit"]), count(["iron"], ["metal"])]
+/// >>> counter = tamis.Counter()
+/// >>> for partial in partials:
+/// ...     counter.merge(partial)
+/// >>> counter.finish().score("apples").label
+/// 'fruit'
 #[pyclass(module = "tamis", frozen)]
 struct Counter {
     options: Options,
@@ -48,7 +81,18 @@ impl Counter {
         Ok(Counter { options, trainer: Mutex::new(Some(trainer)) })
     }
 
-    /// Counts documents; an error names the row, and those before it are counted.
+    /// Counts documents. An error names the row; those before it are counted.
+    ///
+    /// Parameters
+    /// ----------
+    /// documents : list, numpy array, pandas or polars Series, Arrow array
+    ///     Of str or bytes.
+    /// labels : the same, of str
+    ///     As many as documents.
+    /// encoding : str, default "utf-8"
+    ///     Of texts that are bytes.
+    /// decode_error : {"strict", "ignore", "replace"}, default "strict"
+    ///     What becomes of bytes that are not in the encoding.
     #[pyo3(signature = (documents, labels, *, encoding = "utf-8", decode_error = "strict"))]
     fn add(
         &self,
@@ -76,6 +120,11 @@ impl Counter {
     }
 
     /// Adds what another counter counted.
+    ///
+    /// Parameters
+    /// ----------
+    /// partial : bytes
+    ///     What ``partial`` returned there.
     fn merge(&self, py: Python<'_>, partial: PyBackedBytes) -> PyResult<()> {
         py.detach(|| {
             let partial = Partial::from_bytes(partial).map_err(raised)?;
@@ -86,18 +135,39 @@ impl Counter {
         })
     }
 
-    /// The bytes of what was counted.
+    /// The bytes of what was counted; this ends the counter. The same documents give the same bytes.
     fn partial<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let trainer = self.take()?;
-        let partial = py.detach(|| trainer.into_partial()).map_err(raised)?;
+        // executors have one thread a task
+        let partial = run(py, 1, None, move |_| trainer.into_partial())?.map_err(raised)?;
         Ok(PyBytes::new(py, partial.as_bytes()))
     }
 
-    /// The model of what was counted.
-    #[pyo3(signature = (*, threads = 1))]
-    fn finish(&self, py: Python<'_>, threads: usize) -> PyResult<Filter> {
+    /// The model of what was counted; this ends the counter.
+    ///
+    /// Parameters
+    /// ----------
+    /// n_jobs : int, optional
+    ///     Threads: by default 1, -1 for one a core. The model does not depend on it.
+    ///
+    /// Raises
+    /// ------
+    /// TamisError
+    ///     If there are fewer than two labels, or the options do not suit the labels.
+    #[pyo3(signature = (*, n_jobs = None))]
+    fn finish(&self, py: Python<'_>, n_jobs: Option<i64>) -> PyResult<Filter> {
+        let threads = threads(n_jobs)?;
         let trainer = self.take()?;
         Filter::of_model(training::finish(py, trainer, &self.options, threads)?)
+    }
+
+    /// Whether pairs of words are to be terms, as far as what was counted tells: this ends the counter. False where that is not
+    /// open: with more than two labels, for mail, with ``ngrams``, and for naive Bayes.
+    fn choose_pairs(&self, py: Python<'_>) -> PyResult<bool> {
+        let trainer = self.take()?;
+        let before = trainer.recipe().clone();
+        let chosen = run(py, 1, None, move |_| trainer.choose_pairs())?.map_err(raised)?;
+        Ok(*chosen.recipe() != before)
     }
 
     #[getter]

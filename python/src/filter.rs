@@ -23,7 +23,7 @@ use crate::score::{Score, Scores};
 use crate::table::Table;
 use crate::work::{Watch, run};
 
-mod arguments;
+pub(crate) mod arguments;
 mod information;
 mod state;
 
@@ -86,6 +86,9 @@ impl Filter {
     ///     Leave unsure what no label has this probability of (at least 0 and below 1); by default as the model was trained.
     /// spam_label : str, optional
     ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is one.
+    /// mapped : bool, default False
+    ///     Map the file instead of reading it, so that processes share its memory. Whoever cuts a mapped file short in place
+    ///     ends the process; files that are replaced by renaming are safe.
     ///
     /// Raises
     /// ------
@@ -94,15 +97,20 @@ impl Filter {
     /// TamisError
     ///     If it is no model, is damaged, or was made by another version.
     #[classmethod]
-    #[pyo3(signature = (path, *, unsure=None, spam_label=None))]
+    #[pyo3(signature = (path, *, unsure=None, spam_label=None, mapped=false))]
     fn open(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
         path: PathBuf,
         unsure: Option<f64>,
         spam_label: Option<String>,
+        mapped: bool,
     ) -> PyResult<Self> {
-        let filter = py.detach(|| tamis_filter::Filter::read(&path)).map_err(raised)?;
+        let open = || match mapped {
+            true => tamis_filter::Filter::open(&path),
+            false => tamis_filter::Filter::read(&path),
+        };
+        let filter = py.detach(open).map_err(raised)?;
         Filter::new(filter, Some(path), Verdicts { unsure, spam_label })
     }
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from tamis._tamis import (
+    Counter,
     Explanation,
     Filter,
     Learner,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tamis.classifier import TamisClassifier
 
 __all__ = [
+    "Counter",
     "Explanation",
     "Filter",
     "Learner",

@@ -95,12 +95,38 @@ class Explanation:
     def _repr_html_(self) -> str: ...
 
 @final
+class Counter:
+    """Counts labelled documents, batch by batch, and merges what others counted."""
+
+    def __init__(self, *, kind: Literal["mail", "text"] = "text", **options: Any) -> None: ...
+    def add(
+        self,
+        documents: Iterable[str | bytes] | Any,
+        labels: Iterable[str] | Any,
+        *,
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
+    ) -> None: ...
+    def merge(self, partial: bytes) -> None: ...
+    def partial(self) -> bytes: ...
+    def finish(self, *, n_jobs: int | None = None) -> Filter: ...
+    def choose_pairs(self) -> bool: ...
+    @property
+    def n_documents(self) -> int: ...
+    @property
+    def labels(self) -> list[str]: ...
+
 class Filter:
     """A trained model in use: scores and explains messages or texts, and learns from corrections."""
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, unsure: float | None = None, spam_label: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        unsure: float | None = None,
+        spam_label: str | None = None,
+        mapped: bool = False,
     ) -> Self: ...
     @classmethod
     def from_bytes(cls, data: bytes, *, unsure: float | None = None, spam_label: str | None = None) -> Self: ...

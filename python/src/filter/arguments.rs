@@ -27,7 +27,7 @@ pub(super) fn prepare(
 }
 
 /// The number of threads for `n_jobs`, as scikit-learn has it: 1 if it is not given, one a core for -1, all but one for -2.
-pub(super) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
+pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
     let cores = available_parallelism().map_or(1, usize::from);
     let threads = match n_jobs.unwrap_or(1) {
         n if n < 0 => cores.saturating_add(1).checked_add_signed(n as isize).unwrap_or(1).max(1),
