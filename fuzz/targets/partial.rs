@@ -64,7 +64,7 @@ fn partials() -> Vec<Vec<u8>> {
     let mut windows = TrainOptions::new(Kind::Mail);
     windows.recipe.windows = Some(20);
     let mut table = TrainOptions::new(Kind::Table);
-    let column = |(name, kind): (&str, _)| Column { name: name.to_owned(), kind };
+    let column = |(name, kind): (&str, _)| Column::new(name, kind);
     table.recipe.columns = [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
     let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table];
     all.into_iter().map(partial).collect()

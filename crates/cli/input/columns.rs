@@ -121,9 +121,7 @@ pub(crate) fn choose_kinds(
         None => format!("{} skipped", shown(name)),
     });
     say!("columns: {}; --column NAME=KIND changes one", shown.collect::<Vec<_>>().join(", "));
-    let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| {
-        Some(Column { name: name.to_string(), kind: (*kind)? })
-    };
+    let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| Some(Column::new(&**name, (*kind)?));
     let columns: Vec<_> = columns().filter_map(column).collect();
     if columns.is_empty() {
         bail!("expected a column to learn from other than the target {target:?}, got none");

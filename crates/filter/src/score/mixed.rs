@@ -43,8 +43,8 @@ impl MixedScorer {
         let mut recipe = recipe.clone();
         let columns = Columns::new(&mut recipe)?;
         table.check(&recipe, totals.len())?;
-        let gaussian =
-            GaussianParameters { prior: ClassPrior::Uniform, var_smoothing: settings.var_smoothing };
+        let mut gaussian = GaussianParameters::default();
+        (gaussian.prior, gaussian.var_smoothing) = (ClassPrior::Uniform, settings.var_smoothing);
         let mut reals = gaussian.features(&table.reals)?.into_iter();
         let mut groups = table.groups.iter();
         let mut parts = Vec::with_capacity(recipe.columns.len());

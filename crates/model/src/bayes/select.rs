@@ -28,7 +28,7 @@ pub fn chi_square(cells: &[Cell], totals: &[ClassTotals], counting: Counting) ->
 
 /// The mutual information (nats) of the presence of a term in a document and the class of the document.
 ///
-/// `cells` are the term's, `totals` those of all classes(only `documents` is read). At least 0, at most the entropy of
+/// `cells` are the term's, `totals` those of all classes (only `documents` is read). At least 0, at most the entropy of
 /// the classes. Equals scikit-learn's `mutual_info_score`.
 ///
 /// ```

@@ -75,7 +75,7 @@ pub(crate) fn min_per_class(columns: Columns) -> usize {
 
 /// Whether there are enough documents to choose anything: 50 distinct ones per class for two classes, else 200 in all
 /// and 10 per class on average.
-pub fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
+pub(crate) fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
     let is_of = |class: usize| move |i: &usize| usize::from(documents.label(*i).class) == class;
     let of = |class: usize| (0..documents.len()).filter(is_of(class)).count();
     match n_classes {
@@ -159,6 +159,7 @@ impl SmoothingChoice {
 /// assert!(is_worse(&bad, &good) && !is_worse(&good, &bad));
 /// assert!(!is_worse(&good, &good));
 /// ```
+#[doc(hidden)]
 pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
     let differences = || losses.iter().zip(others).map(|(a, b)| (a.loss - b.loss, a.weight));

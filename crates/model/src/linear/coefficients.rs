@@ -11,7 +11,7 @@ use crate::counts::statistics::error::StatisticsError;
 use crate::counts::term_frequency::{TF_UNIT, tf_units};
 
 /// The number that stands for 1 in a [`Coefficient`]: 2^12.
-pub const COEFFICIENT_ONE: i64 = 1 << 12;
+pub(crate) const COEFFICIENT_ONE: i64 = 1 << 12;
 
 /// What a document adds to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so that sums
 /// are exact in any order and can be undone.
@@ -19,8 +19,8 @@ pub const COEFFICIENT_ONE: i64 = 1 << 12;
 pub struct Coefficient {
     /// The column.
     pub class: ClassId,
-    /// c, added to the bias of the column: C times the error of the document times its copies. Fixed point,
-    /// [`COEFFICIENT_ONE`] is 1.
+    /// c, added to the bias of the column: C times the error of the document times its copies. Fixed point:
+    /// 2^12 is 1.
     pub bias: i64,
     /// c / |v|, added to the weight of each term of the document times ln(1 + tf). Fixed point.
     pub units: i64,
