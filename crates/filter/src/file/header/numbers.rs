@@ -6,11 +6,11 @@ use serde::Serialize;
 use tamis_model::{ClassPrior, Counting, Criterion, Likelihood, WeightedOptions};
 use tamis_tokenizer::{Language, Ngrams, WordRule};
 
-use super::encode;
 use crate::config::column::ColumnKind;
 use crate::config::decision::Expected;
 use crate::config::keep::Keep;
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
+use crate::file::container::encode;
 use crate::kind::Kind;
 
 #[track_caller]
