@@ -31,14 +31,14 @@ pub struct SmoothingChoice {
     pub losses: Vec<WeightedLoss>,
 }
 
-/// A smoothing and a power of idf that were tried, and how well they predicted left-out documents.
+/// A smoothing and power of idf that were tried, and their loss on left-out documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedSmoothing {
     /// The smoothing.
     pub alpha: Smoothing,
     /// The power of idf.
     pub idf_power: f64,
-    /// The mean log loss of exact leave-one-out, in nats a document.
+    /// The mean log loss of exact leave-one-out, in nats per document.
     pub loss: f64,
 }
 
@@ -47,7 +47,7 @@ pub struct TriedSmoothing {
 pub struct WeightedLoss {
     /// The log loss, in nats.
     pub loss: f64,
-    /// How many documents it stands for.
+    /// The number of documents it stands for.
     pub weight: f64,
 }
 
@@ -276,7 +276,7 @@ impl Grid<'_> {
         if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default }
     }
 
-    /// Whether the document's class has other documents; without it nothing would be known of the class.
+    /// Whether the document's class has other documents, so that the class is known without it.
     fn has_others(&self, document: &Label) -> bool {
         let of_class = self.counts.totals().get(usize::from(document.class));
         of_class.is_some_and(|totals| totals.documents > 1)
