@@ -169,8 +169,10 @@ impl Filter {
     ///     Leave the terms and names of documents out of the result.
     /// repeat : bool, default False
     ///     Count a document that several models know as often as all of them together do.
+    /// n_jobs : int, optional
+    ///     Threads: by default 1, -1 for one a core.
     #[classmethod]
-    #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false))]
+    #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false, n_jobs=None))]
     fn merge(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
@@ -178,15 +180,16 @@ impl Filter {
         retrain: bool,
         strip: bool,
         repeat: bool,
+        n_jobs: Option<i64>,
     ) -> PyResult<Self> {
         let models: Vec<_> = filters.iter().map(|filter| filter.model()).collect();
         let mut options = MergeOptions::default();
         (options.retrain, options.strip, options.repeat) = (retrain, strip, repeat);
-        let merged = py.detach(|| {
+        let job = move |_: &Watch| {
             let filters: Vec<_> = models.iter().map(|model| &model.filter).collect();
-            tamis_filter::merge(&filters, options)?.into_filter()
-        });
-        Filter::new(merged.map_err(raised)?, None, Verdicts::default())
+            tamis_filter::merge(&filters, options)
+        };
+        Filter::of_model(run(py, threads(n_jobs)?, None, job)?.map_err(raised)?)
     }
 
     /// Scores one message (bytes) or, in a model of text, one text (str).
@@ -288,13 +291,14 @@ impl Filter {
         progress: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let labels = Labels::new(labels)?;
-        let (model, batch) = self.batch(documents, Decoding::default(), threads(n_jobs)?, progress)?;
+        let threads = threads(n_jobs)?;
+        let (model, batch) = self.batch(documents, Decoding::default(), threads, progress)?;
         let (expected, got) = (batch.scores.len(), labels.len());
         if expected != got || got == 0 {
             let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };
             return Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")));
         }
-        evaluation::of_scores(documents.py(), &model, &batch, &labels)
+        evaluation::of_scores(documents.py(), &model, &batch, &labels, threads)
     }
 
     /// Measures how good models of these documents are: each document is scored by a model that learned neither it nor another with the
@@ -331,9 +335,10 @@ impl Filter {
         let given = options.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
         // folds take documents away again
         given.set_item("documents", true)?;
-        let training = prepare(documents, labels, kind, threads(n_jobs)?, Some(&given))?;
+        let threads = threads(n_jobs)?;
+        let training = prepare(documents, labels, kind, threads, Some(&given))?;
         let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
-        evaluation::of_folds(py, &classes, &outcomes)
+        evaluation::of_folds(py, &classes, outcomes, threads)
     }
 
     /// The terms that speak most for a label against its strongest rival, each as a document of its own.

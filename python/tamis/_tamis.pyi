@@ -117,7 +117,13 @@ class Filter:
     ) -> Self: ...
     @classmethod
     def merge(
-        cls, filters: Sequence[Filter], *, retrain: bool = False, strip: bool = False, repeat: bool = False
+        cls,
+        filters: Sequence[Filter],
+        *,
+        retrain: bool = False,
+        strip: bool = False,
+        repeat: bool = False,
+        n_jobs: int | None = None,
     ) -> Self: ...
     @classmethod
     def cross_validate(
