@@ -29,8 +29,8 @@ mod state;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
 ///
-/// A filter is made by ``Filter.open``, ``Filter.from_bytes`` or ``Filter.train``. Any number of threads may use one at the same
-/// time. It is pickled as the bytes of its model; the copy has no file.
+/// A filter is made by ``Filter.open``, ``Filter.from_bytes`` or ``Filter.train``. Any number of threads may
+/// use one at the same time. It is pickled as the bytes of its model; the copy has no file.
 ///
 /// Examples
 /// --------
@@ -77,13 +77,15 @@ impl Filter {
 
 #[pymethods]
 impl Filter {
-    /// Opens a model file, of the program or of Python; what is done to the file later does not matter, see ``reload``.
+    /// Opens a model file, of the program or of Python; what is done to the file later does not matter, see
+    /// ``reload``.
     ///
     /// Parameters
     /// ----------
     /// path : str or os.PathLike
     /// unsure : float, optional
-    ///     Leave unsure what no label has this probability of (at least 0 and below 1); by default as the model was trained.
+    ///     Leave unsure what no label has this probability of (at least 0 and below 1); by default as the
+    ///     model was trained.
     /// spam_label : str, optional
     ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is one.
     ///
@@ -140,8 +142,8 @@ impl Filter {
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
-    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on; ``deduplicate=True`` counts equal
-    ///     messages once, as the program does by default.
+    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on;
+    ///     ``deduplicate=True`` counts equal messages once, as the program does by default.
     #[classmethod]
     #[pyo3(signature = (documents, labels, *, kind="mail", n_jobs=None, progress=false, **options))]
     fn train(
@@ -164,7 +166,8 @@ impl Filter {
     /// filters : list of Filter
     ///     In any order.
     /// retrain : bool, default False
-    ///     Insist on fitting everything anew to the documents of all; done anyway where all remember their terms.
+    ///     Insist on fitting everything anew to the documents of all; done anyway where all remember their
+    ///     terms.
     /// strip : bool, default False
     ///     Leave the terms and names of documents out of the result.
     /// repeat : bool, default False
@@ -279,9 +282,10 @@ impl Filter {
     /// Returns
     /// -------
     /// dict
-    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (what is unsure counts as wrong), ``macro_f1``, ``log_loss`` in nats,
-    ///     ``classes`` with precision, recall and verdicts; of a spam filter also ``false_positive_rate``, ``false_negative_rate``,
-    ///     ``one_minus_roc_auc_percent`` and others, with 95 % intervals (``..._interval``).
+    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (what is unsure counts as wrong),
+    ///     ``macro_f1``, ``log_loss`` in nats, ``classes`` with precision, recall and verdicts; of a spam
+    ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
+    ///     others, with 95 % intervals (``..._interval``).
     #[pyo3(signature = (documents, labels, *, n_jobs=None, progress=false))]
     fn evaluate<'py>(
         &self,
@@ -301,8 +305,8 @@ impl Filter {
         evaluation::of_scores(documents.py(), &model, &batch, &labels, threads)
     }
 
-    /// Measures how good models of these documents are: each document is scored by a model that learned neither it nor another with the
-    /// same body.
+    /// Measures how good models of these documents are: each document is scored by a model that learned
+    /// neither it nor another with the same body.
     ///
     /// Parameters
     /// ----------
@@ -361,7 +365,8 @@ impl Filter {
 
     /// Learns a message in the file that the filter was opened from or saved to; the next ``score`` knows it.
     ///
-    /// What was learned is on the disk when this returns, as with ``tamis learn``. For many messages a ``Learner`` is quicker.
+    /// What was learned is on the disk when this returns, as with ``tamis learn``. For many messages a
+    /// ``Learner`` is quicker.
     ///
     /// Parameters
     /// ----------
@@ -373,7 +378,8 @@ impl Filter {
     /// Returns
     /// -------
     /// str
-    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under another.
+    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
+    ///     another.
     ///
     /// Raises
     /// ------
@@ -449,9 +455,10 @@ impl Filter {
         self.model().filter.is_spam_filter()
     }
 
-    /// What the model says of itself: ``kind`` of documents, ``documents`` learned of each label, ``remembered`` different
-    /// ones, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms in scoring), ``changes`` (documents learned or forgotten one by
-    /// one), ``unfitted`` (those since the last fit), ``bytes``, ``log_bytes``, ``segments``.
+    /// What the model says of itself: ``kind`` of documents, ``documents`` learned of each label,
+    /// ``remembered`` different ones, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms
+    /// in scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (those since the
+    /// last fit), ``bytes``, ``log_bytes``, ``segments``.
     #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         information(py, &self.model())

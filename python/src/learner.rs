@@ -92,9 +92,9 @@ impl Open {
 
 /// A model file that is open for learning, locked against other writers; readers do not notice.
 ///
-/// A learner is a context manager: what was learned is in the file after the ``with`` block, and nothing of it if the block raised.
-/// Learning a message twice is learning it once, learning it under another label moves it, and forgetting takes away exactly what learning
-/// added.
+/// A learner is a context manager: what was learned is in the file after the ``with`` block, and nothing of
+/// it if the block raised. Learning a message twice is learning it once, learning it under another label
+/// moves it, and forgetting takes away exactly what learning added.
 ///
 /// Examples
 /// --------
@@ -219,7 +219,8 @@ impl Learner {
     /// Returns
     /// -------
     /// str
-    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under another.
+    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
+    ///     another.
     fn learn(&self, message: &Bound<'_, PyAny>, label: &str) -> PyResult<&'static str> {
         let document = Message::new(self.kind, message)?;
         self.with(message.py(), |open| Ok(open.learn(label, document.document()?)?))
@@ -261,7 +262,8 @@ impl Learner {
         self.with(py, Open::commit)
     }
 
-    /// Chooses and fits everything anew by all remembered documents, and writes the file, as ``tamis retrain`` does.
+    /// Chooses and fits everything anew by all remembered documents, and writes the file, as ``tamis
+    /// retrain`` does.
     fn retrain(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |open| Ok(on_own_threads(|| open.learner.retrain())??))
     }

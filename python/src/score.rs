@@ -51,8 +51,8 @@ pub(crate) struct Score {
     truncated: bool,
 }
 
-/// What a score is pickled as: labels, the class of spam, the verdict, probability, log-odds, the probability of every label, known
-/// terms, whether it is of a part.
+/// What a score is pickled as: labels, the class of spam, the verdict, probability, log-odds, the probability
+/// of every label, known terms, whether it is of a part.
 type State = (Vec<String>, Option<ClassId>, Option<ClassId>, f64, f64, Vec<f64>, usize, bool);
 
 impl Score {
