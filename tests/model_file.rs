@@ -40,8 +40,7 @@ fn train(options: TrainOptions, texts: &[(&str, &str)], unlabelled: &[&str]) -> 
 fn table() -> Model {
     let kinds = [ColumnKind::Gaussian, ColumnKind::Bernoulli, ColumnKind::Categorical, ColumnKind::Text];
     let mut options = TrainOptions::new(Kind::Table);
-    options.recipe.columns =
-        NAMES.iter().zip(kinds).map(|(name, kind)| Column { name: (*name).into(), kind }).collect();
+    options.recipe.columns = NAMES.iter().zip(kinds).map(|(name, kind)| Column::new(*name, kind)).collect();
     let mut trainer = Trainer::new(options).unwrap();
     for (label, cells) in ROWS {
         let fields: Vec<_> = NAMES.into_iter().zip(cells).collect();

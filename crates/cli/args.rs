@@ -1,4 +1,4 @@
-//! Arguments that several commands share, and what they set.
+//! Arguments that several commands share.
 
 pub(crate) mod decision;
 pub(crate) mod input;

@@ -1,4 +1,4 @@
-//! The commands, one a file: each has its arguments and what it does.
+//! The commands, one per file, each with its arguments.
 
 pub(crate) mod evaluate;
 pub(crate) mod expire;
@@ -103,10 +103,10 @@ pub(crate) fn run(command: Command) -> Result<u8> {
     }
 }
 
-/// Runs a command whose work is spread over threads: as many as it was told, all cores by default.
+/// Runs a command on several threads: one per core unless told otherwise.
 fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Result<u8> {
     let threads = input.threads.map_or(0, usize::from);
-    // this thread is one of them: a single one needs no other
+    // this thread is one of them, so a single thread needs no other
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build();
     let pool = pool.context("starting threads")?;
     pool.install(run)
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// A heading goes on until the next: it must be that of an option's own group.
+    /// A heading applies until the next one, so every option must be below that of its own group.
     #[test]
     fn arguments_and_output_stand_under_no_heading() {
         for command in Cli::command().get_subcommands() {

@@ -1,4 +1,4 @@
-//! The documents that the user names: found, read, taken apart.
+//! The documents that the user names: finding, reading and splitting them.
 
 pub(crate) mod columns;
 pub(crate) mod corpus;

@@ -1,7 +1,7 @@
-//! The tamis program: arguments, documents in, verdicts out.
+//! The tamis program: reads arguments and documents, prints verdicts.
 //!
-//! Results go to standard output, everything else to standard error. Whatever goes wrong, a message that is being
-//! passed through comes out.
+//! Results go to standard output, everything else to standard error. Whatever fails, a message that is being passed
+//! through is copied.
 
 // The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 mod output;
@@ -50,9 +50,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the arguments ask for. To learn the options of all commands takes a fresh process a fifth of the time to score a
-/// message, so those that are run for every message are read by their own where nothing is wrong; what is wrong is told
-/// by all.
+/// Parses the arguments. Building the options of all commands would take a fifth of the time to score a message, so the
+/// commands run for every message are parsed by themselves. If that fails, all are built for the error message.
 fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
     let alone = match arguments.get(1).and_then(|name| name.to_str()) {
         Some("score") => read_alone(arguments).map(Command::Score),
@@ -63,7 +62,7 @@ fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
     alone.map_or_else(|| Ok(Cli::try_parse_from(arguments)?.command), Ok)
 }
 
-/// The arguments of a command, if they are right and ask for no help.
+/// The arguments of a command, if they are valid and do not ask for help.
 fn read_alone<A: Args>(arguments: &[OsString]) -> Option<A> {
     let command = A::augment_args(clap::Command::new("tamis"));
     A::from_arg_matches(&command.try_get_matches_from(&arguments[1..]).ok()?).ok()
@@ -72,11 +71,11 @@ fn read_alone<A: Args>(arguments: &[OsString]) -> Option<A> {
 /// Help and version are no errors; a usage error of `score --passthrough` still lets the message through.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if !error.use_stderr() {
-        // Where the message cannot be shown there is nobody to tell.
+        // if the message cannot be shown, nothing is left to do
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // it repeats arguments as they came
+    // it repeats arguments unescaped
     text(error, arguments).lines().for_each(|line| say!("{line}"));
     if asks_for_passthrough(arguments) {
         passthrough::copy_input();
@@ -84,7 +83,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(ERROR)
 }
 
-/// Whether a message is to be passed through, as far as arguments tell that may be wrong.
+/// Whether a message is to be passed through, judged by arguments that may be wrong.
 fn asks_for_passthrough(arguments: &[OsString]) -> bool {
     let is_passthrough = |a: &OsString| {
         a.to_str().is_some_and(|a| {
@@ -94,7 +93,7 @@ fn asks_for_passthrough(arguments: &[OsString]) -> bool {
     arguments.iter().any(|a| a == "score") && arguments.iter().any(is_passthrough)
 }
 
-/// Whether that message is on standard input for sure: there is no argument that could name a file.
+/// Whether that message is certainly on standard input: no argument could name a file.
 fn passes_input_through(arguments: &[OsString]) -> bool {
     let is_value = |at: usize| matches!(arguments[at - 1].to_str(), Some("-m" | "--model" | "--fallback"));
     let is_option = |at: usize| arguments[at].as_encoded_bytes().starts_with(b"-");

@@ -1,4 +1,4 @@
-//! A model in use, whose file others may write to meanwhile.
+//! An open model, whose file others may change meanwhile.
 
 pub(crate) mod opened;
 pub(crate) mod rescue;

@@ -1,4 +1,4 @@
-//! What the program says, to people and to programs.
+//! The program's output, for people and for programs.
 
 #[macro_use]
 pub(crate) mod shown;

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use tamis_filter::{
     ClassPrior, ClassTotals, Classes, Counting, DecisionOptions, Document, ExpectationMaximization,
     FeatureLimits, Filter, Keep, Kind, Likelihood, Mixed, Ngrams, Pairs, Parameters, Recipe, Scoring,
-    Scratch, Smoothing, TokenizerOptions, TrainOptions, Trainer, Transform, WeightedOptions, WordRule,
+    Scratch, Smoothing, TokenizerOptions, TrainOptions, Trainer, WeightedOptions, WordRule,
 };
 use tamis_mail::{Message, Piece};
 use tamis_tokenizer::Tokenizer;
@@ -128,12 +128,11 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
             let em = &mut settings.options;
             (em.likelihood, em.alpha, em.prior, em.lambda) = (likelihood, alpha, prior, mix);
             (em.max_iterations, em.tolerance, em.seed) = (3, rate, 1);
-            settings.transform = Transform {
-                log_tf: choices.flag(),
-                idf: choices.flag(),
-                norm: NonZeroU32::new(choices.byte().into()),
-                min_df: choices.byte().into(),
-            };
+            let transform = &mut settings.transform;
+            transform.log_tf = choices.flag();
+            transform.idf = choices.flag();
+            transform.norm = NonZeroU32::new(choices.byte().into());
+            transform.min_df = choices.byte().into();
             settings
         }),
     })

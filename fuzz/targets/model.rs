@@ -240,7 +240,7 @@ fn table_model() -> Vec<u8> {
     let kinds = [ColumnKind::Gaussian, ColumnKind::Text, ColumnKind::Categorical, ColumnKind::Bernoulli];
     let mut options = TrainOptions::new(Kind::Table);
     options.recipe.columns =
-        ROW.into_iter().zip(kinds).map(|((name, _), kind)| Column { name: name.to_owned(), kind }).collect();
+        ROW.into_iter().zip(kinds).map(|((name, _), kind)| Column::new(name, kind)).collect();
     let mut trainer = Trainer::new(options).expect("options in range");
     for (label, cells) in [
         ("walk", ["1", "late again", "grey", "y"]),

@@ -64,15 +64,17 @@ fn partials() -> Vec<Vec<u8>> {
     let mut windows = TrainOptions::new(Kind::Mail);
     windows.recipe.windows = Some(20);
     let mut table = TrainOptions::new(Kind::Table);
-    let column = |(name, kind): (&str, _)| Column { name: name.to_owned(), kind };
-    table.recipe.columns = [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
+    let column = |(name, kind): (&str, _)| Column::new(name, kind);
+    table.recipe.columns =
+        [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
     let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table];
     all.into_iter().map(partial).collect()
 }
 
 fn partial(options: TrainOptions) -> Vec<u8> {
     let mut trainer = Trainer::new(options).expect("options in range");
-    for (label, text) in [("fruit", "apples and pears"), ("metal", "iron and tin"), ("metal", "iron and tin")] {
+    for (label, text) in [("fruit", "apples and pears"), ("metal", "iron and tin"), ("metal", "iron and tin")]
+    {
         let mail = format!("From: {label}@b.org\nSubject: {text}\n\n{text}\n");
         let row = [("miles", "7.5"), ("sky", text)];
         let document = match trainer.recipe().kind {

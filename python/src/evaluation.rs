@@ -6,7 +6,8 @@ use tamis_filter::{ClassId, Classes, Evaluation, Figure, HeldOutScore, spam_clas
 
 use crate::error::wrong_row;
 use crate::input::documents::Labels;
-use crate::model::{Batch, Failure, Model};
+use crate::model::{Batch, Failure, Model, Scored};
+use crate::work::run;
 
 /// The figures of scores against the labels that documents have.
 ///
@@ -17,24 +18,26 @@ pub(crate) fn of_scores<'py>(
     model: &Model,
     batch: &Batch,
     labels: &Labels,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rows = batch.scores.iter().zip(batch.probabilities.chunks(model.labels.names().len()));
-    let outcome = |(row, (scored, probabilities)): (usize, (&crate::model::Scored, &[f64]))| {
+    let outcome = |(row, (scored, probabilities)): (usize, (&Scored, &[f64]))| {
         let label = labels.get(row).map_err(|error| Failure::Document(row, error))?;
         let class = model.labels.class(label).map_err(|error| wrong_row(row, error))?;
         Ok(HeldOutScore::new(class, scored.score, probabilities[usize::from(class)]))
     };
     let outcomes = rows.enumerate().map(outcome).collect::<PyResult<Vec<_>>>()?;
-    figures(py, model.filter.classes(), model.filter.spam(), &outcomes)
+    figures(py, model.filter.classes(), model.filter.spam(), outcomes, threads)
 }
 
 /// The figures of held-out scores.
 pub(crate) fn of_folds<'py>(
     py: Python<'py>,
     classes: &Classes,
-    outcomes: &[HeldOutScore],
+    outcomes: Vec<HeldOutScore>,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    figures(py, classes, spam_class(classes), outcomes)
+    figures(py, classes, spam_class(classes), outcomes, threads)
 }
 
 /// A dictionary with the keys that `tamis evaluate --json` has.
@@ -42,11 +45,13 @@ fn figures<'py>(
     py: Python<'py>,
     classes: &Classes,
     spam: Option<ClassId>,
-    outcomes: &[HeldOutScore],
+    outcomes: Vec<HeldOutScore>,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let evaluation = py.detach(|| Evaluation::new(classes, spam, outcomes));
+    let own = classes.clone();
     let dict = PyDict::new(py);
     dict.set_item("documents", outcomes.len())?;
+    let evaluation = run(py, threads, None, move |_| Evaluation::new(&own, spam, &outcomes))?;
     dict.set_item("accuracy", evaluation.confusion.accuracy())?;
     dict.set_item("macro_f1", evaluation.confusion.macro_f1())?;
     let of_classes = PyList::empty(py);

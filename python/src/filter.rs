@@ -29,8 +29,8 @@ mod state;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
 ///
-/// A filter is made by ``Filter.open``, ``Filter.from_bytes`` or ``Filter.train``. Any number of threads may use one at the same
-/// time. It is pickled as the bytes of its model; the copy has no file.
+/// A filter is made by ``Filter.open``, ``Filter.from_bytes`` or ``Filter.train``. Any number of threads may
+/// use one at the same time. It is pickled as the bytes of its model; the copy has no file.
 ///
 /// Examples
 /// --------
@@ -77,13 +77,15 @@ impl Filter {
 
 #[pymethods]
 impl Filter {
-    /// Opens a model file, of the program or of Python; what is done to the file later does not matter, see ``reload``.
+    /// Opens a model file, of the program or of Python; what is done to the file later does not matter, see
+    /// ``reload``.
     ///
     /// Parameters
     /// ----------
     /// path : str or os.PathLike
     /// unsure : float, optional
-    ///     Leave unsure what no label has this probability of (at least 0 and below 1); by default as the model was trained.
+    ///     Leave unsure what no label has this probability of (at least 0 and below 1); by default as the
+    ///     model was trained.
     /// spam_label : str, optional
     ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is one.
     /// mapped : bool, default False
@@ -148,10 +150,10 @@ impl Filter {
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
-    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on; ``deduplicate=True`` counts equal
-    ///     messages once, as the program does by default.
+    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on;
+    ///     ``deduplicate=True`` counts equal messages once, as the program does by default.
     #[classmethod]
-    #[pyo3(signature = (documents, labels, *, kind="mail", n_jobs=None, progress=false, **options))]
+    #[pyo3(signature = (documents, labels, /, *, kind="mail", n_jobs=None, progress=false, **options))]
     fn train(
         _class: &Bound<'_, PyType>,
         documents: &Bound<'_, PyAny>,
@@ -172,13 +174,16 @@ impl Filter {
     /// filters : list of Filter
     ///     In any order.
     /// retrain : bool, default False
-    ///     Insist on fitting everything anew to the documents of all; done anyway where all remember their terms.
+    ///     Insist on fitting everything anew to the documents of all; done anyway where all remember their
+    ///     terms.
     /// strip : bool, default False
     ///     Leave the terms and names of documents out of the result.
     /// repeat : bool, default False
     ///     Count a document that several models know as often as all of them together do.
+    /// n_jobs : int, optional
+    ///     Threads: by default 1, -1 for one a core.
     #[classmethod]
-    #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false))]
+    #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false, n_jobs=None))]
     fn merge(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
@@ -186,15 +191,16 @@ impl Filter {
         retrain: bool,
         strip: bool,
         repeat: bool,
+        n_jobs: Option<i64>,
     ) -> PyResult<Self> {
         let models: Vec<_> = filters.iter().map(|filter| filter.model()).collect();
         let mut options = MergeOptions::default();
         (options.retrain, options.strip, options.repeat) = (retrain, strip, repeat);
-        let merged = py.detach(|| {
+        let job = move |_: &Watch| {
             let filters: Vec<_> = models.iter().map(|model| &model.filter).collect();
-            tamis_filter::merge(&filters, options)?.into_filter()
-        });
-        Filter::new(merged.map_err(raised)?, None, Verdicts::default())
+            tamis_filter::merge(&filters, options)
+        };
+        Filter::of_model(run(py, threads(n_jobs)?, None, job)?.map_err(raised)?)
     }
 
     /// Scores one message (bytes) or, in a model of text, one text (str).
@@ -284,9 +290,10 @@ impl Filter {
     /// Returns
     /// -------
     /// dict
-    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (what is unsure counts as wrong), ``macro_f1``, ``log_loss`` in nats,
-    ///     ``classes`` with precision, recall and verdicts; of a spam filter also ``false_positive_rate``, ``false_negative_rate``,
-    ///     ``one_minus_roc_auc_percent`` and others, with 95 % intervals (``..._interval``).
+    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (what is unsure counts as wrong),
+    ///     ``macro_f1``, ``log_loss`` in nats, ``classes`` with precision, recall and verdicts; of a spam
+    ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
+    ///     others, with 95 % intervals (``..._interval``).
     #[pyo3(signature = (documents, labels, *, n_jobs=None, progress=false))]
     fn evaluate<'py>(
         &self,
@@ -296,17 +303,18 @@ impl Filter {
         progress: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let labels = Labels::new(labels)?;
-        let (model, batch) = self.batch(documents, Decoding::default(), threads(n_jobs)?, progress)?;
+        let threads = threads(n_jobs)?;
+        let (model, batch) = self.batch(documents, Decoding::default(), threads, progress)?;
         let (expected, got) = (batch.scores.len(), labels.len());
         if expected != got || got == 0 {
             let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };
             return Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")));
         }
-        evaluation::of_scores(documents.py(), &model, &batch, &labels)
+        evaluation::of_scores(documents.py(), &model, &batch, &labels, threads)
     }
 
-    /// Measures how good models of these documents are: each document is scored by a model that learned neither it nor another with the
-    /// same body.
+    /// Measures how good models of these documents are: each document is scored by a model that learned
+    /// neither it nor another with the same body.
     ///
     /// Parameters
     /// ----------
@@ -320,7 +328,7 @@ impl Filter {
     /// dict
     ///     As of ``evaluate``.
     #[classmethod]
-    #[pyo3(signature = (documents, labels, *, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
+    #[pyo3(signature = (documents, labels, /, *, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn cross_validate<'py>(
         _class: &Bound<'py, PyType>,
@@ -339,9 +347,10 @@ impl Filter {
         let given = options.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
         // folds take documents away again
         given.set_item("documents", true)?;
-        let training = prepare(documents, labels, kind, threads(n_jobs)?, Some(&given))?;
+        let threads = threads(n_jobs)?;
+        let training = prepare(documents, labels, kind, threads, Some(&given))?;
         let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
-        evaluation::of_folds(py, &classes, &outcomes)
+        evaluation::of_folds(py, &classes, outcomes, threads)
     }
 
     /// The terms that speak most for a label against its strongest rival, each as a document of its own.
@@ -364,7 +373,8 @@ impl Filter {
 
     /// Learns a message in the file that the filter was opened from or saved to; the next ``score`` knows it.
     ///
-    /// What was learned is on the disk when this returns, as with ``tamis learn``. For many messages a ``Learner`` is quicker.
+    /// What was learned is on the disk when this returns, as with ``tamis learn``. For many messages a
+    /// ``Learner`` is quicker.
     ///
     /// Parameters
     /// ----------
@@ -376,7 +386,8 @@ impl Filter {
     /// Returns
     /// -------
     /// str
-    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under another.
+    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
+    ///     another.
     ///
     /// Raises
     /// ------
@@ -452,9 +463,10 @@ impl Filter {
         self.model().filter.is_spam_filter()
     }
 
-    /// What the model says of itself: ``kind`` of documents, ``documents`` learned of each label, ``remembered`` different
-    /// ones, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms in scoring), ``changes`` (documents learned or forgotten one by
-    /// one), ``unfitted`` (those since the last fit), ``bytes``, ``log_bytes``, ``segments``.
+    /// What the model says of itself: ``kind`` of documents, ``documents`` learned of each label,
+    /// ``remembered`` different ones, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms
+    /// in scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (those since the
+    /// last fit), ``bytes``, ``log_bytes``, ``segments``.
     #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         information(py, &self.model())

@@ -13,6 +13,7 @@ use crate::explanation::Explanation;
 use crate::message::Message;
 use crate::model::{Failure, Labels, Scored};
 use crate::score::Score;
+use crate::work::on_own_threads;
 
 /// A model file that is open for learning, and what was done to it.
 pub(crate) struct Open {
@@ -74,7 +75,11 @@ impl Open {
     }
 
     /// Writes what was learned to the file, and fits all anew when it is time, as `tamis learn` does.
-    pub(crate) fn commit(&mut self) -> tamis_filter::Result<()> {
+    pub(crate) fn commit(&mut self) -> Result<(), Failure> {
+        Ok(on_own_threads(|| self.commit_here())??)
+    }
+
+    fn commit_here(&mut self) -> tamis_filter::Result<()> {
         self.learner.commit()?;
         let may_retrain = self.retrain && std::mem::take(&mut self.has_learned);
         let is_written_anew = self.learner.filter().information().log_bytes == 0;
@@ -87,9 +92,9 @@ impl Open {
 
 /// A model file that is open for learning, locked against other writers; readers do not notice.
 ///
-/// A learner is a context manager: what was learned is in the file after the ``with`` block, and nothing of it if the block raised.
-/// Learning a message twice is learning it once, learning it under another label moves it, and forgetting takes away exactly what learning
-/// added.
+/// A learner is a context manager: what was learned is in the file after the ``with`` block, and nothing of
+/// it if the block raised. Learning a message twice is learning it once, learning it under another label
+/// moves it, and forgetting takes away exactly what learning added.
 ///
 /// Examples
 /// --------
@@ -214,7 +219,8 @@ impl Learner {
     /// Returns
     /// -------
     /// str
-    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under another.
+    ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
+    ///     another.
     fn learn(&self, message: &Bound<'_, PyAny>, label: &str) -> PyResult<&'static str> {
         let document = Message::new(self.kind, message)?;
         self.with(message.py(), |open| Ok(open.learn(label, document.document()?)?))
@@ -253,17 +259,18 @@ impl Learner {
 
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |open| Ok(open.commit()?))
+        self.with(py, Open::commit)
     }
 
-    /// Chooses and fits everything anew by all remembered documents, and writes the file, as ``tamis retrain`` does.
+    /// Chooses and fits everything anew by all remembered documents, and writes the file, as ``tamis
+    /// retrain`` does.
     fn retrain(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |open| Ok(open.learner.retrain()?))
+        self.with(py, |open| Ok(on_own_threads(|| open.learner.retrain())??))
     }
 
     /// Teaches the model a label that it does not know yet, and writes the file anew with it.
     fn add_label(&self, py: Python<'_>, label: &str) -> PyResult<()> {
-        self.with(py, |open| Ok(open.learner.add_label(label)?))
+        self.with(py, |open| Ok(on_own_threads(|| open.learner.add_label(label))??))
     }
 
     /// Lets go of the file; what was not committed is not learned. Closing twice is closing once.

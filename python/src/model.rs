@@ -3,7 +3,9 @@
 use std::str::Utf8Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;
 use tamis_filter::{ClassId, Document, Error, Filter, Kind, Scratch};
 
@@ -12,15 +14,20 @@ use crate::input::documents::Documents;
 use crate::work::Watch;
 
 /// The labels of a model, and which of them is spam.
+#[derive(PartialEq)]
 pub(crate) struct Labels {
     names: Vec<String>,
     pub(crate) spam: Option<ClassId>,
 }
 
 impl Labels {
+    pub(crate) fn new(names: Vec<String>, spam: Option<ClassId>) -> Self {
+        Labels { names, spam }
+    }
+
     pub(crate) fn of(filter: &Filter) -> Arc<Self> {
         let names = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
-        Arc::new(Labels { names, spam: filter.spam() })
+        Arc::new(Labels::new(names, filter.spam()))
     }
 
     pub(crate) fn names(&self) -> &[String] {
@@ -149,6 +156,14 @@ pub(crate) enum Failure {
     Document(usize, Utf8Error),
     /// The model did not answer.
     Model(Error),
+    /// The system gave no threads.
+    Threads(ThreadPoolBuildError),
+}
+
+impl From<ThreadPoolBuildError> for Failure {
+    fn from(error: ThreadPoolBuildError) -> Self {
+        Failure::Threads(error)
+    }
 }
 
 impl From<Error> for Failure {
@@ -162,6 +177,7 @@ impl From<Failure> for PyErr {
         match failure {
             Failure::Document(row, error) => wrong_row(row, error),
             Failure::Model(error) => raised(error),
+            Failure::Threads(error) => PyRuntimeError::new_err(error.to_string()),
         }
     }
 }

@@ -6,6 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tamis_filter::ClassId;
 
 use crate::model::{Batch, Labels, Scored};
 
@@ -39,16 +40,27 @@ use crate::model::{Batch, Labels, Scored};
 /// >>> score.label, score.known_terms
 /// ('fruit', 1)
 #[pyclass(frozen, module = "tamis")]
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(crate) struct Score {
     labels: Arc<Labels>,
-    scored: Scored,
+    verdict: Option<ClassId>,
+    probability: f64,
+    log_odds: f64,
     probabilities: Vec<f64>,
+    known_terms: usize,
+    truncated: bool,
 }
+
+/// What a score is pickled as: labels, the class of spam, the verdict, probability, log-odds, the probability
+/// of every label, known terms, whether it is of a part.
+type State = (Vec<String>, Option<ClassId>, Option<ClassId>, f64, f64, Vec<f64>, usize, bool);
 
 impl Score {
     pub(crate) fn new(labels: Arc<Labels>, scored: Scored, probabilities: &[f64]) -> Self {
-        Score { labels, scored, probabilities: probabilities.to_vec() }
+        let Scored { score, truncated } = scored;
+        let tamis_filter::Score { label: verdict, probability, log_odds, known_terms, .. } = score;
+        let probabilities = probabilities.to_vec();
+        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated }
     }
 }
 
@@ -56,17 +68,17 @@ impl Score {
 impl Score {
     #[getter]
     fn label(&self) -> &str {
-        self.labels.name(self.scored.score.label)
+        self.labels.name(self.verdict)
     }
 
     #[getter]
     fn probability(&self) -> f64 {
-        self.scored.score.probability
+        self.probability
     }
 
     #[getter]
     fn log_odds(&self) -> f64 {
-        self.scored.score.log_odds
+        self.log_odds
     }
 
     #[getter]
@@ -80,34 +92,46 @@ impl Score {
 
     #[getter]
     fn is_spam(&self) -> bool {
-        self.labels.spam.is_some() && self.scored.score.label == self.labels.spam
+        self.labels.spam.is_some() && self.verdict == self.labels.spam
     }
 
     #[getter]
     fn is_unsure(&self) -> bool {
-        self.scored.score.label.is_none()
+        self.verdict.is_none()
     }
 
     #[getter]
     fn known_terms(&self) -> usize {
-        self.scored.score.known_terms
+        self.known_terms
     }
 
     #[getter]
     fn truncated(&self) -> bool {
-        self.scored.truncated
+        self.truncated
     }
 
     fn __eq__(&self, other: PyRef<'_, Score>) -> bool {
-        self.label() == other.label()
-            && self.scored.score == other.scored.score
-            && self.scored.truncated == other.scored.truncated
-            && self.labels.names() == other.labels.names()
-            && self.probabilities == other.probabilities
+        *self == *other
+    }
+
+    /// The score that was pickled so.
+    #[staticmethod]
+    fn _restore(state: State) -> Self {
+        let (names, spam, verdict, probability, log_odds, probabilities, known_terms, truncated) = state;
+        let labels = Arc::new(Labels::new(names, spam));
+        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (State,))> {
+        let score = slf.get().clone();
+        let (names, spam) = (score.labels.names().to_vec(), score.labels.spam);
+        let Score { verdict, probability, log_odds, probabilities, known_terms, truncated, .. } = score;
+        let state = (names, spam, verdict, probability, log_odds, probabilities, known_terms, truncated);
+        Ok((slf.get_type().getattr("_restore")?.into_any(), (state,)))
     }
 
     fn __repr__(&self) -> String {
-        let tamis_filter::Score { probability, log_odds, .. } = self.scored.score;
+        let Score { probability, log_odds, .. } = self;
         format!("Score(label={:?}, probability={probability:.4}, log_odds={log_odds:+.2})", self.label())
     }
 

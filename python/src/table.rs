@@ -12,8 +12,9 @@ use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, t
 use crate::error::TamisError;
 use crate::model::{Batch, Labels};
 
-/// A table of scores, which pyarrow, polars, pandas and others take without a copy by Arrow's PyCapsule interface:
-/// ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``, ``pandas.DataFrame.from_arrow(scores)``.
+/// A table of scores, which pyarrow, polars, pandas and others take without a copy by Arrow's PyCapsule
+/// interface: ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``,
+/// ``pandas.DataFrame.from_arrow(scores)``.
 ///
 /// Attributes
 /// ----------

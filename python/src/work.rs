@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPoolBuildError, ThreadPoolBuilder};
 
 /// How often Python is asked for signals, and told of progress.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -75,4 +75,12 @@ pub(crate) fn run<T: Send + 'static>(
             }
         }
     }
+}
+
+/// What comes of work whose parallel parts run on threads of its own: a process that was forked has no others.
+///
+/// # Errors
+/// If the system gives no threads.
+pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, ThreadPoolBuildError> {
+    Ok(ThreadPoolBuilder::new().build()?.install(work))
 }

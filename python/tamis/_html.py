@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 _MOST_TERMS = 20
 
+# A notebook shows a filter at once: for each of so many labels the model is read through.
+_MOST_LABELS, _TERMS_OF_LABEL, _MOST_READ = 10, 5, 2_000_000
+
 # Colours that can be told apart in light and dark, also by who does not see red or green; text is in the page's own.
 _FOR, _AGAINST = "#d97706", "#3b82f6"
 
@@ -49,38 +52,46 @@ def explanation(explanation: Explanation) -> str:
 
 
 def filter(filter: Filter) -> str:
-    """What a model is made of, and the strongest terms of its labels."""
+    """What a model is made of, and the terms that speak most for its labels."""
     information = filter.information
     documents = information["documents"]
-    rows = [[_text(label), _number(f"{n:,}")] for label, n in documents.items()]
-    facts = (
+    caption = (
         f"{_strong('Filter')} of {escape(information['kind'])}: {sum(documents.values()):,} documents, "
         f"{information['terms']:,} terms, {information['bytes']:,} bytes"
     )
-    return _page(facts, _table(["label", "documents"], rows))
+    parts = [_table(["label", "documents"], [[_text(label), _number(f"{n:,}")] for label, n in documents.items()])]
+    shown = filter.labels[:_MOST_LABELS]
+    if information["terms"] * len(shown) <= _MOST_READ:
+        parts.extend(strongest_terms(filter, label, _TERMS_OF_LABEL) for label in shown)
+        if len(shown) < len(documents):
+            parts.append(f"{len(documents) - len(shown)} labels more: strongest_terms(label) has their terms.")
+    else:
+        parts.append("strongest_terms(label) has the terms that speak most for a label.")
+    return _page(caption, *parts)
 
 
-def strongest_terms(filter: Filter, label: str, n: int = _MOST_TERMS) -> str:
+def strongest_terms(filter: Filter, label: str, n: int) -> str:
     """The terms that speak most for a label."""
     caption = f"Terms that speak most for {_strong(label)}, in nats"
-    return _page(caption, _terms(filter.strongest_terms(label, n), [label], []))
+    return _page(caption, _terms(filter.strongest_terms(label, n), [label], [], with_count=False))
 
 
-def _terms(terms: Sequence[Term], labels: Sequence[str], more: Iterable[tuple[str, float]]) -> str:
-    more = list(more)
+def _terms(
+    terms: Sequence[Term], labels: Sequence[str], more: Sequence[tuple[str, float]], *, with_count: bool = True
+) -> str:
     strengths = [abs(term.contribution) for term in terms] + [abs(adds) for _, adds in more]
     longest = max((strength for strength in strengths if math.isfinite(strength)), default=1.0) or 1.0
     rows = []
     for term in terms:
-        documents = [_number(f"{term.documents[label]:,}") for label in labels]
+        counts = [term.count] * with_count + [term.documents[label] for label in labels]
+        cells = [_number(f"{count:,}") for count in counts]
         adds = term.contribution
-        rows.append(
-            [_text(term.term), _number(_nats(adds)), _number(f"{term.count:,}"), *documents, _signed_bar(adds, longest)]
-        )
+        rows.append([_text(term.term), _number(_nats(adds)), *cells, _signed_bar(adds, longest)])
     for what, adds in more:
-        none = [_number("")] * (1 + len(labels))
+        none = [_number("")] * (with_count + len(labels))
         rows.append([_text(what, "font-style:italic"), _number(_nats(adds)), *none, _signed_bar(adds, longest)])
-    return _table(["term", "adds", "count", *(f"documents of {label}" for label in labels), ""], rows)
+    headings = ["term", "adds"] + ["count"] * with_count + [f"documents of {label}" for label in labels]
+    return _table([*headings, ""], rows)
 
 
 def _page(caption: str, *parts: str) -> str:

@@ -135,6 +135,7 @@ class Filter:
         cls,
         documents: Iterable[str | bytes] | Any,
         labels: Iterable[str] | Any,
+        /,
         *,
         kind: Literal["mail", "text"] = "mail",
         n_jobs: int | None = None,
@@ -143,13 +144,20 @@ class Filter:
     ) -> Self: ...
     @classmethod
     def merge(
-        cls, filters: Sequence[Filter], *, retrain: bool = False, strip: bool = False, repeat: bool = False
+        cls,
+        filters: Sequence[Filter],
+        *,
+        retrain: bool = False,
+        strip: bool = False,
+        repeat: bool = False,
+        n_jobs: int | None = None,
     ) -> Self: ...
     @classmethod
     def cross_validate(
         cls,
         documents: Iterable[str | bytes] | Any,
         labels: Iterable[str] | Any,
+        /,
         *,
         folds: int = 10,
         kind: Literal["mail", "text"] = "mail",

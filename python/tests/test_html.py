@@ -110,14 +110,14 @@ def test_everything_that_notebooks_ask_for(hostile: tamis.Filter) -> None:
         Page(hostile._repr_html_()),
         Page(score._repr_html_()),
         Page(explanation._repr_html_()),
-        Page(_html.strongest_terms(hostile, HOSTILE[0])),
+        Page(_html.strongest_terms(hostile, HOSTILE[0], 3)),
     ]
     for page in pages:
         assert_self_contained(page)
         assert HOSTILE[0] in page.text
     for term in explanation.terms:
         assert term.term in pages[2].cells and f"{term.contribution:+.3f}" in pages[2].cells
-    assert "6 documents" in pages[0].text
+    assert "6 documents" in pages[0].text and "pound" in pages[0].cells and "tin" in pages[0].cells
     assert f"{score.probability:.4f}" in pages[1].cells
 
 
@@ -135,3 +135,12 @@ def test_colours_are_those_of_the_page(hostile: tamis.Filter) -> None:
     html = hostile.explain("pears")._repr_html_()
     assert "currentColor" in html and "color:inherit" in html
     assert "background:#fff" not in html and "color:#000" not in html
+
+
+def test_a_filter_of_many_labels_says_how_many_it_leaves_out() -> None:
+    labels = [f"label{n:02}" for n in range(12)]
+    filter = tamis.Filter.train([f"word{n}" for n in range(12)], labels, kind="text")
+    page = Page(filter._repr_html_())
+    assert page.text.count("Terms that speak most for") == 10
+    assert "2 labels more" in page.text
+    assert all(label in page.cells for label in labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -178,6 +179,23 @@ def test_a_lock_of_another_process_is_waited_for(model: Path) -> None:
         assert filter.score(SPAM).label in ("ham", "spam", "unsure")
         holder.communicate()
     assert filter.learn(SPAM, "spam", lock_timeout=10) == "new"
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
+def test_ctrl_c_is_heard_while_waiting(model: Path) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with tamis.Learner.open(model):
+            start = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(KeyboardInterrupt):
+                tamis.Filter.open(model).learn(SPAM, "spam", lock_timeout=60)
+            assert time.monotonic() - start < 30
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_many_threads_may_learn(model: Path) -> None:

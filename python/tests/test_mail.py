@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import pickle
 import random
 import subprocess
@@ -212,6 +213,11 @@ def test_a_filter_survives_pickling(mail: tamis.Filter, inbox: list[bytes], tmp_
         assert copy.to_bytes() == filter.to_bytes()
         assert list(copy.score_many(inbox)) == list(filter.score_many(inbox))
     assert strict.score_many(inbox).labels != mail.score_many(inbox).labels
+    for score in strict.score_many(inbox):
+        copy = pickle.loads(pickle.dumps(score))
+        assert copy == score and repr(copy) == repr(score)
+        assert (copy.is_spam, copy.is_unsure, copy.truncated) == (score.is_spam, score.is_unsure, score.truncated)
+        assert copy.probabilities == score.probabilities and copy.known_terms == score.known_terms
 
 
 def test_verdicts_can_be_told_otherwise(mail: tamis.Filter, inbox: list[bytes]) -> None:
@@ -239,15 +245,19 @@ def test_documents_of_another_kind_are_refused(mail: tamis.Filter, topics: tamis
         topics.score_many(["text", b"\xff\xfe"])
 
 
+def test_models_cut_short_are_errors() -> None:
+    texts = ["apples and pears", "iron and tin", "ripe pears", "a tin can"]
+    whole = tamis.Filter.train(texts, ["fruit", "metal"] * 2, kind="text").to_bytes()
+    for length in range(len(whole)):
+        with pytest.raises((tamis.TamisError, OSError)):
+            tamis.Filter.from_bytes(whole[:length]).explain(texts[0])
+
+
 def test_damaged_models_are_errors(topics: tamis.Filter) -> None:
     whole, text = topics.to_bytes(), "a telescope in the garden"
     expected = topics.score(text)
-    lengths = [*range(200), *range(200, len(whole), 997), len(whole) - 1]
-    for length in lengths:
-        with pytest.raises((tamis.TamisError, OSError)):
-            tamis.Filter.from_bytes(whole[:length]).explain(text)
     dice, harmless = random.Random(1), 0
-    for _ in range(2000):
+    for _ in range(300):
         at = dice.randrange(len(whole))
         damaged = bytearray(whole)
         damaged[at] ^= 1 << dice.randrange(8)
@@ -259,7 +269,7 @@ def test_damaged_models_are_errors(topics: tamis.Filter) -> None:
         except (tamis.TamisError, OSError):
             pass
     # what a document does not touch is not looked at
-    assert 0 < harmless < 2000
+    assert 0 < harmless < 300
 
 
 def test_what_is_no_model_is_told(tmp_path: Path) -> None:
@@ -281,6 +291,21 @@ def test_many_threads_may_use_one_filter(mail: tamis.Filter) -> None:
         assert list(pool.map(mail.score, messages * 3)) == expected * 3
         batches = pool.map(lambda n: list(mail.score_many(messages, n_jobs=n)), [1, 2, 3, 4])
         assert all(batch == expected for batch in batches)
+
+
+def work_in_a_fork(data: bytes, documents: list[bytes], labels: list[str]) -> tuple[float, int]:
+    filter = tamis.Filter.from_bytes(data)
+    figures = filter.evaluate(documents, labels, n_jobs=2)
+    return figures["accuracy"], len(tamis.Filter.merge([filter, filter], n_jobs=2).to_bytes())
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_has_threads_too(mail: tamis.Filter) -> None:
+    task = (mail.to_bytes(), *labelled(MAIL))
+    expected = work_in_a_fork(*task)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(work_in_a_fork, task).get(timeout=60) == expected
 
 
 def test_models_add_up(tmp_path: Path, inbox: list[bytes]) -> None:

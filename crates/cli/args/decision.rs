@@ -42,7 +42,7 @@ impl VerdictArgs {
         self.decision.apply(filter)
     }
 
-    /// Whether nothing is asked that only a model can do.
+    /// Whether nothing is asked that needs a model.
     pub(crate) fn is_for_held_out(&self) -> bool {
         self.decision.is_empty()
     }
@@ -53,7 +53,7 @@ impl DecisionArgs {
         self.prior.is_none() && self.cost.is_none()
     }
 
-    /// What is asked of decisions at training time.
+    /// The requirements on decisions at training time.
     pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
         let mut options = DecisionOptions::default();
         options.max_fpr = max_fpr;
@@ -75,7 +75,7 @@ impl DecisionArgs {
         }
         let mut decision: Decision = filter.decision();
         if let Some(share) = self.positive_share(filter.classes())? {
-            // log-odds are at the share of the shared model, if there is one
+            // log-odds are calibrated for the share in the shared model, if there is one
             let calibrated: &Filter = filter.fallback().map_or(filter, |shared| shared);
             let information = calibrated.information();
             let all: u64 = information.totals.iter().map(|t| t.documents).sum();
@@ -92,7 +92,7 @@ impl DecisionArgs {
         Ok(())
     }
 
-    /// The share to expect of the class that is looked for.
+    /// The expected share of the positive class.
     fn positive_share(&self, classes: &Classes) -> Result<Option<f64>> {
         let Some(argument) = &self.prior else { return Ok(None) };
         let parsed =

@@ -1,4 +1,4 @@
-//! What a command reads.
+//! Arguments for the input of a command.
 
 use std::path::PathBuf;
 
@@ -63,12 +63,12 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 }
 
 impl InputArgs {
-    /// Whether files that are named are mboxes, and what they are else, as far as the user says.
+    /// What the user says of the files named: whether they are mboxes, and their format.
     pub(crate) fn holds(&self) -> (bool, Option<Holds>) {
         (self.mbox, self.input_format)
     }
 
-    /// How rows are written, as far as the user says.
+    /// What the user says of how rows are written.
     pub(crate) fn shape(&self) -> Shape {
         Shape { delimiter: self.delimiter, no_header: self.no_header }
     }

@@ -1,4 +1,4 @@
-//! Which model a command is of, and how it is changed.
+//! Arguments for the model of a command, and for changing it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) struct FallbackArg {
     pub(crate) fallback: Option<PathBuf>,
 }
 
-/// How a model is changed.
+/// Options of changing a model.
 #[derive(Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ChangeArgs {
@@ -68,9 +68,9 @@ impl ModelArg {
         }
     }
 
-    /// Makes the folder of the user's own model; that of a file which was named must be there.
+    /// Makes the folder of the user's default model. The folder of a model named by -m must exist.
     pub(crate) fn make_folder(&self, path: &Path) -> Result<()> {
-        // of a name alone the folder is the empty path
+        // the folder of a bare name is the empty path
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
         match path.parent().filter(missing) {
             Some(folder) if self.model.is_some() => {
@@ -94,13 +94,13 @@ impl ModelArg {
 }
 
 impl FallbackArg {
-    /// Whether `$TAMIS_FALLBACK` is set but has no part in this: a model that -m names is that model and nothing else,
-    /// unless --fallback is named too. One rule for all that learn or score, so that they agree.
+    /// Whether `$TAMIS_FALLBACK` is set but ignored: a model named by -m stands alone unless --fallback is given too.
+    /// All commands that learn or score share this rule.
     pub(crate) fn is_left_out(&self, model: &ModelArg) -> bool {
         self.fallback.is_none() && model.model.is_some() && set("TAMIS_FALLBACK").is_some()
     }
 
-    /// The shared model, if there is to be one: that of --fallback, else `$TAMIS_FALLBACK`.
+    /// The shared model, if any: that of --fallback, else `$TAMIS_FALLBACK`.
     pub(crate) fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
         let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_left_out(model));
         let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
@@ -113,7 +113,7 @@ impl FallbackArg {
         open_model(&path)?.with_context(missing).map(Some)
     }
 
-    /// The user's model with the shared one behind it, or that alone if the user has none.
+    /// The user's model with the shared one behind it, or the shared one alone if the user has none.
     pub(crate) fn open(&self, model: &ModelArg) -> Result<Filter> {
         let Some(shared) = self.shared(model)? else { return model.open() };
         let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
@@ -122,12 +122,12 @@ impl FallbackArg {
     }
 }
 
-/// What a variable of the environment is set to, if it is.
+/// The value of an environment variable, if it is set.
 fn set(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Makes a folder that only its owner may enter; those above it as the user's umask says.
+/// Makes a folder that only its owner may enter, and the folders above it by the user's umask.
 fn make_private(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         std::fs::create_dir_all(above)?;
@@ -135,7 +135,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
-        // someone was faster, or there is none to make
+        // another process was faster, or there is none to make
         Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
         made => made,
     }
@@ -151,8 +151,8 @@ pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
         },
     }
 }
-/// A slip of the keyboard must not cost a file that has nothing to do with us, nor what a model was taught since it was
-/// trained.
+/// Refuses to replace a file that is not a model, or a model that has learned since training: a typing error must not
+/// cost either.
 pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()> {
     match Filter::open(path) {
         Err(error) => match error.kind() {
@@ -188,14 +188,14 @@ pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
     }
 }
 
-/// The right to write a model to a file, unless one is there that is not to be replaced.
+/// Locks the file of a model to write, unless there is a model that must not be replaced.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Lock> {
     let lock = Lock::wait(path, LearnOptions::default().lock_timeout)?;
     refuse_to_replace(path, replace)?;
     Ok(lock)
 }
 
-/// A model that is there is not replaced unasked.
+/// Refuses to replace an existing model unless asked to.
 pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     refuse_to_replace_taught(path, replace)?;
     if path.exists() && !replace {

@@ -65,7 +65,7 @@ pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// Windows are looked at by one scoring only, and of two labels.
+/// Only weighted scoring of two labels supports windows.
 pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize) -> Result<()> {
     let heeds = recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) && n_labels == 2;
     if recipe.windows.is_none() || heeds {

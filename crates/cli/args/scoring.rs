@@ -83,7 +83,7 @@ impl ScoringArgs {
         }
     }
 
-    /// The scoring asked for, now that the labels are known.
+    /// The scoring that the arguments ask for, given the labels.
     pub(crate) fn scoring(&self, classes: &Classes) -> Result<Scoring> {
         self.check()?;
         if !self.asks_for_naive_bayes() {
@@ -120,7 +120,7 @@ impl ScoringArgs {
         Ok(weighted)
     }
 
-    /// The mixed naive Bayes asked for, of a table.
+    /// The mixed naive Bayes that the arguments ask for, for a table.
     pub(crate) fn mixed(&self, trainer: &Trainer) -> Result<Scoring> {
         let ScoringArgs { estimate, class_prior: prior, .. } = self.clone();
         if (ScoringArgs { estimate, class_prior: prior, alpha: self.alpha, ..Default::default() }) != *self {

@@ -7,7 +7,7 @@ use crate::args::recipe::{RecipeArgs, recipe};
 use crate::args::scoring::ScoringArgs;
 use crate::output::shown::say;
 
-/// What can be settled before the labels are known.
+/// The options that are known before the labels.
 pub(crate) fn train_options(
     recipe_args: &RecipeArgs,
     scoring_args: &ScoringArgs,
@@ -27,7 +27,7 @@ pub(crate) fn train_options(
     Ok(options)
 }
 
-/// Says what was chosen where pairs of words are terms that were not asked for.
+/// Says so if pairs of words became terms unasked.
 pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
     if got.tokenizer.terms != asked.recipe.tokenizer.terms {
         say!("words and pairs of words are terms, since they predict left-out documents better");

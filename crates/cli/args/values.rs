@@ -1,4 +1,4 @@
-//! What values of options can be, and how they are written.
+//! The values of options, and how they are written.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ pub(crate) enum By {
     Move,
 }
 
-/// What `--likelihood` can be: weighted scoring, or a likelihood of naive Bayes by its name.
+/// A value of `--likelihood`: weighted scoring, or a likelihood of naive Bayes by its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LikelihoodName {
     Weighted,
@@ -56,7 +56,7 @@ impl FromStr for LikelihoodName {
     }
 }
 
-/// What `--estimate` can be.
+/// A value of `--estimate`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Estimate {
     Mean,
@@ -104,7 +104,7 @@ impl FromStr for Selection {
     }
 }
 
-/// What becomes of equal documents under different labels.
+/// What to do with equal documents under different labels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Contradictions {
     Refuse,
@@ -142,7 +142,7 @@ where
     }
 }
 
-/// A small share, `0.5%` or `0.005`. A bare number that is no small one was probably meant in percent.
+/// A small share, `0.5%` or `0.005`. A larger bare number was probably meant in percent.
 pub(crate) fn share(s: &str) -> Result<f64, String> {
     let (number, unit) = s.strip_suffix('%').map_or((s, 1.0), |number| (number.trim_end(), 100.0));
     let number = number.parse::<f64>().ok().filter(|n| *n > 0.0 && *n < 100.0);

@@ -44,7 +44,7 @@ impl std::str::FromStr for Day {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        // as a message says it, of which the date is read already
+        // as in a message, whose date can be read already
         const MONTHS: [&str; 12] =
             ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         let parsed = || {
@@ -62,7 +62,7 @@ impl std::str::FromStr for Day {
 
 pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let path = args.model.path()?;
-    // says that there is none
+    // fails if there is no model
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     }
     let n_old = old.iter().map(|old| old.len() as u64).sum();
     if !args.dry_run && n_old > 0 {
-        // all of it in one step, and thresholds anew
+        // all in one step, with new thresholds
         learner.compact()?;
     }
     let mut out = std::io::stdout().lock();

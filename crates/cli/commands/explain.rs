@@ -45,7 +45,7 @@ pub(crate) struct ExplainArgs {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    // last, since its heading would stay
+    // last, since its heading applies to all that follow
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
 }
@@ -110,7 +110,7 @@ fn rest_of(terms: &[TermContribution]) -> f64 {
     terms.iter().map(|t| t.contribution).fold(0.0, |sum, c| sum + c)
 }
 
-/// A sum; one of infinities of both signs, which only models without smoothing have, is neither.
+/// A sum as text. Infinities of both signs, which only models without smoothing have, give ±inf.
 fn nats(sum: f64) -> String {
     if sum.is_nan() { "\u{b1}inf".to_owned() } else { format!("{sum:+.3}") }
 }

@@ -36,7 +36,7 @@ pub(crate) struct ImportArgs {
     pub(crate) replace: bool,
 }
 
-/// What wrote the text that a model is made of.
+/// The program that wrote the text.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum From {
     /// tamis export

@@ -52,7 +52,7 @@ pub(crate) struct LabelArgs {
     /// How --sort-into files documents
     #[arg(long, value_enum, default_value_t = By::Copy, requires = "sort_into")]
     pub(crate) by: By,
-    // last, since its heading would stay
+    // last, since its heading applies to all that follow
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
 }
@@ -138,7 +138,7 @@ impl Rows {
                 };
                 write_number(verdict.probability, 6)?;
                 write_number(verdict.log_odds, 4)?;
-                // none but where all are asked for
+                // empty unless all are asked for
                 probabilities.iter().try_for_each(|probability| write_number(*probability, 6))?;
                 writer.write_record(None::<&[u8]>)?;
             }
@@ -164,7 +164,7 @@ impl Rows {
     }
 }
 
-/// No label may lead out of the folder, wherever the model came from.
+/// Checks that no label leads out of the folder, since the model may come from anywhere.
 fn check_folders(classes: &Classes) -> Result<()> {
     let is_name = |label: &str| {
         let mut components = Path::new(label).components();
@@ -177,8 +177,8 @@ fn check_folders(classes: &Classes) -> Result<()> {
     }
 }
 
-/// Files a document into a folder; `false` if it is a part of a larger file. Nothing is ever overwritten: a name
-/// that is taken by another document gets a number.
+/// Files a document into a folder; `false` if it is part of a larger file. Nothing is overwritten: if another document
+/// has the name, this one gets a number.
 fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
     let (Content::File, Some(name)) = (&item.content, item.place.path.file_name()) else { return Ok(false) };
     std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
@@ -207,13 +207,13 @@ fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a document is there already, itself or one of equal content; a document that is to be moved is then no longer
-/// where it was.
+/// Whether a document, or one with equal content, is already there. A document to be moved is then removed from its old
+/// place.
 fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
-    // a link that leads nowhere is another document, as is what is no file
+    // a dangling link, or anything but a file, is another document
     let Ok(found) = target.canonicalize() else { return Ok(false) };
     if found == source {
-        // a link to a document does not keep it, once it was moved
+        // a link does not keep a document that was moved
         return Ok(by != By::Move || !target.is_symlink());
     }
     let is_equal = found.is_file() && has_equal_content(source, &found)?;
@@ -232,7 +232,7 @@ fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
     match by {
         By::Link => std::os::unix::fs::symlink(source, target),
         By::Copy => copy(source, target),
-        // A hard link fails where the name is taken, which renaming would not.
+        // a hard link fails if the name is taken; renaming would not
         By::Move => match std::fs::hard_link(source, target) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => copy(source, target),
             linked => linked,
@@ -245,7 +245,7 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
     let mut from = std::fs::File::open(source)?;
     let mut to = std::fs::File::create_new(target)?;
     std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).inspect_err(|_| {
-        // What could not be copied whole is not left behind.
+        // an incomplete copy is not left behind
         let _ = std::fs::remove_file(target);
     })
 }

@@ -100,7 +100,7 @@ pub(crate) struct ForgetArgs {
     pub(crate) change: ChangeArgs,
 }
 
-/// Fits anew what learning one by one leaves as it was.
+/// Fits again what learning one by one leaves as it was.
 #[derive(Args)]
 #[command(after_help = "\
 Learning documents one by one leaves the correction, the calibration and the thresholds as they \
@@ -126,7 +126,7 @@ impl std::str::FromStr for Digest {
     }
 }
 
-/// What became of the documents.
+/// Counts what happened to the documents.
 #[derive(Default)]
 struct Tally {
     learned: u64,
@@ -139,7 +139,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
-    // what comes by standard input is read before the model is opened, which then need not be done twice
+    // standard input is read before the model is opened, so that the model is opened only once
     let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
         true => corpus(&[], &args.input, None)?,
@@ -173,7 +173,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     })?;
     check_unchanged(learner.filter())?;
     learner.commit()?;
-    // only where the file was written anew as it is, and never to its own documents alone if it is not alone
+    // only if the file was just rewritten, and never if there is a shared model, whose documents would be missing
     let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
     if may_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
         learner.retrain()?;
@@ -190,7 +190,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     Ok(unreadable)
 }
 
-/// A path where the label belongs is told before anything is read: without it, standard input would be.
+/// Refuses a path in place of the label before anything is read; otherwise standard input would be read.
 fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
     let label = &args.label;
     if args.new_label || args.labels.contains(label) || !(label.contains('/') || Path::new(label).exists()) {
@@ -215,7 +215,7 @@ fn labels(filter: &Filter) -> Vec<String> {
     filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
 }
 
-/// Whether the model labels a document rightly, so surely that it need not be learned.
+/// Whether the model labels a document rightly, and surely enough that it need not be learned.
 fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> Result<bool> {
     if !args.if_wrong && args.margin.is_none() {
         return Ok(false);
@@ -252,7 +252,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     };
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
     new.names &= !args.no_names;
-    // so that all can be fitted anew as it grows
+    // so that it can be retrained as it grows
     new.keep = Keep::Vectors;
     args.model.make_folder(path)?;
     let names = labels.join(" and ");
@@ -312,7 +312,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     Ok(if unknown > 0 { ERROR } else { unreadable })
 }
 
-/// The digests and labels of the documents with these names; under a label, if one is given.
+/// The digests and labels of the documents with these names, under this label if one is given.
 fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
     let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
     let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
@@ -329,7 +329,8 @@ fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BT
         let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
         let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
         bail!(
-            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints it, \
+            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints \
+            it, \
              got {}{hint}",
             shown(typed)
         );
@@ -360,7 +361,7 @@ fn print(line: &str) -> Result<()> {
     writeln!(std::io::stdout(), "{line}").context("standard output")
 }
 
-/// The documents to learn or forget, found before the model is locked: standard input may take its time.
+/// The documents to learn or forget, found before the model is locked, since standard input may be slow.
 fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) -> Result<Corpus<'a>> {
     let mut paths = input.list.add_to(paths)?;
     if paths.is_empty() && input.list.files_from.is_none() {
@@ -372,14 +373,14 @@ fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) 
     }
 }
 
-/// Goes through the documents one after the other; returns the exit status that unreadable ones ask for.
+/// Visits the documents one after another; returns the exit status, given the unreadable ones.
 fn for_each(
     corpus: &Corpus<'_>,
     learner: &mut Learner,
     mut work: impl FnMut(&mut Learner, &Item<'_>, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
-    // one after the other: what is learned depends on what was learned before
+    // one after another: what is learned depends on what was learned before
     let state = Mutex::new((learner, &mut work));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
     let finished = one.context("starting a thread")?.install(|| {

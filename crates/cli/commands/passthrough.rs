@@ -1,4 +1,4 @@
-//! `tamis score --passthrough`: the message comes out, with its verdict or, whatever goes wrong, without.
+//! `tamis score --passthrough`: copies the message, with its verdict added or, if anything fails, unchanged.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(crate) fn run(files: &[OsString], keep_headers: bool, open: impl Fn() -> Res
             return ERROR;
         }
     };
-    // A defect of ours must not cost a message.
+    // a bug of ours must not lose a message
     let annotated = catch_unwind(AssertUnwindSafe(|| message.annotate(files, keep_headers, &open)))
         .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));
     let written = match &annotated {
@@ -45,20 +45,20 @@ pub(crate) fn run(files: &[OsString], keep_headers: bool, open: impl Fn() -> Res
     }
 }
 
-/// Of more classes than two the log-odds of one against the likeliest other: above 0 where it is the likeliest.
+/// With more than two classes, the log-odds of one against the likeliest other: above 0 if it is the likeliest.
 fn log_odds_of(class: ClassId, probabilities: &[f64]) -> Option<f64> {
     let others = probabilities.iter().enumerate().filter(|(other, _)| *other != usize::from(class));
     let other = others.map(|(_, p)| *p).fold(f64::MIN_POSITIVE, f64::max);
     (probabilities.len() > 2).then(|| (probabilities[usize::from(class)].max(f64::MIN_POSITIVE) / other).ln())
 }
 
-/// Lets a message through when not even the arguments could be understood.
+/// Copies a message when the arguments are wrong.
 pub(crate) fn copy_input() {
-    // Whatever could be read is passed on.
+    // copy whatever can be read
     let _ = Message::input().and_then(|mut message| message.write(&[], 0));
 }
 
-/// A message on its way, of which no more is held than is looked at.
+/// A message being copied. No more of it is held than scoring reads.
 struct Message {
     raw: Vec<u8>,
     source: File,
@@ -89,7 +89,7 @@ impl Message {
         Message { raw: Vec::new(), source, name, is_whole: false }
     }
 
-    /// The message with the verdict added, as far as it is held.
+    /// The held part of the message with the verdict added.
     fn annotate(
         &mut self,
         files: &[OsString],
@@ -137,8 +137,8 @@ impl Message {
         Ok(head(&self.raw, &verdict, keep_headers))
     }
 
-    /// Reads as much as is looked at within these limits, and one byte to tell that there was more; and all of the
-    /// header block.
+    /// Reads the header block and as much as scoring reads within these limits, plus one byte to tell whether there is
+    /// more.
     fn read_for(&mut self, limits: &Limits) -> Result<()> {
         let mut most = limits.bytes.saturating_add(1);
         loop {
@@ -163,7 +163,7 @@ impl Message {
         Ok(())
     }
 
-    /// Writes this, then what is held of the message from a place on, then what was not read yet.
+    /// Writes these bytes, then the held part of the message from an offset on, then copies the rest.
     fn write(&mut self, head: &[u8], rest: usize) -> Result<()> {
         let output = || "standard output";
         let mut out = File::from(io::stdout().as_fd().try_clone_to_owned().with_context(output)?);

@@ -63,13 +63,13 @@ pub(crate) struct ScoreArgs {
     /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that the message already has
     #[arg(long, requires = "passthrough")]
     pub(crate) keep_headers: bool,
-    // last, since its heading would stay
+    // last, since its heading applies to all that follow
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
 }
 
 impl ScoreArgs {
-    /// The model, deciding as it was told.
+    /// Opens the model and sets how it decides.
     pub(crate) fn open(&self) -> Result<Filter> {
         let mut filter = self.fallback.open(&self.model)?;
         self.decision.apply(&mut filter)?;
@@ -106,17 +106,17 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     Ok(outcome)
 }
 
-/// Gives answers, one a message.
+/// Writes a verdict per message.
 struct Scorer<'a, Open> {
     args: &'a ScoreArgs,
     model: Model<Open>,
     kind: Kind,
-    /// Bytes that are read of a message.
+    /// Maximum bytes read of a message.
     most: usize,
     scratch: Scratch,
-    /// Answers given.
+    /// Number of verdicts written.
     n: usize,
-    /// The exit status that tells the last one.
+    /// The exit status of the last one.
     status: u8,
 }
 
@@ -165,7 +165,7 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
     }
 }
 
-/// What is said of a document.
+/// The line for a document.
 fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch: &Scratch) -> Result<String> {
     if args.json {
         let truncated = !scratch.limits_hit().is_empty();

@@ -72,7 +72,7 @@ fn find_files(sources: &[OsString], input: &InputArgs, filter: &Filter) -> Resul
     Ok(files)
 }
 
-/// The `most` likely of them.
+/// Prints the first `most` suspects.
 fn print(out: &mut impl Write, model: &ModelArg, filter: &Filter, most: usize, files: Files) -> Result<()> {
     let suspects = filter.suspects()?;
     writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;

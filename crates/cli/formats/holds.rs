@@ -1,4 +1,4 @@
-//! What a file holds, as its name or the user says.
+//! The contents of a file, by its name or as the user says.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -38,10 +38,10 @@ impl Holds {
         !matches!(self, Holds::One | Holds::Mbox)
     }
 
-    /// What a file holds by its name. A file found in a folder is known by that only, because a message of its own may
-    /// begin as an mbox does.
+    /// The contents of a file by its name. For a file found in a folder only the name counts, because a single message
+    /// may begin like an mbox.
     pub(crate) fn of_name(name: &OsStr) -> Holds {
-        // most names have no such ending, which takes less to see than what a path's extension is
+        // most names have no such ending; this test is cheaper than finding a path's extension
         let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
         if Holds::of_ending(ending).is_none() && !ending.eq_ignore_ascii_case(b"gz") {
             return Holds::One;
@@ -65,7 +65,7 @@ pub(crate) fn extension_is(path: &Path, extensions: &[&str]) -> bool {
     path.extension().is_some_and(|e| extensions.iter().any(|known| e.eq_ignore_ascii_case(known)))
 }
 
-/// How rows are written, where it is no matter of the file's name.
+/// How rows are written, as far as the file's name does not say.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Shape {
     /// What separates cells; recognised by default.

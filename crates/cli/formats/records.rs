@@ -47,7 +47,7 @@ pub(crate) fn records<'a>(
 }
 
 impl Record<Names> {
-    /// The cells, or what is wrong with the row.
+    /// The cells, or the reason why the row cannot be read.
     pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
         if let Some(object) = self.json() {
             return Ok(object?.into_iter().map(|(name, value)| (name.into(), cell(value).into())).collect());
@@ -80,7 +80,7 @@ fn names(first: &[Cow<'_, [u8]>]) -> Result<Vec<Arc<str>>> {
     Ok(names)
 }
 
-/// Names as an error shows them.
+/// A list of names for an error message.
 pub(crate) fn listed(names: &[Arc<str>]) -> String {
     const MOST: usize = 20;
     let mut shown = names.iter().take(MOST).map(|name| &**name).collect::<Vec<_>>().join(", ");

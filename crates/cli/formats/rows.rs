@@ -1,6 +1,6 @@
-//! The rows of a table as they are written: where each ends, and what is in its cells.
+//! The rows of a table as written: finding their ends, and splitting them into cells.
 //!
-//! Ends are found by whoever reads the file, cells by whoever works on the row: reading takes next to nothing of it.
+//! The reading thread only finds the ends of rows; workers split them into cells. So reading takes little time.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr_iter, memchr2, memchr3};
 
-/// How rows are told apart, and cells.
+/// How rows and cells are separated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
-    /// A row a line; what is in it is no matter of ours.
+    /// One row per line, without cells.
     Lines,
     /// Lines of cells with this byte between them. Empty lines are no rows.
     Cells {
@@ -22,14 +22,14 @@ pub(crate) enum Dialect {
     },
 }
 
-/// The bytes that are read at a time, unless a row has more.
+/// Bytes read at a time, unless a row is longer.
 const BLOCK: usize = 64 << 10;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The bytes of a row, without the end of its line.
 pub(crate) struct Raw {
-    /// What was read with it.
+    /// The block that it was read with.
     block: Arc<Vec<u8>>,
     range: Range<usize>,
 }
@@ -51,9 +51,9 @@ pub(crate) struct Rows<R> {
     lines: u64,
     /// Line ends before the row that is looked for and before the empty lines before it.
     before: Option<u64>,
-    /// Whether nothing comes after this block.
+    /// Whether this is the last block.
     is_last: bool,
-    /// What stopped reading, told when the rows before it have been taken.
+    /// The error that stopped reading, returned after the rows before it.
     failure: Option<io::Error>,
 }
 
@@ -153,7 +153,7 @@ impl Dialect {
                 return Some(found);
             }
             at = found + 1;
-            // anywhere else a quote is a quote
+            // elsewhere a quote is an ordinary character
             if found == 0 || bytes[found - 1] == delimiter {
                 at += closing(&bytes[at..])? + 1;
             }
@@ -166,7 +166,7 @@ impl Dialect {
     }
 }
 
-/// Where the quote is that closes a cell; two are one within it.
+/// The position of the quote that closes a cell; a doubled quote does not.
 fn closing(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -193,7 +193,7 @@ impl<'a> Iterator for CellsOf<'a> {
         let quoted = row.strip_prefix(b"\"").filter(|_| quoting);
         let (within, beyond) = match quoted {
             None => (None, row),
-            // what is never closed goes to the end
+            // an unclosed cell goes to the end
             Some(cell) => match closing(cell) {
                 None => (Some(cell), &[][..]),
                 Some(end) => (Some(&cell[..end]), &cell[end + 1..]),

@@ -17,13 +17,13 @@ pub(crate) struct Columns<'a> {
     pub(crate) shape: Shape,
 }
 
-/// A row: the line it begins at, and what is written there or why it cannot be read.
+/// A row: the line where it begins, and its record or why it cannot be read.
 pub(crate) struct Row<H> {
     pub(crate) line: u64,
     pub(crate) content: Result<Record<H>, String>,
 }
 
-/// A row as it is written, with what its table says of its cells.
+/// A row as written, with the table's information about its cells.
 pub(crate) struct Record<H> {
     raw: Raw,
     dialect: Dialect,
@@ -35,7 +35,7 @@ impl<H> Record<H> {
         self.raw.bytes().len()
     }
 
-    /// The cells of a row that is no JSON.
+    /// The cells of a row that is not JSON.
     pub(crate) fn cells(&self) -> CellsOf<'_> {
         self.dialect.cells(self.raw.bytes())
     }
@@ -55,7 +55,7 @@ pub(crate) type LabelAndText<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
 /// The rows of a table of label and text.
 pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
 
-/// The rows of a table, and what its first row was taken for where its words do not tell.
+/// The rows of a table, and what its first row was taken for, if that was a guess.
 ///
 /// The first row holds the names of the columns. Where the user names none, and the first row has neither the name of
 /// the label nor that of the text, a table of two columns has label and text, one of one column text, and there is no
@@ -80,7 +80,7 @@ pub(crate) fn rows<'a>(
     Ok((Box::new(read(rest, rows, dialect, position)), taken_for))
 }
 
-/// The rows of a table as they are written, and how that is.
+/// The rows of a table as written, and their dialect.
 ///
 /// # Errors
 /// If nothing can be read of it.
@@ -98,7 +98,7 @@ pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> 
     Ok((Rows::new(reader, dialect), dialect))
 }
 
-/// Rows with what their table says of them; a line of JSON with nothing in it is none.
+/// Rows with the table's information about them. An empty line of JSON is not a row.
 pub(crate) fn read<H>(
     first: Option<(u64, Raw)>,
     rows: impl Iterator<Item = io::Result<(u64, Raw)>>,
@@ -117,12 +117,12 @@ pub(crate) fn read<H>(
 }
 
 fn is_empty_line(line: &[u8]) -> bool {
-    // nearly all begin so
+    // nearly all lines begin with a brace
     line.first() != Some(&b'{') && str::from_utf8(line).is_ok_and(|line| line.trim().is_empty())
 }
 
-/// What separates the cells of CSV: of comma, semicolon, tab and bar the one that its first line has most of outside of
-/// quotes; the first of equals.
+/// The separator of CSV: of comma, semicolon, tab and bar the one most frequent outside quotes in the first line; the
+/// first of equals.
 fn recognised(start: &[u8]) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
     let mut quoted = false;
@@ -133,7 +133,7 @@ fn recognised(start: &[u8]) -> u8 {
     counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
 }
 
-/// How many cells a row should have, and has.
+/// The error of a row with a wrong number of cells.
 pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
     format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
 }
@@ -143,9 +143,9 @@ pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
 pub(crate) struct Position {
     label: Option<usize>,
     text: usize,
-    /// Whether the first row is one of names.
+    /// Whether the first row is a header.
     has_names: bool,
-    /// Whether that was settled by no name in it.
+    /// Whether that is a guess, since the row has none of the expected names.
     is_guess: bool,
     n_columns: usize,
 }
@@ -177,7 +177,8 @@ impl Position {
                     if text_at.is_none() { (text, "--text-column") } else { (label, "--label-column") };
                 if shape.no_header {
                     bail!(
-                        "{option}: expected the number of a column, from 1 to {n_columns}, since --no-header leaves them \
+                        "{option}: expected the number of a column, from 1 to {n_columns}, since --no-header leaves \
+                        them \
                          without names, got {missing:?}"
                     )
                 }
@@ -189,7 +190,7 @@ impl Position {
         }
     }
 
-    /// What the first row was taken for, where its words do not tell.
+    /// What the first row was taken for, if that is a guess.
     fn describe(&self, first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<String> {
         if !self.is_guess || columns.shape.no_header {
             return None;
@@ -244,7 +245,7 @@ pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
 
 fn json_line(line: &[u8]) -> Result<Object, String> {
     let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
-    // never what stands there: it may be a word of somebody's text
+    // never the text itself, which may be private
     serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line)).map_err(|error| {
         match error.classify() {
             Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
@@ -255,7 +256,7 @@ fn json_line(line: &[u8]) -> Result<Object, String> {
 }
 
 fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<LabelAndText<'static>, String> {
-    // one column may be both
+    // one column may be both label and text
     let label = match object.get(columns.label) {
         Some(serde_json::Value::String(label)) => Some(label.clone().into()),
         Some(other) if !other.is_null() => Some(other.to_string().into()),

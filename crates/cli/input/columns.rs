@@ -1,4 +1,4 @@
-//! What the columns of a table hold: guessed from all its cells, or as the user says.
+//! The kinds of a table's columns: guessed from the cells, or as the user says.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,13 +13,13 @@ use crate::input::corpus::Corpus;
 use crate::output::numbers::grouped;
 use crate::output::shown::{say, shown};
 
-/// The rows that are looked at before it is settled what columns hold.
+/// Number of rows by which the kinds of columns are guessed.
 const ROWS: usize = 100_000;
 
-/// A column whose values all differ is an identifier, if there are more rows than this.
+/// With more rows than this, a column whose values all differ is an identifier.
 const FEW: u64 = 20;
 
-/// What is known of a column's cells so far.
+/// Counts of a column's cells so far.
 #[derive(Default)]
 struct Guess {
     present: u64,
@@ -28,7 +28,7 @@ struct Guess {
     words: u64,
     /// Numbers with leading zeros: codes, whose digits mean no quantity.
     codes: u64,
-    /// Hashes of the values, until one comes again or has a space in it.
+    /// Hashes of the values, until one repeats or has a space in it.
     different: HashSet<u64>,
     common: bool,
 }
@@ -40,7 +40,7 @@ impl Guess {
         }
         let cell = cell.trim();
         self.present += 1;
-        // an infinite number is a number, which the row's reader refuses
+        // infinity counts as a number here, and is refused when the row is read
         let is_number = cell.parse::<f64>().is_ok();
         self.numbers += u64::from(is_number);
         let is_code =
@@ -50,7 +50,7 @@ impl Guess {
         let words = cell.split_whitespace().count() as u64;
         self.words += words;
         self.common |= words > 1;
-        // numbers need no place: a column of numbers is no identifier here
+        // numbers are not stored, since a column of numbers is never taken for an identifier
         if !is_number && !self.common {
             let mut hasher = DefaultHasher::new();
             cell.hash(&mut hasher);
@@ -61,7 +61,7 @@ impl Guess {
         }
     }
 
-    /// The kind; `None` for a column that says nothing, being empty or an identifier.
+    /// The kind; `None` for a column without information: an empty one or an identifier.
     fn kind(&self) -> Option<ColumnKind> {
         match self {
             Guess { present: 0, .. } => None,
@@ -75,7 +75,7 @@ impl Guess {
     }
 }
 
-/// Settles the columns of a corpus of tables, and tells what each is taken for. Looks at the first 100,000 rows.
+/// Chooses the kinds of the columns of a corpus of tables by the first 100,000 rows, and prints them.
 pub(crate) fn choose_kinds(
     corpus: &Corpus<'_>,
     target: &str,
@@ -121,9 +121,7 @@ pub(crate) fn choose_kinds(
         None => format!("{} skipped", shown(name)),
     });
     say!("columns: {}; --column NAME=KIND changes one", shown.collect::<Vec<_>>().join(", "));
-    let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| {
-        Some(Column { name: name.to_string(), kind: (*kind)? })
-    };
+    let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| Some(Column::new(&**name, (*kind)?));
     let columns: Vec<_> = columns().filter_map(column).collect();
     if columns.is_empty() {
         bail!("expected a column to learn from other than the target {target:?}, got none");
@@ -150,12 +148,12 @@ impl<'a> Scorer<'a> {
         Ok(score)
     }
 
-    /// Of the document scored last.
+    /// The posterior probabilities of the last document.
     pub(crate) fn probabilities(&self) -> &[f64] {
         self.scratch.probabilities()
     }
 
-    /// Whether only a part of it was read.
+    /// Whether only a part of the last document was read.
     pub(crate) fn truncated(&self) -> bool {
         !self.scratch.limits_hit().is_empty()
     }
@@ -167,7 +165,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// Tells how many cells were missing of the recipe's columns: `missing values: 3 in miles, 1 in raining`.
+/// Prints the number of missing cells in each column: `missing values: 3 in miles, 1 in raining`.
 pub(crate) fn say_missing(recipe: &Recipe, missing: &[u64]) {
     let columns = recipe.columns.iter().zip(missing).filter(|(_, missing)| **missing > 0);
     let shown: Vec<_> =

@@ -1,4 +1,4 @@
-//! The documents of a command: found in all its sources, and gone through.
+//! The documents of a command: finds them in all its sources, and visits them.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -32,20 +32,20 @@ pub(crate) struct Corpus<'a> {
     pub(super) target: Option<String>,
 }
 
-/// What is asked of sources.
+/// What a command wants from its sources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Documents with labels.
     Labelled,
     /// Documents, with labels or without.
     Documents,
-    /// The documents of those sources that are there.
+    /// Documents of the sources that exist.
     WhatIsThere,
 }
 
 impl<'a> Corpus<'a> {
-    /// Lists the documents of all sources and tells what each was taken for. `expected` is the kind they must have,
-    /// and what has it; a single document is taken for it.
+    /// Lists the documents of all sources and prints what each was taken for. `expected` is the kind they must have,
+    /// and what has that kind; a single document is taken for it.
     pub(crate) fn find(
         arguments: &[OsString],
         wanted: Wanted,
@@ -75,7 +75,7 @@ impl<'a> Corpus<'a> {
             {
                 bail!("{name}: expected mail, as --as says, got a table");
             }
-            // of a file that is a document there is nothing to tell
+            // nothing to print for a file that is a document
             if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
                 let files = counted(found.places.len() as u64, "file");
                 match found.kind {
@@ -97,7 +97,7 @@ impl<'a> Corpus<'a> {
         Corpus { kind, places: Vec::new(), input, labelled, unreadable: 0, failed, target: None }
     }
 
-    /// What was found, or nothing if that may be.
+    /// What was found, or nothing if sources may be missing.
     fn found(&self, found: Result<Found>, wanted: Wanted) -> Result<Option<Found>> {
         match found {
             Err(error) if wanted == Wanted::WhatIsThere => {
@@ -109,7 +109,7 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    /// Adds what was found, and tells what was not taken.
+    /// Adds what was found, and prints what was left out.
     fn add(&mut self, argument: &OsStr, found: Found) {
         if let Some(left_out) = found.left_out.describe() {
             say!("{}: left out {left_out}", shown_path(argument));
@@ -119,7 +119,7 @@ impl<'a> Corpus<'a> {
         self.places.extend(found.places);
     }
 
-    /// As [`find`](Self::find), for the documents that a model is of.
+    /// As [`find`](Self::find), for documents of a model's kind.
     pub(crate) fn find_for(
         arguments: &[OsString],
         wanted: Wanted,
@@ -143,10 +143,10 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Takes single documents that were found for whatever model for what this one is of.
+    /// Takes single documents, found before the model was known, for the model's kind.
     ///
     /// # Errors
-    /// If they are others.
+    /// If they are of another kind.
     pub(crate) fn suit(&mut self, recipe: &Recipe) -> Result<()> {
         let is_single = |place: &Place| place.named && place.holds == Holds::One;
         let is_open = self.input.kind.is_none() && self.places.iter().all(is_single);

@@ -1,4 +1,4 @@
-//! What is given twice: files, equal documents, equal documents under different labels.
+//! Duplicates: equal documents, and equal documents under different labels.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::input::items::Item;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{say, shown, shown_path};
 
-/// Tells how many documents equal others, and whether they count.
+/// Prints how many documents equal others, and whether they count.
 pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
     let (n, is_one) = (trainer.n_equal(), trainer.n_equal() == 1);
     let (noun, once) = match trainer.recipe().kind {
@@ -33,7 +33,7 @@ pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
     }
 }
 
-/// Which documents have which digest: hashes of both, since few names are ever asked for.
+/// The digests of documents, as hashes of digest and name, since few names are ever needed.
 #[derive(Default)]
 pub(crate) struct Names(Vec<(u64, u64)>);
 
@@ -59,10 +59,11 @@ fn hash_of(item: &Item<'_>) -> u64 {
     hasher.finish()
 }
 
-/// Pairs of documents that are named.
+/// Number of pairs of documents to name.
 const EXAMPLES: usize = 5;
 
-/// Tells which equal documents have different labels, and refuses more than a twentieth of a label's; not so of rows.
+/// Prints which equal documents have different labels, and refuses more than a twentieth of a label's documents. Rows
+/// are never refused.
 pub(crate) fn check_contradictions(
     trainer: &Trainer,
     names: &Names,
@@ -82,7 +83,7 @@ pub(crate) fn check_contradictions(
         say!("  {one} and {other}");
     }
     if is_table || contradictions == Contradictions::Keep {
-        // where columns have few values, many rows are bound to be equal
+        // with few values per column, many rows are bound to be equal
         return Ok(());
     }
     for (class, label) in trainer.classes().iter() {
@@ -120,7 +121,7 @@ fn examples(
         let Some(digest) = digest_of.get(&hash_of(item)) else { return true };
         let (label, name) = (corpus.label_of(item), item.name().into_owned());
         match first.entry(*digest).or_insert_with(|| Some((label.clone(), name.clone()))) {
-            // the pair is named already
+            // the pair was named already
             None => (),
             Some((before, _)) if *before == label => (),
             one => {

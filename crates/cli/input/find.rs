@@ -16,16 +16,16 @@ use crate::output::shown::shown_path;
 /// The documents of one source.
 pub(crate) struct Found {
     pub(crate) places: Vec<Place>,
-    /// What they are; a single document is what the others are, or what the model is of.
+    /// Their kind; `None` for a single document, which takes that of the others or of the model.
     pub(crate) kind: Option<Kind>,
     pub(crate) left_out: LeftOut,
-    /// What could not even be listed.
+    /// Files that could not be listed.
     pub(crate) unreadable: Vec<String>,
 }
 
 /// Lists the documents of a source in a stable order. `labelled` says whether each must have a label.
 ///
-/// `kind` is what they are if that is settled, and `mbox` whether a single file or standard input is an mbox.
+/// `kind` is their kind if it is known, and `mbox` says whether a single file or standard input is an mbox.
 pub(crate) fn find(
     source: &Source,
     labelled: bool,
@@ -93,7 +93,7 @@ pub(crate) fn recognise(places: &[Place]) -> Kind {
     if mail > text { Kind::Mail } else { Kind::Text }
 }
 
-/// What a file named on the command line holds, by its name and, failing that, by its first bytes.
+/// The contents of a file named on the command line, by its name or else by its first bytes.
 fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
     Ok(match Holds::of_name(path.as_os_str()) {
         Holds::One if mbox => Holds::Mbox,

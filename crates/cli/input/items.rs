@@ -1,4 +1,4 @@
-//! Going through the documents of a place.
+//! Visits the documents of a place.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ use crate::formats::table::{Columns, Position, Record, Row};
 use crate::input::place::Place;
 use crate::output::shown::{plain, say, shown, shown_path, told};
 
-/// A document that was found: where, and its bytes or where to read them.
+/// A document that was found: its place, and its bytes or where to read them.
 pub(crate) struct Item<'p> {
     pub(crate) place: &'p Place,
     /// Of a part of a larger file.
@@ -30,7 +30,7 @@ impl<'p> Item<'p> {
         Item { place, number: None, content: Content::Unreadable(why) }
     }
 
-    /// Its name for people.
+    /// Its name for display.
     pub(crate) fn name(&self) -> Cow<'p, OsStr> {
         match self.number {
             None => Cow::Borrowed(self.place.path.as_os_str()),
@@ -54,7 +54,7 @@ pub(crate) enum Content {
     Text(Record<Position>),
     /// A row of which every cell counts.
     Row(Record<Names>),
-    /// Nothing that can be read, and why.
+    /// An unreadable document, and why.
     Unreadable(String),
 }
 
@@ -103,8 +103,8 @@ pub(crate) fn part(path: &Path, number: u64) -> OsString {
     name
 }
 
-/// Goes through the documents of a place, in order. Of a message at most `most_bytes` are read, of a document that
-/// is no file `most_of_one`.
+/// Visits the documents of a place, in order. Of a message at most `most_bytes` are read, of a document that is no file
+/// `most_of_one`.
 pub(crate) fn items<'p>(
     place: &'p Place,
     layout: &Layout<'_>,

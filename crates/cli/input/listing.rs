@@ -1,4 +1,4 @@
-//! Listing the files below a folder: which are documents, and which are left out.
+//! Lists the files below a folder: those that are documents, and those left out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Listing {
     pub(crate) unreadable: Vec<String>,
 }
 
-/// Files that are none of the documents.
+/// Files that are not documents.
 #[derive(Default)]
 pub(crate) struct LeftOut {
     /// Beside the folders of labels, and so without one.
@@ -55,7 +55,7 @@ impl Examples {
 }
 
 impl LeftOut {
-    /// In words, if there is anything to tell.
+    /// In words, unless nothing was left out.
     pub(crate) fn describe(&self) -> Option<String> {
         let LeftOut { unlabelled, hidden, special, tables } = self;
         let with_example = |Examples { number, first }: &Examples, one: &str| {
@@ -93,7 +93,7 @@ impl Listing {
 
     /// Every regular file below a folder, also behind links, hidden ones left out, a Maildir's messages among them.
     pub(crate) fn folder(&mut self, path: &Path, label: Option<Arc<str>>) {
-        // by path, which those in a folder share but for their names: taking names apart costs more
+        // by path: files in a folder differ only in their names, and splitting paths would cost more
         let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
         let mut walk = WalkDir::new(path).follow_links(true).sort_by(by_name).into_iter();
         while let Some(entry) = walk.next() {
@@ -126,7 +126,7 @@ impl Listing {
         }
     }
 
-    /// A folder whose folders are labels; or, if it has none, whose own name is the label of its files.
+    /// Lists a folder whose subfolders are labels; without subfolders, its own name is the label of its files.
     pub(crate) fn folder_of_labels(&mut self, path: &Path) -> Result<()> {
         let list = || -> std::io::Result<Vec<PathBuf>> {
             let mut children =
@@ -150,7 +150,7 @@ impl Listing {
         Ok(())
     }
 
-    /// Leaves out what cannot be mail, since it is a table.
+    /// Leaves out tables, which cannot be mail.
     pub(crate) fn leave_tables_out(&mut self) {
         let left_out = &mut self.left_out.tables;
         self.places.retain(|place| {

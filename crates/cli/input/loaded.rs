@@ -1,4 +1,4 @@
-//! The bytes of a document as what they are.
+//! A document's bytes as mail or text.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! A pass through the documents of a corpus: read ahead, worked on by all threads, settled in order.
+//! A pass over the documents of a corpus: read ahead, processed by all threads, finished in order.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl From<String> for Skipped {
 /// Files of other kinds, and what cannot be read of a file, that are named; the others are counted.
 const NAMED: usize = 5;
 
-/// What is left when all documents were gone through.
+/// The result of a pass.
 pub(crate) struct Finished<S> {
     /// The state of every worker.
     pub(crate) states: Vec<S>,
@@ -49,7 +49,7 @@ pub(crate) struct Finished<S> {
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Documents that a worker takes at once, so that none has many left when the others are done.
+/// Documents that a worker takes at once: few, so that no worker has many left when the others are done.
 const TOGETHER: usize = 8;
 
 /// Bytes of the buffer that a worker reads files into, and keeps from one to the next.
@@ -62,7 +62,7 @@ struct Slot<'p, T> {
     result: Option<Result<Result<T, Skipped>>>,
 }
 
-/// What could not be read: of the rows or messages of a file five are named, the others counted.
+/// Unreadable documents: of the rows or messages of a file the first five are named, the others counted.
 #[derive(Default)]
 struct Complaints {
     path: PathBuf,
@@ -81,7 +81,7 @@ impl Complaints {
         }
     }
 
-    /// Says how many were not named of the file worked on last.
+    /// Prints how many of the last file were not named.
     fn finish(&self) {
         if self.n > NAMED {
             say!("tamis: {}: ... and {} more", shown_path(&self.path), grouped((self.n - NAMED) as u64));
@@ -91,7 +91,7 @@ impl Complaints {
 
 impl Corpus<'_> {
     /// Does `work` for every document and its label (empty if it has none), on all threads, and then `done` with the
-    /// results, in order. While a batch is worked on, the one before is settled and the one after is read.
+    /// results, in order. While a batch is processed, the one before is finished and the one after is read.
     ///
     /// Every worker has a state made by `start`. A document that cannot be read is named and counted; an error of
     /// `work` or `done` ends it all.
@@ -104,7 +104,7 @@ impl Corpus<'_> {
     ) -> Result<Finished<S>> {
         let (states, columns) = (Mutex::new(Vec::new()), self.columns());
         let run = |slots: &mut [Slot<'_, T>]| {
-            // At most one state a thread, since a worker puts its own back before it takes the next documents.
+            // at most one state per thread, since a worker puts its own back before it takes the next documents
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let (mut state, mut buffer) = match free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok) {
                 Ok(free) => free,
@@ -173,7 +173,7 @@ impl Corpus<'_> {
         Ok(Finished { states, unreadable })
     }
 
-    /// Goes through the documents once more, but not those of streams, until `visit` has seen enough. Files are not read.
+    /// Visits the documents again, except those of streams, until `visit` has seen enough. Files are not read.
     pub(crate) fn for_each_item(
         &self,
         limits: &Limits,
@@ -247,7 +247,7 @@ impl Corpus<'_> {
         }
     }
 
-    /// The label of a document that is not read otherwise.
+    /// The label of a document, without reading its text.
     pub(crate) fn label_of(&self, item: &Item<'_>) -> String {
         if let Some(given) = &item.place.label {
             return given.to_string();
@@ -266,7 +266,7 @@ impl Corpus<'_> {
         own.unwrap_or_default()
     }
 
-    /// Bytes that are read of a document: of a message no more than is looked at, and one to tell that there was more.
+    /// Bytes to read of a document: of a message as many as are used, and one more to tell that there is more.
     fn most_of_one(&self, limits: &Limits) -> u64 {
         if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX }
     }
@@ -306,7 +306,8 @@ impl Corpus<'_> {
     }
 }
 
-/// What `work` made of a document: a cell that holds something else than it should is none of its business.
+/// The result of `work` for a document. An unsuitable cell makes the document unreadable, and is not an error of
+/// `work`.
 fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
     match result {
         Err(error) if matches!(error.downcast_ref().map(Error::kind), Some(ErrorKind::Cell { .. })) => {
@@ -323,7 +324,7 @@ struct Batches<'c> {
     corpus: &'c Corpus<'c>,
     limits: &'c Limits,
     places: slice::Iter<'c, Place>,
-    /// Those of the place that was come to.
+    /// Those of the current place.
     items: Items<'c>,
 }
 
@@ -343,7 +344,7 @@ impl<'c> Batches<'c> {
             }
             let Some(place) = self.places.next() else { break };
             self.items = match self.corpus.items(place, self.limits) {
-                // one that nobody named is told, and the others are gone through
+                // an unreadable place in a folder is printed, and the others are visited
                 Err(error) if !place.named => Box::new(std::iter::once(Item::unreadable(place, &error))),
                 items => items?,
             };

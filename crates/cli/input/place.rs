@@ -1,4 +1,4 @@
-//! What the user names on the command line, and a place where documents are.
+//! Sources as named on the command line, and places with documents.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Source {
     }
 }
 
-/// What follows the first bytes of an argument, which are UTF-8.
+/// The rest of an argument after its first bytes, which are UTF-8.
 fn after(argument: &OsStr, length: usize) -> OsString {
     {
         use std::os::unix::ffi::OsStrExt;
@@ -40,7 +40,7 @@ fn after(argument: &OsStr, length: usize) -> OsString {
     }
 }
 
-/// One place where documents are: a file that is one, or a file that holds many.
+/// A place with documents: a file that is one document, or that holds many.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
@@ -48,7 +48,7 @@ pub(crate) struct Place {
     pub(crate) holds: Holds,
     /// Whether the user named it; else it was found in a folder.
     pub(crate) named: bool,
-    /// What is no regular file and so can be read only once.
+    /// A stream, which can be read only once.
     pub(crate) once: Option<Once>,
     /// The file's number on its disk, where listing told it.
     pub(crate) inode: Option<u64>,
@@ -64,7 +64,7 @@ impl Place {
         Place { path, label, holds, named: false, once: None, inode: None }
     }
 
-    /// What a stream holds, whose path is only a name.
+    /// A stream, whose path is only a name.
     pub(crate) fn of_stream(path: &Path, stream: Stream, mbox: bool) -> Self {
         let holds = match Holds::of_name(path.as_os_str()) {
             Holds::One if mbox || stream.is_mbox() => Holds::Mbox,
@@ -91,7 +91,7 @@ impl Place {
         })
     }
 
-    /// What a document begins with, as far as can be read.
+    /// The first bytes of a document, as far as they can be read.
     pub(crate) fn start(&self) -> Vec<u8> {
         const MOST: usize = 64 << 10;
         match &self.once {

@@ -1,4 +1,4 @@
-//! Reading files and streams: through gzip, within bounds, and a stream only once.
+//! Reads files and streams: through gzip, within bounds, and a stream only once.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
@@ -10,10 +10,10 @@ use tamis_mail::mbox;
 
 use crate::output::shown::say;
 
-/// The most bytes of a document that comes compressed or as a stream, of which nothing else tells how long it will be.
+/// Maximum bytes of a document that is compressed or a stream, since its length is not known in advance.
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
-/// The bytes of a stream's beginning that are held: more than is looked at of a message, unless limits were raised.
+/// Bytes held of a stream's beginning: more than is read of a message, unless limits were raised.
 const START: u64 = 1 << 20;
 
 /// How gzip begins: its magic number, then the only method there is.
@@ -22,7 +22,7 @@ const GZIP: &[u8] = b"\x1f\x8b\x08";
 /// Opens a file that holds many documents, through gzip if it is compressed.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let mut whole = BufReader::new(File::open(path)?);
-    // a regular file gives as much as there is room for at once
+    // reading a regular file fills the buffer at once
     let is_gzip = whole.fill_buf()?.starts_with(GZIP);
     Ok(if is_gzip { Box::new(BufReader::new(Unpacked::new(whole))) } else { Box::new(whole) })
 }
@@ -55,7 +55,7 @@ fn check_bound(length: u64, bound: u64) -> io::Result<()> {
     )))
 }
 
-/// What gzip packed, of any number of members.
+/// A reader of gzip data with any number of members.
 struct Unpacked<R>(MultiGzDecoder<R>);
 
 impl<R: BufRead> Unpacked<R> {
@@ -76,7 +76,7 @@ impl<R: BufRead> Read for Unpacked<R> {
     }
 }
 
-/// What can be read only once, unpacked: its beginning, which can be looked at, and the rest.
+/// A stream, unpacked: its beginning, which can be inspected, and the rest.
 pub(crate) struct Stream {
     start: Vec<u8>,
     rest: Box<dyn Read + Send>,
@@ -86,7 +86,7 @@ pub(crate) struct Stream {
     is_input: bool,
 }
 
-/// What a stream holds.
+/// The contents of a stream.
 pub(crate) enum Contents {
     /// One document, or one message.
     One(Stream),
@@ -164,7 +164,7 @@ impl Stream {
         }
         document.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         if self.is_input && !has_ended {
-            // whatever cannot be read does not matter any more
+            // errors no longer matter
             let _ = io::copy(&mut self.rest.take(MOST_BYTES), &mut io::sink());
         }
         Ok(document)
@@ -183,7 +183,7 @@ fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// What bytes are that begin as files other than text and mail do.
+/// The kind of file, other than text and mail, that begins with these bytes.
 pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 20] = [
         (b"%PDF-", "a PDF"),

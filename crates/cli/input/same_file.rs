@@ -1,4 +1,4 @@
-//! Files that are named twice.
+//! Files given twice.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::input::place::Place;
 
-/// What tells a file from all others, whatever its path: its disk and its number there.
+/// The identity of a file whatever its path: its disk and its number there.
 fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
@@ -36,7 +36,7 @@ pub(crate) fn leave_out(places: &mut Vec<Place>, known: &[Place]) -> u64 {
     let mut inodes: Vec<_> = all.zip(0usize..).filter_map(|(place, at)| Some((inode(place)?, at))).collect();
     inodes.sort_unstable();
     let mut duplicates = HashSet::new();
-    // the system is only asked for the disks of those that have a number in common
+    // only files with a common number need a look at their disks
     for equal in inodes.chunk_by(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
         let mut seen = HashSet::new();
         for (_, at) in equal {

@@ -1,4 +1,4 @@
-//! A model in use, whose file others may write to meanwhile.
+//! An open model, whose file others may change meanwhile.
 
 use std::fmt;
 use std::thread::sleep;
@@ -9,14 +9,13 @@ use tamis_filter::{Error, ErrorKind, Filter};
 
 use crate::model::rescue;
 
-/// A model that is opened when it is asked, and again if its file was changed in place.
+/// A model that is opened on first use, and again if its file was changed in place.
 pub(crate) struct Model<Open> {
     open: Open,
     filter: Option<Filter>,
 }
 
-/// How often an answer is looked for while the file is being written, and how long one sleeps before the next time;
-/// twice as long each time.
+/// Number of attempts while the file is being written, and the first pause between them, which doubles each time.
 const ATTEMPTS: u32 = 6;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
@@ -25,7 +24,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
         Model { open, filter: None }
     }
 
-    /// What `work` makes of the model, which stayed the same all the while.
+    /// The result of `work` on a model that did not change meanwhile.
     pub(crate) fn ask<T>(&mut self, mut work: impl FnMut(&Filter) -> Result<T>) -> Result<T> {
         let mut attempt = 0;
         loop {
@@ -47,7 +46,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
         }
     }
 
-    /// The model, as it stands; answers that are given away are asked for.
+    /// The open model, unchecked: use [`ask`](Self::ask) for results that are printed.
     pub(crate) fn filter(&mut self) -> Result<&Filter> {
         match &mut self.filter {
             Some(filter) => Ok(filter),
@@ -59,7 +58,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
     }
 }
 
-/// Makes sure that the file of a model was not changed in place since it was opened.
+/// Checks that the file of a model was not changed in place since it was opened.
 pub(crate) fn check_unchanged(filter: &Filter) -> Result<()> {
     filter.check_unchanged()?;
     if rescue::lost_a_page() {
@@ -68,7 +67,7 @@ pub(crate) fn check_unchanged(filter: &Filter) -> Result<()> {
     Ok(())
 }
 
-/// Of a mapped model something was lost.
+/// The error of a mapped model with a lost page.
 #[derive(Debug)]
 struct LostPage;
 
@@ -82,7 +81,7 @@ impl fmt::Display for LostPage {
     }
 }
 
-/// Whether an error may come from a file that is just being written, and soon is whole again.
+/// Whether an error may come from a file that is being written, and will soon be whole.
 fn may_pass(error: &anyhow::Error) -> bool {
     error.is::<LostPage>()
         || matches!(

@@ -1,6 +1,6 @@
-//! What is left to do when the system stops the program: a message that is being passed on comes out all the same.
+//! Copies a message that is being passed on even if the system stops the program.
 //!
-//! The only unsafe code of the program: what a signal finds may be reached in no other way.
+//! The only unsafe code of the program: signal handlers cannot do without it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -13,29 +13,29 @@ use crate::output::status::ERROR;
 /// Whether a page of a mapped model was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Where the message comes from that is to be passed on, and what was read of it; none if it is negative.
+/// The source of the message to pass on, none if negative, and what was read of it.
 static SOURCE: AtomicI32 = AtomicI32::new(NONE);
 static HELD: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static N_HELD: AtomicUsize = AtomicUsize::new(0);
 const NONE: i32 = -1;
 
-/// What the rest of the message goes through: the stack may have no room left.
+/// The buffer for the rest of the message, since the stack may have no room left.
 static BUFFER: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 
-/// Makes the program survive that the file of a mapped model is cut: what is lost reads as zeros, which
-/// [`lost_a_page`] tells.
+/// Makes the program survive when the file of a mapped model is truncated: lost pages read as zeros, and
+/// [`lost_a_page`] reports it.
 pub(crate) fn keep_lost_pages() {
     handle(libc::SIGBUS, on_lost_page);
 }
 
-/// Whether a page of a mapped file was lost since this was asked last: what was read of it is of no use.
+/// Whether a page of a mapped file was lost since the last call, so that what was read is useless.
 pub(crate) fn lost_a_page() -> bool {
-    // a plain look first: it is asked for every document
+    // a plain load first, since this is called for every document
     LOST.load(Ordering::Relaxed) && LOST.swap(false, Ordering::Relaxed)
 }
 
-/// From now on a message from this source comes out unchanged if the system stops the program, for want of memory for
-/// example.
+/// From now on, if the system stops the program (out of memory, for example), the message from this source is copied
+/// unchanged.
 pub(crate) fn arm(source: i32) {
     if SOURCE.swap(source, Ordering::AcqRel) != NONE {
         return;
@@ -104,7 +104,7 @@ extern "C" fn on_lost_page(signal: i32, info: *mut libc::siginfo_t, context: *mu
     }
 }
 
-/// An address that is mapped, but that nothing is behind.
+/// The code of a signal for a mapped address without a file behind it.
 const BUS_ADRERR: i32 = 2;
 
 /// The program cannot go on.
@@ -113,7 +113,7 @@ extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void
     // SAFETY: only system calls, on bytes that `hold` was told of and on a buffer that nobody else uses.
     unsafe {
         if source == NONE {
-            // what comes without us
+            // the default action
             libc::signal(signal, libc::SIG_DFL);
             return;
         }
@@ -133,7 +133,7 @@ extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void
     }
 }
 
-/// Writes all of so many bytes; whether it could.
+/// Writes `n` bytes; returns whether it could.
 ///
 /// # Safety
 /// The bytes must be there.

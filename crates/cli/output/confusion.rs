@@ -1,4 +1,4 @@
-//! Which labels are taken for which others, within the 80 columns of a terminal.
+//! The confusion matrix, within the 80 columns of a terminal.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,15 +15,15 @@ use crate::output::shown::shown;
 /// The columns of a terminal.
 const WIDTH: usize = 80;
 
-/// The most characters of a label that begins a row, from what is best to what still tells something; and the fewest of
-/// one that heads a column.
+/// Maximum characters of a label at the start of a row, from the best to the least that is still useful; and the
+/// minimum for a column heading.
 const ROWS: [usize; 3] = [30, 20, 12];
 const LEAST_HEADING: usize = 3;
 
-/// The most pairs of labels that are listed where a matrix would not fit.
+/// Maximum pairs of labels to list if a matrix does not fit.
 const MOST_PAIRS: usize = 20;
 
-/// A label within so many characters.
+/// A label cut to this many characters.
 pub(crate) fn cut(label: &str, most: usize) -> Cow<'_, str> {
     let label = shown(label);
     match label.chars().count() > most {
@@ -32,7 +32,7 @@ pub(crate) fn cut(label: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Prints all of the matrix if it fits, else what is confused most often.
+/// Prints the whole matrix if it fits, else the pairs confused most often.
 pub(crate) fn print(out: &mut impl Write, classes: &Classes, confusion: &ConfusionMatrix) -> Result<()> {
     match Matrix::fit(classes, confusion) {
         Some(matrix) => matrix.print(out),
@@ -50,7 +50,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// With labels above the columns or, where they would be too short to differ, numbers; the first that fits.
+    /// The first layout that fits, with labels above the columns or, if they would be too short to differ, numbers.
     fn fit(classes: &Classes, confusion: &ConfusionMatrix) -> Option<Self> {
         let row = |truth: ClassId| -> Vec<String> {
             let verdicts = classes.iter().map(|(verdict, _)| confusion.get(truth, verdict));

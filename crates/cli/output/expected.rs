@@ -1,4 +1,4 @@
-//! What a model learned, and what to expect of it, in words.
+//! A model's training and expected performance, in words.
 
 use std::io::Write;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn say_written(out: &mut impl Write, path: &Path, bytes: usize) -> Result<()> {
     Ok(writeln!(out, "wrote {} ({} kB)", shown_path(path), grouped(bytes.div_ceil(1000) as u64))?)
 }
 
-/// What to expect on documents like those learned, in words; nothing for models that do not tell.
+/// The expected performance on documents like those learned, in words; `None` if it is unknown for this scoring.
 pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let information = filter.information();
     if !matches!(information.scoring, Scoring::Weighted(_)) {
@@ -94,7 +94,7 @@ fn share_of(part: u64, whole: u64) -> String {
     format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
 }
 
-/// What to expect before and after.
+/// The expected performance before and after a change.
 pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
     let wrong = match before {
         Some(Expected::Detection { negatives, false_positives, positives, missed }) => {

@@ -1,4 +1,4 @@
-//! What a model is made of.
+//! Facts about a model, as text and as JSON.
 
 use std::io::Write;
 
@@ -59,7 +59,7 @@ pub(crate) fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
     Ok(())
 }
 
-/// The columns of numbers of a table, each with what was learned of it in every class.
+/// Prints mean and deviation of each real column of a table in every class.
 fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Moments)>)> {
     let columns = information.recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
     let moments = |feature| {
@@ -119,7 +119,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
     Ok(())
 }
 
-/// What was chosen, and the losses that decided.
+/// Prints the choices of weighted scoring, and the losses that decided.
 fn print_chosen(
     out: &mut impl Write,
     terms: Ngrams,
@@ -159,7 +159,7 @@ fn print_chosen(
     Ok(())
 }
 
-/// Why the smoothing is what it is.
+/// Prints why this smoothing was chosen.
 fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
     let Choices { alpha, idf_power, .. } = chosen.choices;
     let losses = || chosen.smoothing.iter().map(|tried| tried.loss);

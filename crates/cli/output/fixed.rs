@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 /// Writes `{value:.decimals$}`, of at most nine decimals.
 pub(crate) fn write_fixed(out: &mut impl Write, value: f64, decimals: usize) -> io::Result<()> {
-    // a product below 2^30 is exact to 2^-23: nearer than that to the middle of two numbers it does not tell
+    // a product below 2^30 is exact to 2^-23; within that of a midpoint the rounding is undecided
     const MOST: f64 = (1 << 30) as f64;
     const UNSURE: f64 = 1e-6;
     const UNITS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];

@@ -1,4 +1,4 @@
-//! Paths that need not be UTF-8: as text that can be taken back, and lists of them.
+//! Paths that need not be UTF-8, as text that can be converted back.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 /// A path that begins as if it were quoted is quoted, so that no two paths have the same text.
 pub(crate) fn to_text(path: &OsStr) -> Cow<'_, str> {
     match path.to_str() {
-        // a carriage return at the end of a line is none of a path's
+        // a carriage return at the end of a line does not belong to the path
         Some(text) if !text.starts_with("$'") && !text.ends_with('\r') => Cow::Borrowed(text),
         _ => Cow::Owned(quoted(path.as_encoded_bytes())),
     }

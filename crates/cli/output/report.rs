@@ -1,4 +1,4 @@
-//! What `tamis evaluate` prints: how good verdicts, rankings and probabilities were.
+//! The output of `tamis evaluate`: how good verdicts, rankings and probabilities were.
 
 use std::io::Write;
 
@@ -22,8 +22,8 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Of a spam filter, two classes of which one is spam, it tells how well that is found; of topics how often they are
-    /// right.
+    /// For a spam filter, with two classes one of which is spam, reports how well spam is found; for topics, how often they
+    /// are right.
     pub(crate) fn new(classes: &'a Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore]) -> Self {
         let evaluation = Evaluation::new(classes, spam, outcomes);
         let spam = spam.filter(|_| classes.len() == 2);
@@ -119,7 +119,7 @@ fn print_detection(out: &mut impl Write, label: &str, figures: &[Figure]) -> Res
 
 const UNDEFINED: &str = "undefined (needs documents of both labels)";
 
-/// What a figure is called, its unit and its decimals; a share has the unit ` %`.
+/// The name of a figure, its unit and its decimals; a share has the unit ` %`.
 fn look(key: &'static str) -> (&'static str, &'static str, usize) {
     match key {
         "false_positive_rate" => ("FPR", " %", 2),

@@ -1,4 +1,4 @@
-//! Names, errors and lines as people may see them: whoever named a file or wrote a mail has no say over the terminal.
+//! Names, errors and lines made safe to display: no file name and no mail may control the terminal.
 
 use std::borrow::Cow;
 use std::collections::TryReserveError;
@@ -8,21 +8,21 @@ use std::path::Path;
 
 use tamis_filter::{Error, ErrorKind};
 
-/// Tells the person at the terminal something. A closed standard error is no reason to fail.
+/// Prints a message to standard error. A closed standard error is not a failure.
 macro_rules! say {
     ($($argument:tt)*) => { $crate::output::shown::say_line(format_args!($($argument)*)) };
 }
 pub(crate) use say;
 
-/// Writes a line to standard error, with nothing in it that a terminal obeys.
+/// Writes a line to standard error, without control characters.
 pub(crate) fn say_line(line: fmt::Arguments<'_>) {
     let mut line = clean(&line.to_string()).into_owned();
     line.push('\n');
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
 }
 
-/// Whether a terminal obeys a character instead of showing it: control characters, ends of lines, and those that turn
-/// the direction of what follows.
+/// Whether a terminal would obey a character instead of showing it: control characters, line ends, and those that
+/// change the direction of text.
 fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -76,13 +76,13 @@ fn escape(out: &mut String, bytes: &[u8]) {
             b'\n' => out.push_str("\\n"),
             b'\r' => out.push_str("\\r"),
             b'\t' => out.push_str("\\t"),
-            // a String takes all that is written to it
+            // writing to a String cannot fail
             _ => drop(write!(out, "\\{byte:03o}")),
         }
     }
 }
 
-/// A whole line at the exit, so that nothing slips through that was not quoted where it came in.
+/// Escapes a whole line on output, in case something was not quoted earlier.
 pub(crate) fn clean(line: &str) -> Cow<'_, str> {
     if !line.contains(is_obeyed) {
         return line.into();
@@ -98,7 +98,7 @@ pub(crate) fn clean(line: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// A line of JSON, in which what a terminal obeys is escaped: it stands in strings only.
+/// A line of JSON with control characters escaped, which can occur only within strings.
 pub(crate) fn json_line(line: String) -> String {
     if !line.contains(is_obeyed) {
         return line;
@@ -131,7 +131,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
     error.chain().map(cause).collect::<Vec<_>>().join(": ")
 }
 
-/// What the operating system said, in plain words.
+/// An error of the operating system, in plain words.
 pub(crate) fn plain(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::NotFound => "no such file or folder",
@@ -156,7 +156,7 @@ pub(crate) fn plain(error: &io::Error) -> String {
     words.to_owned()
 }
 
-/// An error of the library with the file that it is about, which some name by themselves.
+/// Adds the file to an error of the library, unless the error names it itself.
 pub(crate) fn named(path: &Path) -> impl FnOnce(Error) -> anyhow::Error + '_ {
     move |error| match error.path() {
         Some(_) => error.into(),

@@ -1,13 +1,13 @@
-//! How the program ends.
+//! Exit statuses.
 
 use std::io;
 
 use tamis_filter::{Error, ErrorKind};
 
-/// The exit status of every error, of usage and of the program's own.
+/// The exit status of every error, including usage errors.
 pub(crate) const ERROR: u8 = 3;
 
-/// Whether an error only says that nobody reads our output any more.
+/// Whether an error only means that the reader closed the pipe.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)

@@ -1,4 +1,4 @@
-//! What is said of one document.
+//! The output for one document.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(crate) fn verdict_line(filter: &Filter, score: &Score) -> String {
     format!("{} {:.4} {:+.2}", shown(filter.label_of(score)), score.probability, score.log_odds)
 }
 
-/// Tells that the verdict is on a part of the message, and why.
+/// Says that only a part of the message was read, and why.
 pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) {
     let hit = scratch.limits_hit();
     if !hit.is_empty() {

@@ -128,3 +128,6 @@ fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,13 +110,9 @@ pub use gaussian::statistics::GaussianStatistics;
 pub use left_out::documents::{BLOCK, Block, Documents, InMemory, Label, Labelled};
 pub use left_out::folds::{deal, hold_back};
 pub use left_out::held_out::HeldOut;
-pub use left_out::smoothing_choice::{
-    SmoothingChoice, TriedSmoothing, WeightedLoss, enough_to_choose, is_worse,
-};
+pub use left_out::smoothing_choice::{SmoothingChoice, TriedSmoothing, WeightedLoss, is_worse};
 pub use linear::choices::{Choices, WeightedOptions};
-pub use linear::coefficients::{
-    COEFFICIENT_ONE, ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction,
-};
+pub use linear::coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use linear::columns::Columns;
 pub use linear::weighted::{Readings, WeightedLogOdds};
 pub use numbers::logs::{log_normalize, log_sum_exp, softmax};

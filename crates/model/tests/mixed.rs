@@ -49,7 +49,15 @@ fn trips() -> MixedStatistics {
 
 fn parameters(alpha: f64) -> MixedParameters {
     let (alpha, prior) = (Smoothing::try_from(alpha).unwrap(), ClassPrior::Given(PRIOR.to_vec()));
-    MixedParameters { terms: Parameters { alpha, prior, ..Parameters::default() }, var_smoothing: 0.0 }
+    let mut parameters = of_terms(Parameters { alpha, prior, ..Parameters::default() });
+    parameters.var_smoothing = 0.0;
+    parameters
+}
+
+fn of_terms(terms: Parameters) -> MixedParameters {
+    let mut parameters = MixedParameters::default();
+    parameters.terms = terms;
+    parameters
 }
 
 #[test]
@@ -156,7 +164,7 @@ fn refused_rows_change_nothing() {
     assert_eq!(statistics, before);
     let smoothed = ClassPrior::Smoothed;
     let terms = Parameters { prior: smoothed, ..Parameters::default() };
-    let model = statistics.fit(&MixedParameters { terms, ..MixedParameters::default() }).unwrap();
+    let model = statistics.fit(&of_terms(terms)).unwrap();
     assert_eq!(statistics.joint_log_likelihood(&model, &row[..1], &mut Vec::new()), Err(short));
     statistics.forget(1, &row).unwrap();
     assert_eq!(statistics, MixedStatistics::new(2, before.features().to_vec()));
@@ -209,7 +217,7 @@ fn categories_alone_are_categorical_naive_bayes() {
     let alpha = Smoothing::try_from(0.3).unwrap();
     let expected = CategoricalNaiveBayes::new(&ClassPrior::Learned, alpha, &categorical).unwrap();
     let terms = Parameters { alpha, ..Parameters::default() };
-    let model = mixed.fit(&MixedParameters { terms, ..MixedParameters::default() }).unwrap();
+    let model = mixed.fit(&of_terms(terms)).unwrap();
     let (mut a, mut b) = (Vec::new(), Vec::new());
     // declared but never seen, below the highest but never seen, out of range
     for row in rows.iter().map(|(_, row)| *row).chain([[Some(4), Some(3)], [Some(5), Some(5)]]) {
@@ -254,7 +262,7 @@ fn one_text_alone_is_naive_bayes() {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for terms in text_parameters() {
         let expected = terms.fit(&statistics).unwrap();
-        let model = mixed.fit(&MixedParameters { terms, ..MixedParameters::default() }).unwrap();
+        let model = mixed.fit(&of_terms(terms)).unwrap();
         for (_, text) in &texts() {
             mixed.joint_log_likelihood(&model, &[Value::Text(text.row())], &mut a).unwrap();
             let Ok(_) = expected.joint_log_likelihood(&statistics, text.row(), &mut b);
@@ -276,7 +284,7 @@ fn a_missing_text_is_not_an_empty_one() {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for terms in text_parameters() {
         let expected = terms.fit(&statistics).unwrap();
-        let model = mixed.fit(&MixedParameters { terms, ..MixedParameters::default() }).unwrap();
+        let model = mixed.fit(&of_terms(terms)).unwrap();
         for (_, text) in &texts() {
             mixed.joint_log_likelihood(&model, &[Value::Text(text.row())], &mut a).unwrap();
             let Ok(_) = expected.joint_log_likelihood(&statistics, text.row(), &mut b);
@@ -408,7 +416,9 @@ fn joints(statistics: &MixedStatistics, documents: &[Document]) -> Vec<f64> {
     let mut all = Vec::new();
     for terms in text_parameters() {
         let terms = Parameters { prior: ClassPrior::Smoothed, ..terms };
-        let model = statistics.fit(&MixedParameters { terms, var_smoothing: 1e-3 }).unwrap();
+        let mut parameters = of_terms(terms);
+        parameters.var_smoothing = 1e-3;
+        let model = statistics.fit(&parameters).unwrap();
         let mut out = Vec::new();
         for document in documents {
             statistics.joint_log_likelihood(&model, &values(document), &mut out).unwrap();

@@ -102,8 +102,9 @@ fn compare_gaussian(case: &Gaussian, train: &[Vec<f64>], labels: &[ClassId], uns
     for ((row, &class), &weight) in train.iter().zip(labels).zip(&weights) {
         statistics.observe_weighted(class, &some(row), weight).unwrap();
     }
-    let prior = case.prior.class_prior();
-    let model = GaussianParameters { prior, var_smoothing: case.var_smoothing }.fit(&statistics).unwrap();
+    let mut parameters = GaussianParameters::default();
+    (parameters.prior, parameters.var_smoothing) = (case.prior.class_prior(), case.var_smoothing);
+    let model = parameters.fit(&statistics).unwrap();
     for (class, (mean, variance)) in (0..).zip(case.mean.iter().zip(&case.variance)) {
         let fitted = model
             .features()
@@ -146,8 +147,9 @@ fn compare_discriminant(
             check_near("covariance", got, &expected[..got.len()], 1e-9);
         }
     }
-    let regularization = case.shrinkage.map_or(Regularization::None, Regularization::Shrinkage);
-    let parameters = DiscriminantParameters { prior: case.prior.class_prior(), regularization };
+    let mut parameters = DiscriminantParameters::default();
+    parameters.prior = case.prior.class_prior();
+    parameters.regularization = case.shrinkage.map_or(Regularization::None, Regularization::Shrinkage);
     let model = parameters.fit(&statistics).unwrap();
     let (mut out, mut predicted) = (Vec::new(), Vec::new());
     for (i, row) in train.iter().chain(unseen).enumerate() {

@@ -26,7 +26,8 @@ pub(super) fn prepare(
     Training::new(documents, Labels::new(labels)?, options, threads)
 }
 
-/// The number of threads for `n_jobs`, as scikit-learn has it: 1 if it is not given, one a core for -1, all but one for -2.
+/// The number of threads for `n_jobs`, as scikit-learn has it: 1 if it is not given, one a core for -1, all
+/// but one for -2.
 pub(crate) fn threads(n_jobs: Option<i64>) -> PyResult<usize> {
     let cores = available_parallelism().map_or(1, usize::from);
     let threads = match n_jobs.unwrap_or(1) {

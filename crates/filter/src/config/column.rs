@@ -43,11 +43,19 @@ impl FromStr for ColumnKind {
 
 /// A column that a model of a table learns from; it reads the field of that name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Column {
     /// Its name, 1 to 1,024 bytes. Names must be unique, also with `=` and `:` replaced by `_`.
     pub name: String,
     /// The kind of its cells.
     pub kind: ColumnKind,
+}
+
+impl Column {
+    /// A column of this name and kind.
+    pub fn new(name: impl Into<String>, kind: ColumnKind) -> Self {
+        Column { name: name.into(), kind }
+    }
 }
 
 /// Maximum length of a column's name and of a category, in bytes.

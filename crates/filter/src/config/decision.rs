@@ -36,6 +36,7 @@ impl DecisionOptions {
 
 /// From score to verdict, for two classes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Decision {
     /// Added to the log-odds to change the prior, in nats.
     pub shift: f64,

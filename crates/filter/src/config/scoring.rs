@@ -43,7 +43,8 @@ impl ExpectationMaximization {
     /// 5 from 10,000 documents on, lower for fewer.
     pub fn for_documents(documents: u64) -> Self {
         let min_df = (documents / 2_000).clamp(1, 5);
-        let transform = Transform { min_df, norm: NonZeroU32::new(5), ..Transform::default() };
+        let mut transform = Transform::default();
+        (transform.min_df, transform.norm) = (min_df, NonZeroU32::new(5));
         ExpectationMaximization { options: EmOptions::default(), transform }
     }
 }
@@ -55,9 +56,8 @@ impl ExpectationMaximization {
 /// use tamis_filter::{Column, ColumnKind, Document, Kind, Scratch, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Table);
-/// let column = |name: &str, kind| Column { name: name.to_owned(), kind };
 /// options.recipe.columns =
-///     vec![column("miles", ColumnKind::Gaussian), column("raining", ColumnKind::Bernoulli)];
+///     vec![Column::new("miles", ColumnKind::Gaussian), Column::new("raining", ColumnKind::Bernoulli)];
 /// let mut trainer = Trainer::new(options)?; // Mixed is what a table gets by default
 /// for (mode, miles, raining) in
 ///     [("walk", "0.5", "no"), ("walk", "1.5", "no"), ("bus", "3.0", "no"), ("bus", "7.0", "yes")]

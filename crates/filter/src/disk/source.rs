@@ -103,7 +103,7 @@ impl ModelFile {
         Ok(bytes)
     }
 
-    /// The bytes of the file that were mapped; or, if it has grown since it was opened, more of them: at least so many.
+    /// The mapped bytes of the file; or, if it has grown since it was opened, at least `least` bytes.
     pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
         let length = || self.file.metadata().map_err(Error::io(&self.path)).map(|metadata| metadata.len());
         match bytes.len() < least && length()? >= least as u64 {
@@ -118,8 +118,8 @@ impl ModelFile {
         Ok(Stamp::of(&metadata) == self.stamp)
     }
 
-    /// Makes sure that nothing of the file was written to since it was opened but what says what was learned since. `is_as_read` looks
-    /// whether what was read of that is still there; it is asked where the file's times and length do not tell.
+    /// Checks that nothing was written to the file since it was opened, except by a learner. If the file's times and
+    /// length do not tell, `is_as_read` says whether everything that was read is still there.
     pub(crate) fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
         let metadata = self.file.metadata().map_err(Error::io(&self.path))?;
         let now = Stamp::of(&metadata);

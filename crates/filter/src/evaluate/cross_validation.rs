@@ -230,7 +230,7 @@ mod tests {
             let (label, word) = if i % 2 == 0 { ("ham", "lunch") } else { ("spam", "pills") };
             trainer.add(label, Document::Text(&format!("{word} for you number {i}"))).unwrap();
         }
-        // Its only telling words are its own: nothing can be known of it.
+        // its informative words occur in no other document
         trainer.add("spam", Document::Text("zebra quagga")).unwrap();
         let held_out = trainer.cross_validate(5).unwrap();
         assert_eq!(held_out.len(), 41);

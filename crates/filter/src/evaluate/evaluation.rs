@@ -1,5 +1,6 @@
 //! How good verdicts, rankings and probabilities were.
 
+use tamis_model::Interval;
 use tamis_model::metrics::{
     ConfusionMatrix, bootstrap_interval, brier, caught_at_fpr, expected_calibration_error, lam_percent,
     log_loss, one_minus_roc_auc_percent, roc_auc,
@@ -133,6 +134,7 @@ fn resampled(
 ) -> Figure {
     let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
     let interval = bootstrap_interval(scores.len(), SEED, ROUNDS, of_sample);
+    let interval = interval.map(|Interval { low, high }| (low, high));
     Figure { key, value: statistic(scores), interval }
 }
 

@@ -76,7 +76,7 @@ fn counterpart(token: &str, tokenizer: &Tokenizer, scratch: &mut Scratch) -> Opt
     let mut word = |prefix: &str, text: &str| {
         let mut terms = Vec::new();
         tokenizer.for_each_term(text, scratch, |term| terms.push(format!("{prefix}{term}")));
-        // a token that is several words here, or none, is another thing
+        // a token that is not exactly one word here has no counterpart
         terms.pop().filter(|_| terms.is_empty())
     };
     let Some((field, text)) = token.split_once(':') else { return word("", token) };
@@ -105,7 +105,7 @@ fn of_counts(
         let mut cells = Vec::new();
         for ((class, count), messages) in (0..).zip(counts).zip(messages) {
             imported.cut += u64::from(count > messages);
-            // both fit: a number of messages was read as one of 32 bits
+            // both fit, since the number of messages fits 32 bits
             let df = count.min(messages) as u32;
             if df > 0 {
                 cells.push(Cell { class, df, tf: df });
@@ -116,7 +116,7 @@ fn of_counts(
             terms.push(Term { fingerprint: fingerprint(&text), text, cells, weights: Vec::new() });
         }
     }
-    // there are no documents that a correction could be of
+    // without documents there is no correction
     let chosen = Chosen::for_classes(classes.len());
     let chosen = Chosen { choices: Choices { stack: [1.0, 0.0, 0.0], ..chosen.choices }, ..chosen };
     let scoring = Scoring::Weighted(WeightedOptions::default());

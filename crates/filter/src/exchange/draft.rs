@@ -31,7 +31,7 @@ pub(super) struct Term {
     pub(super) weights: Vec<(ClassId, i64)>,
 }
 
-/// A model being built: the terms must add up to the counts of the header.
+/// A model being built; its terms must sum to the counts of the header.
 pub(super) struct Draft {
     pub(super) header: Header,
     pub(super) terms: Vec<Term>,
@@ -71,7 +71,7 @@ impl Draft {
             let class = weighed(&self.header, self.class(&label)?);
             weights.push((class, weight(&self.header.scoring, &number)?));
         }
-        // that of documents without a label comes last, though its name comes first
+        // the class of unlabelled documents comes last, though its name sorts first
         cells.sort_unstable_by_key(|cell| cell.class);
         weights.sort_unstable();
         self.terms.push(Term { fingerprint: fingerprint(&line.term), text: line.term, cells, weights });
@@ -123,7 +123,7 @@ impl Draft {
         })?;
         let documents = self.document_sections()?;
         let model = seal(self.header, sections, documents)?;
-        // terms twice, documents that do not add up: what a file is checked for
+        // the checks of a model file, such as duplicate terms and sums of documents
         Filter::from_bytes(model.as_bytes().to_vec())?.verify()?;
         Ok(model)
     }

@@ -57,10 +57,10 @@ pub(crate) struct DocumentLine {
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
     pub(crate) group: String,
-    /// What it is called.
+    /// Its name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) name: String,
-    /// By label: what it adds to the bias of the correction, and to the weights of its terms, in fixed point.
+    /// By label: its contributions to the bias of the correction and to the weights of its terms, in fixed point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
     /// Its held-out scores: log-odds of the counts and of the correction.
@@ -181,8 +181,8 @@ fn label(classes: &Classes, class: ClassId) -> String {
     classes.label(class).unwrap_or_default().to_owned()
 }
 
-/// The class that a weight speaks for: the file has those of two classes in the place of the first. The other way round it
-/// is the same.
+/// The class that a weight belongs to: with two classes the file stores it as that of the first. The mapping is its own
+/// inverse.
 pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
     match header.scoring {
         Scoring::Weighted(_) if header.classes.len() == 2 => class ^ positive_class(&header.classes),
@@ -193,7 +193,7 @@ pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
 /// A weight as the file has it: in fixed point, or the bits of a number.
 fn number(header: &Header, value: i64) -> Result<Number> {
     match header.scoring {
-        // of all its digits, so that they come back
+        // with all its digits, so that it is restored exactly
         Scoring::ExpectationMaximization(_) => Number::from_f64(f32::from_bits(value as u32).into())
             .ok_or_else(|| Error::inconsistent("terms", "weights that are numbers", value)),
         _ => Ok(value.into()),

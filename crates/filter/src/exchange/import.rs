@@ -8,13 +8,14 @@ use crate::exchange::draft::Draft;
 use crate::exchange::export::{EXPORT_VERSION, Head};
 use crate::exchange::lines::Lines;
 
-/// Makes the model that [`Filter::export`](crate::Filter::export) wrote, byte for byte if it was with documents. Without them, it knows no
-/// document and remembers only digests of those that it learns later.
+/// Restores the model that [`Filter::export`](crate::Filter::export) wrote, byte for byte if documents were exported.
+/// Otherwise it knows no documents, and stores only digests of those it learns later.
 ///
 /// Text is trusted no more than a model file: everything is checked, as [`Filter::verify`](crate::Filter::verify) does.
 ///
 /// # Errors
-/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that cannot be taken; others if the lines contradict one another.
+/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that cannot be read; others if lines contradict
+/// one another.
 pub fn import(input: impl BufRead) -> Result<Model> {
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
     let head: Head = lines

@@ -151,7 +151,7 @@ impl Counted {
         if stretches.len() <= 2 {
             return;
         }
-        // computed computed once: there can be many windows
+        // computed once: there can be many windows
         let mut all_outside = Vec::new();
         count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
         let mut start = 0;

@@ -196,4 +196,7 @@ pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
 }
 
 #[cfg(test)]
+mod numbers;
+
+#[cfg(test)]
 mod tests;

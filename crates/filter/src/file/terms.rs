@@ -9,8 +9,8 @@
 //! texts       of each term a run of UTF-8
 //! ```
 //!
-//! A run is its length as a varint, then so many bytes. A cell is three varints: the classes passed over since the cell
-//! before, df, tf - df. A weight is two, the classes passed over and, in zigzag code, the weight.
+//! A run is its length as a varint, then that many bytes. A cell is three varints: the number of classes skipped since
+//! the previous cell, df, tf - df. A weight is two: the number of classes skipped and, in zigzag code, the weight.
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{Cell, ClassId};
@@ -228,12 +228,12 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Takes the run of its first term off.
+    /// Takes the run of its first term.
     pub(crate) fn take_run(&mut self) -> Result<&'a [u8]> {
         take_run(&mut self.runs).ok_or_else(no_runs)
     }
 
-    /// The run of its term at a place.
+    /// The run of its term at a position.
     #[inline]
     pub(crate) fn run(&self, place: usize) -> Result<&'a [u8]> {
         let mut runs = self.runs;
@@ -244,7 +244,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What the file says of a term: the bytes of its cells and of its weights.
+/// The entry of a term: the bytes of its cells and of its weights.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Runs<'a> {
     pub(crate) cells: &'a [u8],
@@ -252,14 +252,14 @@ pub(crate) struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    /// Takes what the file says of a term apart.
+    /// Splits the run of a term.
     #[inline]
     pub(crate) fn of(mut run: &'a [u8]) -> Result<Self> {
         let cells = take_run(&mut run).ok_or_else(no_runs)?;
         Ok(Runs { cells, weights: run })
     }
 
-    /// The same of a segment, where the id of the term stands before.
+    /// The same for a segment, where the term's id comes first.
     #[inline]
     pub(crate) fn of_segment(mut run: &'a [u8]) -> Result<(TermId, Self)> {
         let id = take_varint(&mut run).and_then(|id| TermId::try_from(id).ok()).ok_or_else(no_runs)?;

@@ -48,15 +48,15 @@ pub struct TermContribution {
     pub contribution: f64,
 }
 
-/// What a score is made of.
+/// The parts of a score.
 struct Reasons<'a> {
-    /// The part of the document that decided.
+    /// The part of the document with the highest score.
     row: CountRow<'a>,
-    /// What is said before any term.
+    /// The log-odds before any term.
     intercept: f64,
-    /// What every known term adds.
+    /// The contribution of every known term.
     contributions: Vec<(TermId, f64)>,
-    /// What the real values of a row add.
+    /// The contributions of a row's real values.
     values: Vec<TermContribution>,
 }
 
@@ -95,7 +95,7 @@ impl Filter {
             self.reasons(&scratch.counted, class, against)?;
         let (mut term, mut unknown) = (DecodedTerm::new(self.layers()), 0);
         for (id, count) in row.iter() {
-            // also of a term that was forgotten
+            // also if the term was forgotten
             unknown += if term.term(id)?.cells.is_empty() { count as usize } else { 0 };
         }
         let mut terms = contributions

@@ -70,12 +70,11 @@ impl Fallback {
 impl Filter {
     /// Opens a model file, mapping it: the cost does not grow with its size.
     ///
-    /// A file that is replaced by renaming, as [`Model::save`](crate::Model::save) does, or appended to, as
-    /// [`Learner`](crate::Learner) does, stays what it was for who has it open. One that others may **change in place**
-    /// (`cp new model`, `cat new > model`) is another matter: ask [`check_unchanged`](Self::check_unchanged) before a score
-    /// is used; and since reading a mapped page that the file no longer has ends the process by SIGBUS, handle that
-    /// signal, as the program `tamis` does, or use [`Filter::read`], which does not map. The same goes for network file
-    /// systems.
+    /// An open filter is not affected if its file is replaced by renaming, as [`Model::save`](crate::Model::save) does,
+    /// or appended to, as [`Learner`](crate::Learner) does. If others may **change the file in place** (`cp new model`,
+    /// `cat new > model`), or it is on a network file system, call [`check_unchanged`](Self::check_unchanged) before
+    /// using a score. Reading a mapped page that the file no longer has ends the process by SIGBUS: handle that signal,
+    /// as the program `tamis` does, or use [`Filter::read`], which does not map.
     ///
     /// # Errors
     /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
@@ -85,7 +84,7 @@ impl Filter {
         Filter::from_source(bytes, source)
     }
 
-    /// Reads a model file into memory: the cost grows with its size, and later changes of the file do not matter.
+    /// Reads a model file into memory, at a cost that grows with its size. Later changes of the file do not matter.
     ///
     /// ```
     /// use tamis_filter::Filter;
@@ -112,7 +111,7 @@ impl Filter {
             let source = ModelFile::open(path.as_ref())?;
             let filter = source.read().and_then(|bytes| Filter::from_source(bytes, source));
             match filter {
-                // a learner made a segment meanwhile
+                // a learner wrote a segment meanwhile
                 Err(error)
                     if tries > 0
                         && matches!(error.kind(), ErrorKind::Changed { .. } | ErrorKind::Length { .. }) => {}
@@ -155,10 +154,10 @@ impl Filter {
         })
     }
 
-    /// Opens the file again if it was replaced since; returns whether it was.
+    /// Opens the file again if it was replaced; returns whether it was.
     ///
-    /// On an error the filter stays as it is. A filter made of bytes never changes, nor does a
-    /// [fallback](Self::set_fallback): others may have it too.
+    /// On an error the filter stays as it is. A filter made from bytes never changes, nor does a
+    /// [fallback](Self::set_fallback), which may be shared.
     ///
     /// # Errors
     /// As [`Filter::open`] and [`Filter::set_fallback`].
@@ -171,7 +170,7 @@ impl Filter {
         Ok(true)
     }
 
-    /// What is in a file now, mapped or read as this one was, with the decision, the label of spam and the fallback of this filter.
+    /// The file's current model, mapped or read like this one, with this filter's decision, spam label and fallback.
     pub(crate) fn reopened(&self, path: &Path) -> Result<Filter> {
         let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
         (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
@@ -183,15 +182,15 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Makes sure that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
-    /// opened: then every score up to now is by the model that was opened, and by it alone.
+    /// Checks that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
+    /// opened. Then every score so far comes from the model that was opened.
     ///
-    /// Costs a system call where nothing happened. That a [`Learner`](crate::Learner) appended to the file, or that it was
-    /// replaced by another, is no change. A filter whose file was [read](Self::read) or that was made of bytes never
-    /// changes.
+    /// This costs one system call if nothing happened. Appending by a [`Learner`](crate::Learner) and replacing the
+    /// file are no such changes. A filter that was [read](Self::read) or made from bytes never changes.
     ///
     /// # Errors
-    /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was; what the filter says is then of no use, and it should be opened again.
+    /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was. Scores are then meaningless, and the file should be
+    /// opened again.
     pub fn check_unchanged(&self) -> Result<()> {
         if let Some(source) = self.source.as_ref().filter(|_| self.store.is_mapped()) {
             source.check_unchanged(|| self.store.is_as_read())?;
@@ -199,7 +198,7 @@ impl Filter {
         self.fallback().map_or(Ok(()), |shared| shared.check_unchanged())
     }
 
-    /// What the model says of itself.
+    /// Information about the model.
     pub fn information(&self) -> Information<'_> {
         self.store.information()
     }
@@ -218,20 +217,20 @@ impl Filter {
     /// Declares a label to be spam.
     ///
     /// # Errors
-    /// The model does not know it.
+    /// If the model does not know it.
     pub fn set_spam_label(&mut self, label: &str) -> Result<()> {
         self.spam = Some(self.classes().index(label).ok_or_else(|| unknown_label(label, self.classes()))?);
         Ok(())
     }
 
-    /// Whether this is a spam filter: of two classes, one of which counts as spam. Probability and log-odds are of spam
-    /// then, and by default a document is unsure unless one of the two has a probability of 0.6.
+    /// Whether this is a spam filter: two classes, one of which counts as spam. Probability and log-odds are then those
+    /// of spam, and by default a document is unsure unless one class has a probability of 0.6.
     pub fn is_spam_filter(&self) -> bool {
         self.spam.is_some() && self.classes().len() == 2
     }
 
-    /// The log-odds from which a document is spam, in nats, where one of two classes is spam; of more classes those from
-    /// which it surely is.
+    /// The log-odds above which a document is spam, in nats, if one of two classes is spam; with more classes, those
+    /// above which it is spam for certain.
     pub fn spam_threshold(&self) -> f64 {
         let decision = self.decision();
         let least = self.least_probability.max(0.5);
@@ -249,8 +248,8 @@ impl Filter {
         score.label.and_then(|class| self.classes().label(class)).unwrap_or("unsure")
     }
 
-    /// From score to verdict, where there are two classes. Unless it was told otherwise, a model of two topics leaves
-    /// nothing unsure that it knows a term of, a spam filter what is between its thresholds.
+    /// From score to verdict, for two classes. By default a model of two topics is unsure only without known terms, a
+    /// spam filter also between its thresholds.
     pub fn decision(&self) -> Decision {
         self.decision.unwrap_or_else(|| {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
@@ -258,8 +257,8 @@ impl Filter {
         })
     }
 
-    /// Leaves a document unsure unless its likeliest label has this probability, in a model of any kind; 0 leaves none
-    /// unsure that has a known term.
+    /// Makes a document unsure unless its likeliest label has at least this probability, in any model; with 0 only
+    /// documents without known terms are unsure.
     ///
     /// # Errors
     /// If it is not at least 0 and below 1.
@@ -283,7 +282,7 @@ impl Filter {
         self.fallback.as_ref().map(|fallback| &fallback.shared)
     }
 
-    /// Derives scoring anew from counts that are others now.
+    /// Derives scoring again after counts changed.
     pub(crate) fn rederive(&mut self) -> Result<()> {
         let sums =
             self.fallback.as_ref().map(|fallback| CombinedSums::new(&self.store, &fallback.shared.store));
@@ -294,12 +293,12 @@ impl Filter {
             let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
             self.scorer = Scorer::new(header, layers.totals(), layers.n_features(), &layers.bias()?)?;
         }
-        // what a scratch remembers of terms is no longer so
+        // term weights cached in a scratch are out of date
         self.identity = Arc::default();
         Ok(())
     }
 
-    /// What scoring is of.
+    /// The terms used in scoring.
     pub(crate) fn layers(&self) -> Layers<'_> {
         Layers::new(
             &self.store,
@@ -307,7 +306,7 @@ impl Filter {
         )
     }
 
-    /// The scorer, if it is a weighted one of two classes.
+    /// The scorer, if it is weighted with two classes.
     fn of_two(&self) -> Option<&WeightedScorer> {
         match &self.scorer {
             Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer),
@@ -315,7 +314,7 @@ impl Filter {
         }
     }
 
-    /// The model as it was opened, with the log that its file had: to save it elsewhere, or to send it to another machine.
+    /// The model as opened, including its log: to save elsewhere, or to send to another machine.
     ///
     /// ```
     /// use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
@@ -349,10 +348,10 @@ impl Filter {
 }
 
 impl Model {
-    /// The filter that this model is.
+    /// Opens this model for scoring.
     ///
     /// # Errors
-    /// None that is not a defect of this crate.
+    /// Only if this crate has a bug.
     pub fn into_filter(self) -> Result<Filter> {
         Filter::from_map(self.into_bytes())
     }

@@ -15,7 +15,7 @@ pub(crate) struct Memo {
     /// The model that the cache belongs to.
     model: Option<Arc<()>>,
     pub(crate) terms: Vocabulary,
-    /// By the numbers of `terms`; `None` for a term that the model does not know.
+    /// Term ids by the numbers of `terms`; `None` for an unknown term.
     ids: Vec<Option<TermId>>,
     /// The entry of each term in the table.
     places: Vec<u32>,
@@ -34,21 +34,21 @@ pub(crate) struct Memo {
 #[derive(Clone, Copy, Default)]
 struct Kept {
     terms: usize,
-    /// Of what they say.
+    /// Of their weights.
     bytes: usize,
 }
 
-/// How much is kept at most, but for the last document: one that has as much again of what terms say is not kept.
+/// The most that is kept, except for the last document, which may have as much again.
 #[derive(Clone, Copy)]
 struct Limits {
     terms: usize,
     bytes: usize,
 }
 
-/// All is forgotten when so many times the terms that are kept were looked up and not kept.
+/// The cache is cleared when this many times the kept terms were looked up and not kept.
 const PASSED: usize = 8;
 
-/// A scorer that a document's terms are added up for.
+/// A scorer that needs sums over a document's terms.
 pub(crate) trait Additive {
     /// The number of sums it needs.
     fn n_sums(&self) -> usize;
@@ -73,15 +73,15 @@ impl Default for Memo {
             entry: TermEntry::default(),
             kept: Kept::default(),
             passed: 0,
-            // few enough that those of another document seldom make the table of terms grow
+            // few enough that the terms of another document seldom make the table grow
             limits: Limits { terms: 7 << 15, bytes: 32 << 20 },
         }
     }
 }
 
 impl Memo {
-    /// Prepares for a document to be scored by a model: what was remembered of another model is forgotten, and what of the document
-    /// before is not kept.
+    /// Prepares to score a document by a model: drops the cache of another model, and terms of the previous document
+    /// that are not kept.
     pub(crate) fn prepare(&mut self, model: &Arc<()>, n_sums: usize) {
         let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
         if !same || self.passed > PASSED * self.limits.terms {
@@ -97,8 +97,8 @@ impl Memo {
         self.sums.begin(n_sums);
     }
 
-    /// Adds up what the terms of the document at hand say; those that are new are looked up. If that fails, all is forgotten, so that
-    /// it fails for no document without the term.
+    /// Looks up the new terms of the current document, and sums over all its terms. On an error the cache is cleared,
+    /// so that only documents with the damaged term fail.
     pub(crate) fn add_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
         if self.places.len() < self.terms.len() {
             let outcome = self.look_up(layers, scorer);
@@ -107,23 +107,23 @@ impl Memo {
             }
             outcome?;
         }
-        // Those that say nothing are among them: which they are, no processor foresees.
+        // terms that add nothing are summed too: skipping them would be an unpredictable branch
         let Memo { terms, places, table, sums, .. } = self;
         let terms = terms.document().iter();
         table.add_up(terms.map(|term| (places[term.id as usize], scorer.amount(term.count))), sums);
         Ok(())
     }
 
-    /// Looks up the terms that are new, all of which are of the document at hand.
+    /// Looks up the new terms, all of which are in the current document.
     fn look_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
         let Kept { terms: n_known, bytes } = self.kept;
         let mut is_kept = n_known <= self.limits.terms && bytes <= self.limits.bytes;
         self.new.clear();
         self.new.extend(self.terms.document().iter().filter(|term| term.id as usize >= n_known));
-        // in the order of the file: what lies together is read together
+        // in the order of the file, so that neighbours are read together
         self.new.sort_unstable_by_key(|term| term.fingerprint);
         if n_known == 0 {
-            // the first document of many, or the only one: nothing of the file is near yet
+            // the first document: nothing of the file is in the cache yet
             layers.touch(self.new.iter().map(|term| term.fingerprint));
         }
         self.ids.resize(self.terms.len(), None);
@@ -140,7 +140,7 @@ impl Memo {
             match place.and_then(|entry| self.table.push(entry)) {
                 Some(place) => self.places[new.id as usize] = place,
                 None => {
-                    // no room, though the document may go on for long
+                    // no room, and the document may be long
                     self.sums.add(&self.entry, scorer.amount(new.count));
                     is_kept = false;
                 }
@@ -154,13 +154,13 @@ impl Memo {
         Ok(())
     }
 
-    /// The terms of the document at hand.
+    /// The terms of the current document.
     pub(crate) fn document(&self) -> &[TermCount] {
         self.terms.document()
     }
 
-    /// The id of the term at a place in the document. One that the model does not know gets a number beyond all those
-    /// it knows: it has no counts and no weight anywhere, yet makes the document longer. None if no number is left.
+    /// The id of the term at a position in the document. An unknown term gets an id past all known ones: it has no
+    /// counts and no weight, but makes the document longer. `None` if no id is left.
     pub(crate) fn id(&self, place: usize, n_terms: usize) -> Option<TermId> {
         let unknown = || TermId::try_from(n_terms + place).ok();
         self.ids[self.document()[place].id as usize].or_else(unknown)

@@ -18,16 +18,16 @@ use crate::score::verdict::less;
 use crate::store::layers::DecodedTerm;
 use crate::store::store::Store;
 
-/// Mixed naive Bayes, made ready to run.
+/// Mixed naive Bayes, ready to run.
 pub(crate) struct MixedScorer {
     pub(crate) model: MixedNaiveBayes,
     recipe: Recipe,
     columns: Columns,
 }
 
-/// What a column says about a row.
+/// The contribution of a column to a row's score.
 pub(crate) enum Reason {
-    /// A real value: how people see it, and how many rows of each class have one in its column.
+    /// A real value: its text, and how many rows of each class have a value in its column.
     Real { term: String, rows: Vec<u64> },
     /// A term.
     Term(TermId),
@@ -43,8 +43,8 @@ impl MixedScorer {
         let mut recipe = recipe.clone();
         let columns = Columns::new(&mut recipe)?;
         table.check(&recipe, totals.len())?;
-        let gaussian =
-            GaussianParameters { prior: ClassPrior::Uniform, var_smoothing: settings.var_smoothing };
+        let mut gaussian = GaussianParameters::default();
+        (gaussian.prior, gaussian.var_smoothing) = (ClassPrior::Uniform, settings.var_smoothing);
         let mut reals = gaussian.features(&table.reals)?.into_iter();
         let mut groups = table.groups.iter();
         let mut parts = Vec::with_capacity(recipe.columns.len());
@@ -68,8 +68,8 @@ impl MixedScorer {
         self.model.class_log_prior()
     }
 
-    /// Writes the joint log-likelihood of a row, whose terms add up to these sums, and each class to `out`; returns how many columns
-    /// took part. A category that was never learned is as good as missing, and so is a text without any known word.
+    /// Writes the joint log-likelihood of each class to `out`, given the sums over a row's terms; returns the number of
+    /// columns used. A category that was never learned counts as missing, as does a text without known words.
     pub(crate) fn joint_log_likelihood(
         &self,
         reals: &[Option<f64>],
@@ -79,7 +79,7 @@ impl MixedScorer {
         self.model.joint_log_likelihood_of(reals, sums, out)
     }
 
-    /// What each value and term of a row adds to the joint log-likelihood of a class over that of another.
+    /// The contribution of each value and term of a row to the log-odds of one class against another.
     pub(crate) fn reasons(
         &self,
         store: &Store,
@@ -116,7 +116,7 @@ impl MixedScorer {
         Ok(reasons)
     }
 
-    /// What a term says of each class, in `out`; `false` if it is of no column.
+    /// Writes the weight of a term for each class to `out`; `false` if it belongs to no column.
     pub(crate) fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
         let column = self.columns.of_term(store.text(id)?);
         match column.and_then(|column| self.model.parts().get(column)) {
@@ -134,12 +134,12 @@ impl Additive for MixedScorer {
     }
 
     fn amount(&self, _: u32) -> f64 {
-        // all columns are of presence, see `Mixed::parameters_of`
+        // all columns count presence, see `Mixed::parameters_of`
         1.0
     }
 
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        // a model has no other terms than those of its columns
+        // every term of a model belongs to a column
         let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
         self.model.weigh_term(part, (term.totals(), term.id()), term.known().cells, entry);
         Ok(())

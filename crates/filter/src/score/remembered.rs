@@ -20,9 +20,9 @@ pub struct Suspect {
     pub digest: [u8; 16],
     /// The class it was learned under.
     pub class: ClassId,
-    /// When it was written, in seconds since 1970, where it says so.
+    /// Its date in seconds since 1970, if it has one.
     pub date: Option<i64>,
-    /// What it is called, where that is remembered.
+    /// Its name, if it is stored.
     pub name: Option<String>,
     /// Its held-out log-odds of the positive class, in nats.
     pub log_odds: f64,
@@ -32,17 +32,18 @@ impl Filter {
     /// The identity under which the model remembers, or would remember, a document: a digest of its terms.
     ///
     /// # Errors
-    /// If the document is not of the model's kind, or the model is damaged where it touches it.
+    /// If the document is not of the model's kind, or the model is damaged in a part that is read.
     pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
         let (mut counted, mut terms) = (Counted::default(), Vocabulary::without_texts());
         self.extractor.count(document, &mut counted, &mut terms)?;
         Ok(digest(self.extractor.recipe().version, terms.document(), counted.reals()))
     }
 
-    /// The remembered documents whose held-out score contradicts their label, the worst first: likely mislabelled.
+    /// The remembered documents whose held-out scores contradict their labels, the worst first: they are probably
+    /// mislabelled.
     ///
-    /// Reads all that is remembered. None where nothing was held out: in models of more than two classes and in plain
-    /// naive Bayes.
+    /// Reads all stored documents. There are none without held-out scores: in models with more than two classes, and in
+    /// plain naive Bayes.
     ///
     /// # Errors
     /// If the model is damaged.
@@ -63,7 +64,7 @@ impl Filter {
         Ok(suspects)
     }
 
-    /// How many different documents the model knows under several labels. Reads all that is remembered.
+    /// The number of different documents that the model knows under several labels. Reads all stored documents.
     ///
     /// # Errors
     /// If the model is damaged.

@@ -57,7 +57,7 @@ impl Filter {
     /// Scores a raw RFC 5322 message.
     ///
     /// # Errors
-    /// If the model is of text, or damaged where this message touches it.
+    /// If the model is for text, or damaged in a part that is read.
     pub fn score_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Score> {
         self.score(Document::Mail(raw), scratch)
     }
@@ -65,7 +65,7 @@ impl Filter {
     /// Scores plain text.
     ///
     /// # Errors
-    /// If the model is of mail, or damaged where this text touches it.
+    /// If the model is for mail, or damaged in a part that is read.
     pub fn score_text(&self, text: &str, scratch: &mut Scratch) -> Result<Score> {
         self.score(Document::Text(text), scratch)
     }
@@ -73,7 +73,7 @@ impl Filter {
     /// Scores named fields of text, of which the field with the empty name is the body; or a row of a table.
     ///
     /// # Errors
-    /// If a cell is not what its column holds, or the model is damaged where this document touches it.
+    /// If a cell does not suit its column, or the model is damaged in a part that is read.
     pub fn score_fields(&self, fields: &[(&str, &str)], scratch: &mut Scratch) -> Result<Score> {
         self.score(Document::Fields(fields), scratch)
     }
@@ -81,8 +81,8 @@ impl Filter {
     /// Scores any document.
     ///
     /// # Errors
-    /// If the document is not of the model's kind, a cell of a row is not what its column holds, or the model is
-    /// damaged where it touches it.
+    /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part
+    /// that is read.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let known = match &self.scorer {
             Scorer::Weighted(scorer) => {
@@ -157,7 +157,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Of two classes, whose log-odds are in the place of the posterior.
+    /// For two classes, given their log-odds in the buffer of the posterior.
     fn score_two(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
         let known_terms = scratch.readings.known_terms;
         let mut log_odds = scratch.posterior.first().copied().unwrap_or(0.0);
@@ -174,17 +174,17 @@ impl Filter {
         Ok(score)
     }
 
-    /// Counts the terms of a document, and adds up what they say.
+    /// Counts the terms of a document and sums their weights.
     fn add_up(&self, scorer: &impl Additive, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
         let Scratch { counted, memo, .. } = scratch;
         memo.prepare(&self.identity, scorer.n_sums());
         let outcome = self.extractor.count(document, counted, &mut memo.terms);
-        // also of a document that cannot be counted to its end: terms that are new are of this document and no other
+        // also if counting failed midway: new terms must belong to one document only
         let added = memo.add_up(self.layers(), scorer);
         outcome.and(added)
     }
 
-    /// Makes the rows of the document that was counted.
+    /// Makes the rows of the counted document.
     pub(crate) fn rows(&self, Scratch { counted, memo, .. }: &mut Scratch) {
         let n_terms = self.layers().n_terms();
         counted.rows(memo.document(), |place| memo.id(place, n_terms));

@@ -25,8 +25,8 @@ pub(crate) enum Scorer {
 }
 
 impl Scorer {
-    /// `totals`, `n_features` and `bias` are the header's, with what was learned since it was written, and what a model behind it
-    /// adds.
+    /// `totals`, `n_features` and `bias` are those of the header plus changes since it was written and those of a
+    /// shared model.
     pub(crate) fn new(
         header: &Header,
         totals: &[ClassTotals],
@@ -66,11 +66,11 @@ impl Scorer {
     }
 }
 
-/// Naive Bayes from documents with and without labels.
+/// Naive Bayes fitted by expectation maximization to documents with and without labels.
 pub(crate) struct ExpectedScorer {
     pub(crate) model: ExpectedNaiveBayes,
     transform: Transform,
-    /// Documents with and without labels.
+    /// Totals of labelled and unlabelled documents.
     documents: u64,
 }
 
@@ -85,19 +85,20 @@ impl ExpectedScorer {
         Ok(ExpectedScorer { model, transform, documents })
     }
 
-    /// Writes the joint log-likelihoods of a document whose terms add up to these sums to `out`; returns how many are known.
+    /// Writes the joint log-likelihoods of a document to `out`, given the sums over its terms; returns the number of
+    /// known terms.
     pub(crate) fn scores(&self, sums: &DocumentSums, out: &mut Vec<f64>) -> usize {
         self.model.joint_log_likelihood_of(&self.transform, sums, out)
     }
 
-    /// What is said before any term, of a class against another.
+    /// The log-odds of a class against another before any term.
     pub(crate) fn intercept(&self, [of, against]: [ClassId; 2]) -> f64 {
         let intercept =
             |class: ClassId| self.model.intercept().get(usize::from(class)).copied().unwrap_or(0.0);
         intercept(of) - intercept(against)
     }
 
-    /// What every known term of a row adds to the log-odds of a class against another.
+    /// The contribution of every known term of a row to the log-odds of a class against another.
     pub(crate) fn contributions(
         &self,
         store: &Store,
@@ -117,7 +118,8 @@ impl ExpectedScorer {
         Ok(contributions)
     }
 
-    /// What a term of this weight adds to the joint log-likelihood of each class, in `out`; nothing if it is unknown.
+    /// Writes the contribution of a term of this weight to the joint log-likelihood of each class to `out`; nothing if
+    /// it is unknown.
     pub(crate) fn term_weights(
         &self,
         store: &Store,
@@ -141,25 +143,25 @@ impl ExpectedScorer {
     }
 }
 
-/// Weighted log-odds, corrected.
+/// Weighted log-odds with correction.
 pub(crate) struct WeightedScorer {
     pub(crate) log_odds: WeightedLogOdds,
-    /// Of two classes the one that log-odds are of.
+    /// With two classes, the one that log-odds are for.
     pub(crate) positive: ClassId,
 }
 
 impl WeightedScorer {
-    /// Whether there are two classes, and so one number says it all.
+    /// Whether there are two classes, so that one number is the score.
     pub(crate) fn is_of_two(&self) -> bool {
         self.log_odds.columns().is_one()
     }
 
-    /// What counts and correction say of a row.
+    /// Reads counts and correction for a row.
     pub(crate) fn read(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Readings) -> Result<()> {
         self.log_odds.read(&mut DecodedTerm::new(layers), row, out)
     }
 
-    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns how many terms are known.
+    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns the number of known terms.
     pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
         let mut readings = Readings::default();
         self.read(layers, row, &mut readings)?;
@@ -167,7 +169,7 @@ impl WeightedScorer {
         Ok(readings.known_terms)
     }
 
-    /// Of two classes, the part of a document with the highest log-odds, and these; `None` if no term is known.
+    /// With two classes, the highest log-odds of a part of the document, and that part; `None` if no term is known.
     pub(crate) fn best<'a>(
         &self,
         layers: Layers<'_>,
@@ -186,13 +188,13 @@ impl WeightedScorer {
         Ok(best)
     }
 
-    /// The log-odds of a document whose windows have these at most.
+    /// The log-odds of a document, given the highest of its windows.
     pub(crate) fn of_windows(&self, highest: f64) -> f64 {
         let [slope, offset] = self.log_odds.choices().line;
         slope * highest + offset
     }
 
-    /// What is said before any term, and what every known term of a row adds, to the log-odds of a class against another.
+    /// The log-odds of a class against another before any term, and the contribution of every known term of a row.
     pub(crate) fn contributions(
         &self,
         layers: Layers<'_>,
@@ -205,11 +207,11 @@ impl WeightedScorer {
         Ok((intercept, contributions))
     }
 
-    /// What a term says of a class that is all a document holds: against the other, or, of more classes, by itself; `None` for an unknown
-    /// one.
+    /// The log-odds of a class for a document of this term alone: against the other class or, with more classes, by
+    /// itself; `None` for an unknown term.
     pub(crate) fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
-        // of more than two classes no class is the one without a column
+        // with more than two classes every class has a column
         let against = if self.is_of_two() { 1 - class.min(1) } else { ClassId::MAX };
         let (_, contributions) = self.contributions(layers, lone.row(), [class, against])?;
         Ok(contributions.first().map(|(_, weight)| *weight))

@@ -21,7 +21,7 @@ pub struct Score {
     pub known_terms: usize,
 }
 
-/// The verdict on log-odds between two classes, one of which may be spam; there is none if no term is known.
+/// The verdict by log-odds between two classes, one of which may be spam; none if no term is known.
 pub(crate) fn verdict(
     decision: &Decision,
     positive: ClassId,
@@ -38,11 +38,11 @@ pub(crate) fn verdict(
     Score { label, scored_class, probability: sigmoid(log_odds), log_odds, known_terms }
 }
 
-/// The verdict by joint log-likelihoods, or what stands for them, which become the posterior.
+/// The verdict by joint log-likelihoods or log-odds per class, which become the posterior.
 pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
     let scored_class = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
-    // without smoothing a document can be impossible in every class: then all are as likely
+    // without smoothing a document can be impossible in every class: then all are equally likely
     let impossible = joint[best] == f64::NEG_INFINITY;
     let log_odds = against_others(scored_class, joint);
     Score {
@@ -54,12 +54,12 @@ pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [
     }
 }
 
-/// Makes joint log-likelihoods the posterior; returns the log-odds of a class against all others.
+/// Turns joint log-likelihoods into the posterior; returns the log-odds of a class against all others.
 fn against_others(class: usize, joint: &mut [f64]) -> f64 {
     let (before, from) = joint.split_at(class);
     let others = || before.iter().chain(&from[1..]).copied();
     let nearest = others().fold(f64::NEG_INFINITY, f64::max);
-    // the exponentials below tell it too, unless there is nothing left of them
+    // computed from logarithms, since the exponentials below may underflow
     let is_far = (joint[class] - nearest).abs() > 500.0;
     let of_far = is_far.then(|| joint[class] - log_sum_exp(&others().collect::<Vec<_>>()));
     softmax(joint);
@@ -76,7 +76,7 @@ fn sigmoid(log_odds: f64) -> f64 {
     }
 }
 
-/// `a - b`; 0 for equal infinities, which come of probabilities that are 0 without smoothing.
+/// `a - b`; 0 for equal infinities, which arise from probabilities of 0 without smoothing.
 pub(crate) fn less(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { a - b }
 }

@@ -1,4 +1,4 @@
-//! Online learning: learn and forget one document at a time, in a file that others may be reading.
+//! Online learning: learns and forgets one document at a time, in a file that others may be reading.
 
 mod commit;
 
@@ -37,7 +37,7 @@ pub enum Learned {
     New,
     /// It was known under this label; nothing changed.
     Already,
-    /// It was known under other labels, and is now under this one.
+    /// It was known under other labels, and moved to this one.
     Moved {
         /// The labels it was known under.
         from: Vec<String>,
@@ -46,15 +46,15 @@ pub enum Learned {
 
 /// A model file open for learning. It is locked against other writers until this is dropped; readers are not affected.
 ///
-/// What is learned is in the file once [`commit`](Self::commit) has returned, and then for good: a record is appended
-/// and synced, whole or not at all. When it is time, the log becomes a segment of the file, which costs as much in a
-/// large model as in a small one; beyond [`LearnOptions::growth_limit`] the file is written anew, and replaced.
-/// What was not committed when it is dropped is not learned.
+/// [`commit`](Self::commit) writes what was learned: it appends a record to the file's log and syncs it, all or
+/// nothing. What was not committed before the learner is dropped is lost. Once the log reaches a quarter of
+/// [`LearnOptions::log_limit`], commit turns it into a segment of the file, at a cost that does not depend on the
+/// model's size. Once the file exceeds [`LearnOptions::growth_limit`], commit rewrites and replaces it.
 ///
-/// Writing it anew also fits what counts and correction weigh to the latest 1,000 documents. With naive Bayes every commit writes the
-/// file anew: what its scores need of all terms at once stands in the header, and one document may change what terms take part.
+/// Rewriting also refits the weights of counts and correction to the latest 1,000 documents. With naive Bayes every
+/// commit rewrites the file: its header has summaries over all terms, and one document may change which are used.
 ///
-/// Learning a document twice is learning it once, and forgetting it takes away exactly what learning it added.
+/// Learning a document twice has the same effect as once, and forgetting it removes exactly what learning it added.
 ///
 /// ```
 /// use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
@@ -77,18 +77,18 @@ pub struct Learner {
     lock: Lock,
     options: LearnOptions,
     filter: Filter,
-    /// Records that are not in the file yet.
+    /// Records not yet in the file.
     pending: Vec<u8>,
-    /// Whether the file has to be written anew: the summary in the header of naive Bayes goes over all terms.
-    must_fold: bool,
+    /// Whether the file must be rewritten: with naive Bayes, since its header holds summaries over all terms.
+    must_compact: bool,
     counted: Counted,
     vocabulary: Vocabulary,
     scratch: Scratch,
 }
 
-/// A document as the model would know it.
+/// A document as the model would store it.
 struct Seen {
-    /// Over the ids of the model, and further ones for the terms that are new.
+    /// Its terms have the ids of the model; new terms have ids after these.
     document: Remembered,
     new_terms: Vec<(u64, String)>,
 }
@@ -97,15 +97,15 @@ impl Learner {
     /// Opens a model for learning, once nobody else is changing it.
     ///
     /// # Errors
-    /// As [`Filter::open`]; another process holds the model for too long; it does not learn so: one of a table with
-    /// columns other than text, or of expectation maximization; [`ErrorKind::TooLarge`] if the options allow for a log that
-    /// nobody would read.
+    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::IncrementalUnsupported`] if the model cannot learn one
+    /// document at a time: one with columns other than text, or of expectation maximization; [`ErrorKind::TooLarge`] if
+    /// `log_limit` is above [`LearnOptions::MAX_LOG_LIMIT`].
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
         options.check()?;
         Learner::new(Lock::wait(path, options.lock_timeout)?, options)
     }
 
-    /// As [`open`](Self::open); if there is no file, makes one that knows these labels and nothing else.
+    /// As [`open`](Self::open); if there is no file, makes one with these labels and no documents.
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`Trainer::finish`].
@@ -139,7 +139,7 @@ impl Learner {
         }
         let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(Learner {
-            must_fold: is_bayes,
+            must_compact: is_bayes,
             lock,
             options,
             filter,
@@ -150,8 +150,8 @@ impl Learner {
         })
     }
 
-    /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] says: what a document adds to
-    /// the correction is by what both make of it.
+    /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] does. A document's part of
+    /// the correction then follows from its score by both.
     ///
     /// # Errors
     /// As [`Filter::set_fallback`].
@@ -172,12 +172,12 @@ impl Learner {
         self.filter.score(document, &mut self.scratch)
     }
 
-    /// Learns a document under a label that the model knows; one known under other labels moves, with all its copies. A
-    /// document without terms is like any other without: it is always new, and counts once more.
+    /// Learns a document under a label that the model knows. A document known under other labels moves, with all its
+    /// copies. Documents without terms cannot be told apart, so each is new and counts.
     ///
     /// # Errors
-    /// If the label is unknown, the document not of the model's kind, a count overflows or the model is damaged where
-    /// the document touches it. Nothing is learned then.
+    /// If the label is unknown, the document is not of the model's kind, a count overflows or the model is damaged in a
+    /// part that is read. Nothing is learned then.
     pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
         let class = self.class(label)?;
         let mut seen = self.see(document)?;
@@ -202,9 +202,9 @@ impl Learner {
         Ok(if from.is_empty() { Learned::New } else { Learned::Moved { from } })
     }
 
-    /// Forgets a document, all copies of it; with a label, only if it is known under that one. Of documents without terms,
-    /// which cannot be told apart, it forgets one, and that needs the label if they are known under several. Returns what
-    /// it is called, where that is remembered.
+    /// Forgets all copies of a document; with a label, only if it is known under that label. Documents without terms
+    /// cannot be told apart, so one of them is forgotten, and the label is needed if they are known under several.
+    /// Returns the document's name, if it is stored.
     ///
     /// # Errors
     /// [`ErrorKind::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
@@ -214,7 +214,7 @@ impl Learner {
         self.forget_known(label, seen.document.digest, Some(seen))
     }
 
-    /// As [`forget`](Self::forget), for a document that is not at hand, by its [digest](Filter::digest).
+    /// As [`forget`](Self::forget), by the document's [digest](Filter::digest) alone.
     ///
     /// # Errors
     /// As [`forget`](Self::forget); [`ErrorKind::TermsNotStored`] if the model remembers digests only.
@@ -269,12 +269,11 @@ impl Learner {
         digest == digest_of_nothing(&self.filter.store.header.recipe)
     }
 
-    /// Teaches the model a label that it does not know yet, and writes the file anew with it. A model of two labels gets
-    /// the scoring of topics by that.
+    /// Adds a label to the model, and rewrites the file. A model of two labels then gets the scoring of topics.
     ///
     /// # Errors
-    /// If the label is not acceptable or known, or there is a [shared model](Self::set_fallback) behind this one, which does
-    /// not know it; and as [`commit`](Self::commit).
+    /// If the label is not acceptable or already known, or there is a [shared model](Self::set_fallback) behind this
+    /// one, which lacks the label; and as [`commit`](Self::commit).
     pub fn add_label(&mut self, label: &str) -> Result<()> {
         if let Some(shared) = self.filter.fallback() {
             let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
@@ -288,20 +287,20 @@ impl Learner {
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
 
-    /// The most documents of a model that is fitted anew by itself.
+    /// The most documents of a model that is retrained automatically.
     pub(crate) const MOST_REFITTED: u64 = 2_000;
 
-    /// Whether so much was learned one by one, more than a quarter of all documents, that it is time to
-    /// [`retrain`](Self::retrain): steps of the correction that were taken with few documents known, or many of one label
-    /// in a row, are worse than those taken with all in view. Never true of a model that cannot, nor beyond 2,000 documents, where it takes
-    /// its time: it is then for whoever teaches the model to decide.
+    /// Whether more than a quarter of all documents were learned one by one, so that it pays to
+    /// [`retrain`](Self::retrain). Corrections made when few documents were known, or after many of one label in a row,
+    /// are worse than those fitted to all documents. Always false for a model that cannot be retrained, and for one
+    /// with more than 2,000 documents, since retraining it takes long: the caller then decides.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
         let n = store.n_documents() as u64;
         rewrite::can_refit(store) && n <= Self::MOST_REFITTED && store.unfitted() > n / 4
     }
 
-    /// Chooses and fits everything anew, by all documents that the model remembers, and writes the file.
+    /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.
     ///
     /// # Errors
     /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
@@ -310,7 +309,7 @@ impl Learner {
     }
 
     /// Compaction: rewrites the file with everything learned, committed or not, and without a log.
-    /// [`commit`](Self::commit) does it when it is time.
+    /// [`commit`](Self::commit) does this once the file exceeds [`LearnOptions::growth_limit`].
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -318,11 +317,11 @@ impl Learner {
         self.replace(rewrite::compact(&self.filter.store)?)
     }
 
-    /// Puts a model in the place of the file that is all this filter knows.
+    /// Replaces the file by a model, and opens it.
     fn replace(&mut self, model: Model) -> Result<()> {
         self.filter.check_unchanged()?;
-        // if this fails midway, nobody knows which file is there, nor where a log of it ends
-        self.must_fold = true;
+        // if this fails midway, it is unknown which file is there and where its log ends
+        self.must_compact = true;
         self.lock.save(&model)?;
         self.pending.clear();
         self.reopen()
@@ -330,7 +329,7 @@ impl Learner {
 
     fn reopen(&mut self) -> Result<()> {
         self.filter = self.filter.reopened(&self.lock.path)?;
-        self.must_fold = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
+        self.must_compact = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(())
     }
 
@@ -343,7 +342,7 @@ impl Learner {
         self.filter.classes().label(class).unwrap_or_default().to_owned()
     }
 
-    /// What is known of a document, under whatever classes.
+    /// The stored records of a document, under any class.
     fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
         let classes = 0..self.filter.classes().len() as ClassId;
         classes.filter_map(|class| self.filter.store.document((digest, class)).transpose()).collect()
@@ -381,7 +380,7 @@ impl Learner {
         Ok(Seen { document, new_terms })
     }
 
-    /// Makes the rows of the document at hand those of both layers, if there are two: by these it is scored.
+    /// Makes the rows of the current document, by the ids of both layers if there are two, to score it.
     fn see_layers(&mut self) -> Result<()> {
         if self.filter.fallback.is_none() {
             return Ok(());
@@ -397,7 +396,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Forgets what is known of a document; its terms are those of the document at hand where the model has none.
+    /// Forgets the known records of a document. Where the model stores no terms, those of `seen` are used.
     fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
         for mut document in known {
             if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
@@ -414,20 +413,20 @@ impl Learner {
         Ok(())
     }
 
-    /// Learns a document that is not known.
+    /// Learns a document that is not yet known.
     fn add(&mut self, Seen { mut document, new_terms }: Seen, done: &mut Vec<Entry>) -> Result<()> {
         let mut features = 0;
         for id in document.vector.row().ids() {
             features += i32::from(self.filter.store.document_frequency(*id)? == 0);
         }
         (document.coefficients, document.held_out) = self.correct_one(&document)?;
-        // as a model keeps it
+        // rounded as a model stores it
         document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
         document.learned = u32::try_from(self.filter.store.changes().saturating_add(1)).unwrap_or(u32::MAX);
         self.apply(Entry { learned: true, document, features, new_terms }, done)
     }
 
-    /// What a document adds to the correction, and what is said of it before it is learned, of two classes.
+    /// A document's part of the correction and, with two classes, its scores before it is learned.
     fn correct_one(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
         let (Scorer::Weighted(scorer), Scoring::Weighted(options)) =
             (&self.filter.scorer, &self.filter.store.header.scoring)
@@ -437,7 +436,7 @@ impl Learner {
         let (layers, row) = (self.filter.layers(), self.counted.whole());
         let held_out = match scorer.is_of_two() && layers.totals().iter().all(|class| class.documents > 0) {
             true => self.held_out(scorer)?,
-            // there is nothing yet to tell it from
+            // the other class has no documents yet
             false => None,
         };
         if !options.correction {
@@ -448,7 +447,8 @@ impl Learner {
         Ok((scorer.log_odds.correct_one(&mut term, layers.totals(), options, taught)?, held_out))
     }
 
-    /// What counts and correction say of the part of the document that scores highest; `None` if no term is known.
+    /// The log-odds by counts and by correction of the part of the document that scores highest; `None` if no term is
+    /// known.
     fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
         let best = scorer.best(self.filter.layers(), &self.counted)?;
         best.map(|(_, row)| {
@@ -459,14 +459,14 @@ impl Learner {
         .transpose()
     }
 
-    /// Adds an entry to what this filter knows.
+    /// Adds an entry to the open model, and to `done`.
     fn apply(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
         self.filter.change(entry.clone())?;
         let row = entry.document.vector.row();
         let learned = entry.learned;
         let ids = row.ids().to_vec();
         done.push(entry);
-        // nothing may be written that cannot be read again
+        // nothing may be written that cannot be read back
         for id in ids.into_iter().filter(|_| learned) {
             self.filter.store.for_each_cell(id, |_| ())?;
             self.filter.store.for_each_value(id, |_, _| Ok(()))?;
@@ -474,7 +474,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Makes a record of the entries; if something went wrong, nothing of them stays.
+    /// Makes a record of the entries; on an error, undoes them.
     fn finish_change(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
         let (start, log) = &self.filter.store.log;
         let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store.checksum);
@@ -488,7 +488,7 @@ impl Learner {
 }
 
 impl Filter {
-    /// Adds an entry of a log to what is known.
+    /// Adds an entry of a log to the open model.
     fn change(&mut self, entry: Entry) -> Result<()> {
         self.store.add(entry)?;
         self.rederive()

@@ -17,27 +17,29 @@ use crate::update::rewrite::{self, can_refit};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// Insist on fitting everything anew to the documents of all models, as if they had been trained together; without it
-    /// that is done where all remember the terms of their documents. Off by default.
+    /// Insist on fitting the merged model to the documents of all models, as if they had been trained together. Without
+    /// this option that happens only if all models remember the terms of their documents. Off by default.
     pub retrain: bool,
-    /// Leave the terms and names of documents out of the result, for a model that others get: it then knows a document
-    /// again only by its digest ([`Keep::Digests`]). Off by default.
+    /// Leave the terms and names of documents out of a model that others will get. It then recognises a document only
+    /// by its digest ([`Keep::Digests`]). Off by default.
     pub strip: bool,
-    /// Count a document that several models know as often as all of them together do. Off by default.
+    /// Count a document that several models know once for each of them. Off by default.
     pub repeat: bool,
 }
 
-/// Adds models up, in whatever order: counts, the weights of the correction, documents, what their logs say among it.
+/// Merges models: adds their counts, corrections and documents, including those in their logs. The order of models does
+/// not matter.
 ///
-/// Labels are matched by name, and some may know labels that others do not. A document that several models learned under
-/// a label counts once: as often as in the model that has most copies of it, whose part of the correction stays too. Of
-/// its held-out scores the least sure one stays, of its dates and bodies the first. Documents without terms are never the
-/// same: they add up. The terms of documents stay if all models remember them, so do their names, of which the least stays.
+/// Labels are matched by name; a model may have labels that others lack. A document that several models learned under a
+/// label counts as often as in the model with most copies of it, whose part of the correction also stays. Of its
+/// held-out scores the least certain one stays, of its dates and bodies the first. Documents without terms are never
+/// equal, so all of them count. Terms and names of documents stay if all models remember them; of several names the
+/// least stays.
 ///
-/// Where all models remember the terms of their documents, everything is fitted anew to these. Else what was chosen is that
-/// of the model with the most documents, and the documents of the others count as not fitted yet; with two labels, thresholds
-/// are settled anew by the held-out scores of all documents. Where models of two labels become one of more, the correction then
-/// begins again from nothing.
+/// If all models remember the terms of their documents, the result is fitted to all of them. Otherwise the choices of
+/// the model with the most documents stay, and the documents of the others count as not yet fitted; with two labels,
+/// thresholds are chosen again by the held-out scores of all documents. If models of two labels then become one of more
+/// labels, its correction starts from nothing.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};
@@ -55,16 +57,17 @@ pub struct MergeOptions {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if there is no model, recipes or scoring differ, or the scoring is expectation maximization or of a
-/// table's columns, which do not add up; [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the result is to be fitted anew and the terms of some
-/// documents are not remembered; [`ErrorKind::Shared`](crate::ErrorKind::Shared) if several models know the same documents, not all of these remember
-/// their terms, and [`MergeOptions::repeat`] is off; if a number outgrows the format or a model is damaged.
+/// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if there is no model, recipes or scoring differ, or the
+/// scoring is expectation maximization or of a table's columns, which cannot be merged;
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if `retrain` is on and not all models remember the
+/// terms of their documents; [`ErrorKind::Shared`](crate::ErrorKind::Shared) if models share documents, not all of them
+/// remember their terms, and [`MergeOptions::repeat`] is off; if a number outgrows the format or a model is damaged.
 pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();
     let mut labels = Vec::new();
     stores.iter().for_each(|store| labels.extend(store.header.classes.iter().map(|(_, label)| label)));
     let classes = Classes::new(labels)?;
-    // whoever comes first must not depend on the order they are given in
+    // the first one must not depend on the order in which they are given
     stores.sort_by_cached_key(|store| {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())

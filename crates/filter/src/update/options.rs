@@ -12,18 +12,18 @@ use crate::file::log;
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
     pub lock_timeout: Duration,
-    /// Bytes of what was learned that may lie in the file's log, where every reader goes through them, before the file is written
-    /// anew; 128 KiB by default, some hundred messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). As long as the file
-    /// may grow, a quarter of it becomes a segment instead, in which readers look up what they need. With 0 the file is written anew
-    /// every time.
+    /// Maximum size of the file's log in bytes, beyond which the file is rewritten: 128 KiB by default, some hundred
+    /// messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). Every reader reads the whole log. While the file
+    /// may grow, the log becomes a segment at a quarter of this size; of a segment readers read only what they look up.
+    /// With 0 every commit rewrites the file.
     pub log_limit: usize,
-    /// Bytes by which log and segments may make the file longer before it is written anew; by default as many as it had then.
-    /// A small file so has no segments.
+    /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
+    /// last rewrite. A small file therefore has no segments.
     pub growth_limit: Option<u64>,
 }
 
 impl LearnOptions {
-    /// The highest [`log_limit`](Self::log_limit): no reader takes more log than that, 128 MiB.
+    /// The highest [`log_limit`](Self::log_limit), 128 MiB: readers accept no longer log.
     pub const MAX_LOG_LIMIT: usize = log::LIMIT;
 
     pub(super) fn check(&self) -> Result<()> {

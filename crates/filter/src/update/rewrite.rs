@@ -18,19 +18,19 @@ use crate::gather::ordered::Ordered;
 use crate::store::store::Store;
 use crate::store::summarize::summarize;
 use crate::train::fit::fit;
-use crate::train::fitting::{self, Judged};
+use crate::train::fitting::{self, Fitted, Judged};
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::unite::shared::{Surplus, unite};
 use crate::unite::stores::{Stores, for_each_group, keeps_weights};
 
-/// The model of a file and its log, as a file without a log. The correction stays what it is; the weights of counts and correction, and thresholds,
-/// follow from the scores of all documents remembered.
+/// Compacts a file with segments and log into one without. The correction stays; the weights of counts and correction,
+/// and the thresholds, are refitted to the scores of all remembered documents.
 pub(crate) fn compact(store: &Store) -> Result<Model> {
     add_up(&[store], store.header.classes.clone(), kept(store), true)
 }
 
-/// The same model with one label more. A model of two labels gets another scoring by that, of which everything is fitted
-/// anew if it remembers documents; else its correction begins again from nothing.
+/// The same model with one more label. A model of two labels thereby gets another scoring. It is fitted to the
+/// remembered documents if there are any; otherwise its correction starts from nothing.
 pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
@@ -42,13 +42,13 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     }
 }
 
-/// What a model keeps of documents: their terms or not, and whether their names.
+/// What a model stores of documents: whether their terms, and whether their names.
 pub(crate) fn kept(store: &Store) -> (Keep, bool) {
     (store.header.keep, store.header.names)
 }
 
-/// The sum of models and their logs, as a file without a log; `classes` are all of theirs. What does not add up is that of
-/// the first. `repeat` says whether a document that several know counts as often as in all of them.
+/// The sum of models and their logs as one file without a log. `classes` has all their classes. Whatever cannot be
+/// added is taken from the first. `repeat` says whether a document in several models counts once for each of them.
 pub(crate) fn add_up(
     stores: &[&Store],
     classes: Classes,
@@ -67,28 +67,8 @@ pub(crate) fn add_up(
         let weights = terms.weights(id)?.into_iter().map(|weight| (weight.class, weight.units));
         writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
-    let first = stores[0];
-    let scoring = first.header.scoring.clone();
-    let (documents, mut held_out) = documents(&terms, &classes, (keep, names), repeat)?;
-    let sum =
-        |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
-    let mut header = Header {
-        totals: terms.totals.clone(),
-        bias: terms.bias()?,
-        changes: sum(&|store| store.changes()),
-        unfitted: sum(&|store| store.unfitted()),
-        summary: summarize(&scoring, &terms)?,
-        keep,
-        names,
-        scoring,
-        classes,
-        ..first.header.clone()
-    };
-    if is_fitted(first) {
-        // the others were not in view when the first was fitted
-        let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
-        header.unfitted = header.unfitted.saturating_add(others - terms.surplus.n_documents);
-    }
+    let mut header = merged_header(stores, &terms, classes, (keep, names))?;
+    let (documents, mut held_out) = documents(&terms, &header.classes, (keep, names), repeat)?;
     if !terms.of.keeps_weights[0] {
         (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
         let n_classes = header.classes.len();
@@ -98,22 +78,63 @@ pub(crate) fn add_up(
         };
     } else if let (Some(chosen), 2) = (&mut header.chosen, header.classes.len()) {
         let of_windows = header.recipe.windows.is_some();
-        let settled = fitting::calibrate(
+        let calibrated = fitting::calibrate(
             &mut held_out,
             (&header.scoring, chosen, of_windows),
             (header.asked.as_ref(), header.decision),
             &header.totals,
             &header.classes,
         )?;
-        (header.decision, header.expected) = settled;
+        (header.decision, header.expected) = calibrated;
     }
     seal(header, sections, documents)
 }
 
-/// The model with everything chosen and fitted anew to the documents it remembers.
+/// The header of merged models, with what was chosen for the first.
+fn merged_header(
+    stores: &[&Store],
+    terms: &MergedTerms<'_>,
+    classes: Classes,
+    (keep, names): (Keep, bool),
+) -> Result<Header> {
+    let first = stores[0];
+    let sum =
+        |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
+    let mut unfitted = sum(&|store| store.unfitted());
+    if is_fitted(first) {
+        // the first was fitted without the documents of the others
+        let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
+        unfitted = unfitted.saturating_add(others - terms.surplus.n_documents);
+    }
+    // no `..` below: a new field has to be merged, or taken from the first here
+    let Header { recipe, scoring, asked, table, decision, chosen, em_model, expected, size, lengths, .. } =
+        first.header.clone();
+    Ok(Header {
+        totals: terms.totals.clone(),
+        bias: terms.bias()?,
+        changes: sum(&|store| store.changes()),
+        unfitted,
+        summary: summarize(&scoring, terms)?,
+        recipe,
+        keep,
+        names,
+        scoring,
+        classes,
+        asked,
+        table,
+        decision,
+        chosen,
+        em_model,
+        expected,
+        size,
+        lengths,
+    })
+}
+
+/// The model with all choices made again and everything fitted to the documents it remembers.
 ///
 /// # Errors
-/// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which no model remembers.
+/// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     let header = &store.header;
     if !is_fitted(store) {
@@ -138,22 +159,41 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let sections = term_sections(terms.of.len(), |writer, id| {
         write_term(writer, terms.of.term(id)?, statistics.cells(id), &fitted.weights, id)
     })?;
-    let decision = if header.asked.is_some() { fitted.decision } else { header.decision };
+    let refitted = refitted_header(store, &fitted);
+    seal(refitted, sections, document_sections(&mut documents, &fitted, header.keep)?)
+}
+
+/// The header of a model that was fitted again.
+fn refitted_header(store: &Store, fitted: &Fitted) -> Header {
+    let header = &store.header;
     let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
-    let sealed = Header {
+    // no `..` below: a new field has to be fitted, or kept here
+    let Header {
+        recipe, keep, names, scoring, classes, asked, summary, table, em_model, size, lengths, ..
+    } = header.clone();
+    Header {
         totals: store.totals.clone(),
         bias: fitted.bias(),
         changes: store.changes(),
         unfitted: 0,
-        decision,
+        decision: if asked.is_some() { fitted.decision } else { header.decision },
         chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, ..chosen }),
         expected: fitted.expected,
-        ..header.clone()
-    };
-    seal(sealed, sections, document_sections(&mut documents, &fitted, header.keep)?)
+        recipe,
+        keep,
+        names,
+        scoring,
+        classes,
+        asked,
+        summary,
+        table,
+        em_model,
+        size,
+        lengths,
+    }
 }
 
-/// A document as it was when it was counted.
+/// A stored document in the form in which it was counted.
 fn learned(document: &Remembered) -> LearnedDocument {
     let Remembered { digest, class, multiplicity, group, .. } = *document;
     let more = More {
@@ -166,17 +206,17 @@ fn learned(document: &Remembered) -> LearnedDocument {
     learned
 }
 
-/// Whether anything of the model is fitted to documents, besides counting them.
+/// Whether anything in the model is fitted to documents, beyond counting them.
 fn is_fitted(store: &Store) -> bool {
     matches!(store.header.scoring, Scoring::Weighted(_))
 }
 
-/// Whether there is something to fit, and what it is fitted to is remembered: windows are not.
+/// Whether there is something to fit, and its documents are stored; windows never are.
 pub(crate) fn can_refit(store: &Store) -> bool {
     is_fitted(store) && store.header.keep == Keep::Vectors && store.header.recipe.windows.is_none()
 }
 
-/// The terms of several stores that have counts, without what of them counts twice.
+/// The terms of several stores that have counts, less the surplus of shared documents.
 struct MergedTerms<'a> {
     of: Stores<'a>,
     totals: Vec<ClassTotals>,
@@ -189,14 +229,13 @@ impl<'a> MergedTerms<'a> {
         Ok(MergedTerms { totals: of.totals.clone(), of, surplus: Surplus::default() })
     }
 
-    /// Takes away what of documents that several stores know counts twice. What is left has the same terms, since each of
-    /// these documents stays.
+    /// Subtracts the surplus of shared documents. The terms stay the same, since one copy of each document stays.
     fn count_once(&mut self) -> Result<()> {
         self.surplus = Surplus::new(&self.of)?;
         self.surplus.take_from_totals(&mut self.totals)
     }
 
-    /// The bias of each column of the correction; those beyond the last are 0.
+    /// The bias of each column of the correction; those past the end are 0.
     fn bias(&self) -> Result<Vec<i64>> {
         let mut sums = self.of.bias()?;
         self.surplus.take_from_bias(&mut sums)?;
@@ -204,7 +243,7 @@ impl<'a> MergedTerms<'a> {
         Ok(sums)
     }
 
-    /// The weights of a term, in the order of their classes.
+    /// The weights of a term, sorted by class.
     fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
         let mut weights = self.of.weights(id)?;
         self.surplus.take_from_weights(id, &mut weights)?;
@@ -238,7 +277,7 @@ impl Counts for MergedTerms<'_> {
 /// The sections `documents` and `vectors`.
 type DocumentSections = (Vec<u8>, Vec<u8>);
 
-/// The sections of documents, and what was said of those that were held out.
+/// The sections of documents, and the held-out documents with their scores.
 fn documents(
     terms: &MergedTerms<'_>,
     classes: &Classes,

@@ -11,7 +11,7 @@ use crate::counts::counts::{Cell, ClassTotals};
 /// Count of a term in all classes -> its count in one class -> number of features with both.
 type Histogram = BTreeMap<u64, BTreeMap<u64, u64>>;
 
-/// What normalised complement weights need to know of all features, in integers. The sum over the features of `ln(count
+/// The integers over all features that normalised complement weights need. The sum over the features of `ln(count
 /// outside the class + alpha)` depends only on two counts per feature.
 ///
 /// At most one entry per cell, in practice far fewer, because most counts are small.

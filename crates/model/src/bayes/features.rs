@@ -75,8 +75,8 @@ pub struct Select {
 /// A measure of the association of a term with the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Criterion {
-    /// [`chi_square`](crate::chi_square)of the counts the model uses (occurrences or documents).
+    /// [`chi_square`](crate::chi_square) of the counts the model uses (occurrences or documents).
     ChiSquare,
-    /// [`mutual_information`](crate::mutual_information)of presence, whatever the model counts.
+    /// [`mutual_information`](crate::mutual_information) of presence, whatever the model counts.
     MutualInformation,
 }

@@ -13,8 +13,8 @@ use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
 use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
 use crate::numbers::logs::{argmax, log_normalize, softmax};
 
-/// A naive Bayes model: a few numbers a class; what a term weighs is computed from its counts when a
-/// document contains it.
+/// A naive Bayes model: a few numbers per class. The weight of a term is computed from its counts when a document
+/// contains it.
 ///
 /// The joint log-likelihood of a document and a class is the class's [`intercept`](Self::intercept) plus,
 /// for each term of the document that is a feature, its [weight](Self::term_weights). Terms that are no
@@ -44,7 +44,7 @@ pub struct NaiveBayes {
     classes: Vec<Class>,
     class_log_prior: Vec<f64>,
     intercept: Vec<f64>,
-    /// The finite parts of the intercept; without smoothing then the zeros of each class.
+    /// The finite part of each class's intercept; without smoothing followed by the number of zeros of each class.
     start: Vec<f64>,
 }
 
@@ -52,8 +52,8 @@ impl NaiveBayes {
     /// Derives the model from the summary of some counts.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a complement without smoothing; a prior that does not fit the classes; a
-    /// summary that no counts have or that was made for another likelihood.
+    /// Parameters out of their ranges; a complement likelihood without smoothing; a prior that does not fit the
+    /// classes; a summary that no counts can have, or that was made for another likelihood.
     pub fn new(parameters: &Parameters, summary: &Summary) -> Result<NaiveBayes, ParametersError> {
         parameters.check()?;
         let rule = Rule::new(parameters);
@@ -105,14 +105,14 @@ impl NaiveBayes {
         &self.class_log_prior
     }
 
-    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the
-    /// log-probability that no feature is there; 0 for the complement likelihoods.
+    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the log-probability
+    /// that all features are absent; 0 for the complement likelihoods.
     pub fn intercept(&self) -> &[f64] {
         &self.intercept
     }
 
-    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if
-    /// the term is no feature or the class unknown.
+    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if the
+    /// term is not a feature or the class is unknown.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -132,7 +132,7 @@ impl NaiveBayes {
         }))
     }
 
-    /// What is counted in a class of a term with these cells.
+    /// The count of a term with these cells in a class.
     fn count_in(&self, class: ClassId, cells: &[Cell]) -> f64 {
         let own = cells.iter().find(|cell| cell.class == class);
         own.map_or(0.0, |cell| self.rule.evidence(*cell) as f64)
@@ -154,7 +154,7 @@ impl NaiveBayes {
         Ok(self.joint_log_likelihood_of(&self.add_up(counts, row.iter())?, out))
     }
 
-    /// What the terms of a document add up to.
+    /// Sums over the terms of a document.
     fn add_up<C: Counts>(
         &self,
         counts: &C,
@@ -181,7 +181,8 @@ impl NaiveBayes {
         self.rule.count(count)
     }
 
-    /// Writes what a term with these cells says to `out`: nothing if it is no feature. `totals` are those of the counts.
+    /// Writes the weights of a term with these cells to `out`; none if it is not a feature. `totals` belong to the
+    /// counts.
     pub fn weigh_term(&self, totals: &[ClassTotals], term: TermId, cells: &[Cell], out: &mut TermEntry) {
         out.clear();
         if let Some(mass) = self.selection.feature(totals, term, cells) {
@@ -190,7 +191,7 @@ impl NaiveBayes {
         }
     }
 
-    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document whose terms add up to these sums.
+    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, given the sums over its terms.
     pub fn joint_log_likelihood_of(&self, sums: &DocumentSums, out: &mut Vec<f64>) -> usize {
         out.clear();
         out.extend_from_slice(&self.start);
@@ -199,8 +200,8 @@ impl NaiveBayes {
         sums.scalars.known
     }
 
-    /// Adds what a document with so many occurrences of features weighs in classes that have none of them, the prior left out; the
-    /// zeros of all classes come after their finite parts.
+    /// Adds the weight of a document with this many occurrences of features in classes that have none of them, without
+    /// the prior. The zeros of all classes follow their finite parts.
     pub(crate) fn add_without_cells(&self, occurrences: f64, out: &mut [f64]) {
         let n = self.n_classes();
         let document = Scalars { weight: occurrences, ..Scalars::default() };
@@ -213,8 +214,8 @@ impl NaiveBayes {
         }
     }
 
-    /// Adds the logarithm of the probability of one outcome, the row's only term, the prior left out; if the term has no counts,
-    /// of any outcome that was never seen. Not for the complement, whose intercept has no prior in it.
+    /// Adds the log-probability of one outcome, the row's only term, without the prior; if the term has no counts, that
+    /// of any outcome never seen. Not for the complement likelihoods, whose intercept has no prior.
     pub(crate) fn add_outcome<C: Counts>(
         &self,
         counts: &C,
@@ -264,7 +265,7 @@ impl NaiveBayes {
         Ok(known)
     }
 
-    /// The most probable class; of equally probable ones the lowest.
+    /// The most probable class; the lowest of equally probable ones.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -274,10 +275,10 @@ impl NaiveBayes {
         Ok(argmax(&joint))
     }
 
-    /// Writes to `out` what a term occurring `count` times adds to the joint log-likelihood of each class,
-    /// compared with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is no
-    /// feature or `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its
-    /// joint log-likelihood (while they are finite: without smoothing infinities of both signs may meet).
+    /// Writes to `out` the contribution of a term that occurs `count` times to the joint log-likelihood of each class,
+    /// compared with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is not a feature or
+    /// `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its joint log-likelihood
+    /// (while they are finite: without smoothing infinities of both signs may meet).
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -294,13 +295,13 @@ impl NaiveBayes {
         Ok(sums.scalars.known > 0)
     }
 
-    /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than
-    /// the negative one. The log-odds without those of the priors: adding
-    /// `class_log_prior[positive] - class_log_prior[negative]` gives the difference of the joint
-    /// log-likelihoods (for the complement likelihoods, which have no part for the prior, it is that already).
+    /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than the
+    /// negative one. These are the log-odds without the priors: adding `class_log_prior[positive] -
+    /// class_log_prior[negative]` gives the difference of the joint log-likelihoods. (For the complement likelihoods,
+    /// which have no prior, it is that difference already.)
     ///
-    /// Infinite where just one class makes the document impossible; 0 where both do, and for a class the model
-    /// does not have. [`linear_form`](Self::linear_form) gives the log-odds of many documents.
+    /// Infinite if the document is impossible in just one of the classes; 0 if it is impossible in both, or the model
+    /// lacks a class. [`linear_form`](Self::linear_form) gives the log-odds of many documents.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -323,8 +324,8 @@ impl NaiveBayes {
         Ok(if ratio.is_nan() { 0.0 } else { ratio })
     }
 
-    /// The log-odds of one class against another as a linear function of a document's counts: weights of
-    /// all terms, computed once. For a class the model does not have it is zero everywhere.
+    /// The log-odds of one class against another as a linear function of a document's counts: weights of all terms,
+    /// computed once. For a class that the model lacks it is zero everywhere.
     ///
     /// It is the difference of the joint log-likelihoods, [`log_likelihood_ratio`](Self::log_likelihood_ratio)
     /// with the priors. Without smoothing weights and bias may be infinite.
@@ -353,15 +354,15 @@ impl NaiveBayes {
         Ok(LinearForm { weights, bias: up.minus(down).value() })
     }
 
-    /// The intercept of a class, its zeros counted.
+    /// The intercept of a class, with its zeros counted.
     fn start(&self, class: ClassId) -> Option<Weight> {
         let at = usize::from(class);
         let finite = *self.start.get(..self.n_classes())?.get(at)?;
         Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
     }
 
-    /// Adds for all classes what the features of the document weigh in a class that has none of them, and
-    /// leaves one number a class.
+    /// Adds for all classes the weight of the document's features in a class that has none of them, and leaves one
+    /// number per class.
     fn add_absence(&self, document: &Scalars, out: &mut Vec<f64>) {
         let n = self.n_classes();
         for (at, class) in self.classes.iter().enumerate() {

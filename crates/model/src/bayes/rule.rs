@@ -19,7 +19,7 @@ pub(crate) struct Rule {
     alpha: f64,
 }
 
-/// What all terms of a class share.
+/// The numbers that all terms of a class share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Class {
     /// What is counted: tokens (multinomial), documents (Bernoulli), tokens of the other classes (complement).
@@ -143,7 +143,7 @@ impl Rule {
     pub(crate) fn class_of(&self, total: f64, n_features: u64) -> Class {
         let outcomes = match self.likelihood {
             Likelihood::Bernoulli => 2.0,
-            // a model without features weighs nothing, so any number will do
+            // a model without features has no weights, so any number will do
             _ => n_features.max(1) as f64,
         };
         let log_total = log_smoothed(total, self.alpha, outcomes);
@@ -202,8 +202,8 @@ impl Rule {
         ((total - n).max(0.0) + self.alpha).ln()
     }
 
-    /// What one occurrence adds to the joint log-likelihood. `total` is the count of the term in all classes, `n` in
-    /// this one.
+    /// The contribution of one occurrence to the joint log-likelihood. `total` is the count of the term in all classes,
+    /// `n` in this one.
     pub(crate) fn weight(&self, class: &Class, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli => {

@@ -28,7 +28,7 @@ pub fn chi_square(cells: &[Cell], totals: &[ClassTotals], counting: Counting) ->
 
 /// The mutual information (nats) of the presence of a term in a document and the class of the document.
 ///
-/// `cells` are the term's, `totals` those of all classes(only `documents` is read). At least 0, at most the entropy of
+/// `cells` are the term's, `totals` those of all classes (only `documents` is read). At least 0, at most the entropy of
 /// the classes. Equals scikit-learn's `mutual_info_score`.
 ///
 /// ```
@@ -82,7 +82,7 @@ impl Scorer {
         if sum > 0.0 { sum } else { 0.0 }
     }
 
-    /// What a class of `class` documents adds through its cell.
+    /// The contribution of the cell of a class with `class` documents.
     fn of_cell(&self, cell: Cell, class: u64, mass: Mass) -> f64 {
         let (all, df) = (self.documents, u64::from(cell.df));
         match self.by {
@@ -98,7 +98,7 @@ impl Scorer {
         }
     }
 
-    /// What the classes without a cell add; together they have `classes` documents.
+    /// The contribution of the classes without a cell; together they have `classes` documents.
     fn of_absence(&self, classes: u64, mass: Mass) -> f64 {
         match self.by {
             Criterion::ChiSquare if classes > 0 => self.expected(classes, mass),

@@ -14,7 +14,7 @@ use crate::bayes::rule::Rule;
 use crate::bayes::selection::Selection;
 use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 
-/// What a model needs to know of all terms: a few integers per class, and the rule that selects features.
+/// The statistics over all terms that a model needs: a few integers per class, and the rule that selects features.
 ///
 /// All integers, so neither the way the counts were made nor the order of their terms changes it (except ties of
 /// `max_features`, which ids break). Made by [`Parameters::summarize`]; stored with the counts, it saves another pass

@@ -40,13 +40,15 @@ use crate::counts::rows::{WeightedMatrix, WeightedVector};
 /// statistics.observe(0, document.row())?;
 ///
 /// let df = |term| Ok(statistics.document_frequency(term));
-/// let transform = Transform { log_tf: false, idf: false, ..Transform::default() };
+/// let mut transform = Transform::default();
+/// (transform.log_tf, transform.idf) = (false, false);
 /// let mut weights = WeightedVector::default();
 /// let Ok::<(), std::convert::Infallible>(()) = transform.apply(document.row(), 1, df, &mut weights);
 /// assert_eq!(weights.row().weights(), [6.0, 8.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Transform {
     /// Whether the weight is logarithmic in tf. By default true.
     pub log_tf: bool,
@@ -110,7 +112,7 @@ impl Transform {
         norm.map_or(1.0, |norm| f64::from(norm.get()) / square.sqrt())
     }
 
-    /// As [`apply`](Self::apply)to each row.
+    /// As [`apply`](Self::apply), for each row.
     ///
     /// # Errors
     /// `df` fails.

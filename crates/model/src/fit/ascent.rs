@@ -12,7 +12,7 @@ pub(crate) struct DualAscent {
     /// C
     pub(crate) c: f64,
     pub(crate) passes: usize,
-    /// It stops when no document's error changes by this much in a pass.
+    /// The ascent stops when no document's error changes by this much in a pass.
     pub(crate) tolerance: f64,
     pub(crate) seed: u64,
     /// Whether a document trains columns of other classes only where these are likely (hard negatives).
@@ -25,7 +25,7 @@ const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
 /// The smallest change of an error worth updating the weights for, as a share of the tolerance.
 const MIN_STEP: f64 = 0.05;
 
-/// Documents as vectors of length at most 1: what is constant over the passes.
+/// Documents as vectors of length at most 1: the numbers that stay constant over the passes.
 pub(crate) struct Vectors<'a> {
     pub(crate) source: &'a BlockReader<'a>,
     /// idf^2 of every term, nats squared.
@@ -89,7 +89,7 @@ impl<const N: usize> DualWeights<N> {
 }
 
 impl Vectors<'_> {
-    /// |x|^2 + 1: what a unit of a document's coefficient adds to its own log-odds.
+    /// |x|^2 + 1: the contribution of one unit of a document's coefficient to its own log-odds.
     fn squared_norm(&self, terms: DocumentTerms<'_>, scale: f32) -> f64 {
         let square = |(id, factor): (TermId, f32)| factor * factor * self.squares[id as usize];
         let scale = f64::from(scale) * TF_UNIT;
@@ -99,8 +99,8 @@ impl Vectors<'_> {
 }
 
 impl DualAscent {
-    /// Sets each document's coefficient in turn to C times its error given all others, until hardly any moves. Starts
-    /// from the given coefficients; `weights` are zeros at first and the result in the end.
+    /// Sets each document's coefficient in turn to C times its error given all others, until hardly any changes. Starts
+    /// from the given coefficients; `weights` must be zeros, and are the result at the end.
     ///
     /// At the optimum of L2-regularised logistic loss, with C the prior variance of the weights, every coefficient is C
     /// times the error of its document. The optimum is unique, so the order matters only within the tolerance.
@@ -203,8 +203,8 @@ impl DualAscent {
         (is_applied.then_some(steps), worst)
     }
 
-    /// The new coefficient of a document: C times its error. `without` is its log-odds without it, `squared_norm` what
-    /// a unit of it adds to them, `before` an initial guess.
+    /// The new coefficient of a document: C times its error. `without` is its log-odds without it, `squared_norm` the
+    /// contribution of one unit of it, `before` an initial guess.
     pub(crate) fn coefficient(
         &self,
         without: f64,

@@ -129,7 +129,7 @@ impl<'a> LeftOutBayes<'a> {
 
 /// Turns B, one per column, into the log-odds of each column against the rest: the offsets of the correction.
 ///
-/// A class whose only document is this one gets 0: without it nothing is known of the class.
+/// A class whose only document is this one gets 0, since without it the class is unknown.
 pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, own: Option<ClassId>) {
     let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);
     if columns.is_one() {

@@ -21,7 +21,7 @@ impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
     /// documents in the same order give the same result for any number of threads.
     ///
-    /// `smoothing` is the result of [`SmoothingChoice::new`], which callers that compare tokenizations have already.
+    /// `smoothing` is the result of [`SmoothingChoice::new`], which callers that compare tokenizations already have.
     ///
     /// ```
     /// use tamis_model::{Columns, Counts, Fit, Labelled, SmoothingChoice, Statistics, WeightedOptions};

@@ -1,4 +1,4 @@
-//! What is fitted, to which documents, and the result.
+//! A fit: its inputs and its result.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -36,12 +36,12 @@ pub struct Fitted {
     pub held_out: Vec<HeldOut>,
 }
 
-/// A share of the counts that the correction was tried on top of, and how well the two predicted documents held out.
+/// A share of the counts on which the correction was tried, and the loss of the two together on held-out documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedTau {
     /// The share, see [`Choices::tau`].
     pub tau: f64,
-    /// The mean log loss of documents held out, in nats a document.
+    /// The mean log loss of held-out documents, in nats per document.
     pub loss: f64,
 }
 
@@ -50,7 +50,7 @@ const FOLDS: usize = 5;
 /// Maximum number of held-out documents for two classes, where thresholds need many, and for more.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 
-/// What to fit: documents, counts, columns and options.
+/// The inputs of a fit: documents, counts, columns and options.
 #[derive(Clone, Copy)]
 pub struct Fit<'a> {
     /// The counts of the documents.

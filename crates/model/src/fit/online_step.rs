@@ -15,8 +15,8 @@ use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
 impl WeightedLogOdds {
     /// Online learning: the coefficients of one more document of the class `own`, in increasing order of columns. One
     /// step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), except that the error is that of the final
-    /// log-odds, so that a mistake is corrected and no more. `counts` and `weights` must not include the document.
-    /// Empty for a document without terms, and while no other class has documents.
+    /// log-odds, so that a mistake is corrected but not overcorrected. `counts` and `weights` must not include the
+    /// document. Empty for a document without terms, and while no other class has documents.
     ///
     /// The bias is not changed: one document would move the scores of all others.
     ///

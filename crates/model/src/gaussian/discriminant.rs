@@ -55,6 +55,7 @@ impl Regularization {
 
 /// Parameters of [`LinearDiscriminant`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DiscriminantParameters {
     /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,

@@ -18,6 +18,7 @@ use crate::numbers::logs::{argmax, log_normalize, softmax};
 /// | `prior` | `Learned` | prior probability of a class | |
 /// | `var_smoothing` | 1e-9 | added to all variances, a portion of the largest | finite, >= 0 |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GaussianParameters {
     /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,

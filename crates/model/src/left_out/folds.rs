@@ -102,11 +102,13 @@ pub(crate) struct Sample {
 /// assert_eq!(folds.concat().len(), 8);
 /// assert!(folds.iter().all(|fold| fold.len() == 4 && fold.contains(&0) == fold.contains(&1)));
 /// ```
+#[doc(hidden)]
 pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
     Groups::new(documents).deal(folds)
 }
 
 /// The counts without the documents of a fold. Documents that were never counted are skipped.
+#[doc(hidden)]
 pub fn hold_back(counts: &Statistics, documents: &dyn Documents, fold: &[usize]) -> Statistics {
     hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied(), &documents.rows(fold)))
 }

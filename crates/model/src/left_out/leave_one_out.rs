@@ -15,8 +15,8 @@ use crate::linear::columns::Columns;
 use crate::linear::weighted::norm;
 use crate::numbers::logs::log_smoothed;
 
-/// Leave-one-out scores: exactly those of a model trained without (one copy of) the document. What depends on the term
-/// alone is computed once for all documents.
+/// Leave-one-out scores: exactly those of a model trained without (one copy of) the document. The parts that depend on
+/// the term alone are computed once for all documents.
 pub(crate) struct LeaveOneOut<'a> {
     columns: Columns,
     points: Points,

@@ -31,14 +31,14 @@ pub struct SmoothingChoice {
     pub losses: Vec<WeightedLoss>,
 }
 
-/// A smoothing and a power of idf that were tried, and how well they predicted left-out documents.
+/// A smoothing and power of idf that were tried, and their loss on left-out documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedSmoothing {
     /// The smoothing.
     pub alpha: Smoothing,
     /// The power of idf.
     pub idf_power: f64,
-    /// The mean log loss of exact leave-one-out, in nats a document.
+    /// The mean log loss of exact leave-one-out, in nats per document.
     pub loss: f64,
 }
 
@@ -47,7 +47,7 @@ pub struct TriedSmoothing {
 pub struct WeightedLoss {
     /// The log loss, in nats.
     pub loss: f64,
-    /// How many documents it stands for.
+    /// The number of documents it stands for.
     pub weight: f64,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn min_per_class(columns: Columns) -> usize {
 
 /// Whether there are enough documents to choose anything: 50 distinct ones per class for two classes, else 200 in all
 /// and 10 per class on average.
-pub fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
+pub(crate) fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
     let is_of = |class: usize| move |i: &usize| usize::from(documents.label(*i).class) == class;
     let of = |class: usize| (0..documents.len()).filter(is_of(class)).count();
     match n_classes {
@@ -159,6 +159,7 @@ impl SmoothingChoice {
 /// assert!(is_worse(&bad, &good) && !is_worse(&good, &bad));
 /// assert!(!is_worse(&good, &good));
 /// ```
+#[doc(hidden)]
 pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
     let differences = || losses.iter().zip(others).map(|(a, b)| (a.loss - b.loss, a.weight));
@@ -275,7 +276,7 @@ impl Grid<'_> {
         if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default }
     }
 
-    /// Whether the document's class has other documents; without it nothing would be known of the class.
+    /// Whether the document's class has other documents, so that the class is known without it.
     fn has_others(&self, document: &Label) -> bool {
         let of_class = self.counts.totals().get(usize::from(document.class));
         of_class.is_some_and(|totals| totals.documents > 1)

@@ -11,16 +11,16 @@ use crate::counts::statistics::error::StatisticsError;
 use crate::counts::term_frequency::{TF_UNIT, tf_units};
 
 /// The number that stands for 1 in a [`Coefficient`]: 2^12.
-pub const COEFFICIENT_ONE: i64 = 1 << 12;
+pub(crate) const COEFFICIENT_ONE: i64 = 1 << 12;
 
-/// What a document adds to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so that sums
-/// are exact in any order and can be undone.
+/// The contribution of a document to the correction of a column, see [`Columns`](crate::Columns). In fixed point, so
+/// that sums are exact in any order and can be undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coefficient {
     /// The column.
     pub class: ClassId,
-    /// c, added to the bias of the column: C times the error of the document times its copies. Fixed point,
-    /// [`COEFFICIENT_ONE`] is 1.
+    /// c, added to the bias of the column: C times the error of the document times its copies. Fixed point:
+    /// 2^12 is 1.
     pub bias: i64,
     /// c / |v|, added to the weight of each term of the document times ln(1 + tf). Fixed point.
     pub units: i64,
@@ -82,7 +82,7 @@ pub struct ClassWeight {
 }
 
 impl ClassWeight {
-    /// What a coefficient adds to a term that occurs `tf` times; `None` on overflow of `i64`.
+    /// The contribution of a coefficient to the weight of a term that occurs `tf` times; `None` on overflow of `i64`.
     pub fn of(coefficient: &Coefficient, tf: u32) -> Option<Self> {
         Self::of_units(coefficient, tf_units(tf))
     }

@@ -12,14 +12,14 @@ use crate::linear::coefficients::COEFFICIENT_ONE;
 use crate::linear::columns::Columns;
 use crate::numbers::logs::log_smoothed;
 
-/// The score of mail and text: log-odds in which rare terms weigh more and long documents no more than short ones, with a
-/// correction that was learned on top of them. Weighting happens only when scoring, so training stays counting.
+/// The score of mail and text: log-odds of the counts, weighted by idf and normalised for length, plus a correction
+/// learned on top of them. Weighting happens only when scoring, so training is counting.
 ///
-/// There is one column of numbers a class, the class against all others together; of two classes one column in all, that of
-/// the positive class. With `n` the document frequency of a term in the class, `N` the sum of the class's document
-/// frequencies, `r` and `R` the same of all other classes together, `V` the number of terms with counts, `M` the documents,
-/// `tf` how often the document to score contains the term, `u` and `b` weight and bias of the correction, and the
-/// numbers `a, g, k, q` of its [`Choices`]:
+/// There is one column per class, the class against all others (one-vs-rest); two classes share one column, that of the
+/// positive class. Let `n` be the document frequency of a term in the class, `N` the sum of the class's document
+/// frequencies, `r` and `R` the same for all other classes together, `V` the number of terms with counts, `M` the
+/// number of documents, `tf` the occurrences of the term in the document to score, `u` and `b` weight and bias of the
+/// correction, and `a, g, k, q` the numbers of its [`Choices`]:
 ///
 /// ```text
 /// w = ln((n + a) / (N + aV)) - ln((r + a) / (R + aV))      the log-odds of the term for the class, nats
@@ -31,12 +31,12 @@ use crate::numbers::logs::log_smoothed;
 /// z = q0 B + q1 d + q2                                     the log-odds; of more than two classes their softmax
 /// ```
 ///
-/// Terms without counts are in no sum. A class without documents is never the likeliest. `ln(1 + tf)` is rounded to a 23rd
-/// nat, so that the weights `u` are exact sums ([`ClassWeight`](crate::ClassWeight)).
+/// Terms without counts are left out of all sums. A class without documents is never the likeliest. `ln(1 + tf)` is
+/// rounded to a 23rd of a nat, so that the weights `u` are exact sums ([`ClassWeight`](crate::ClassWeight)).
 ///
-/// A class without a term shares `ln a - ln(n + r + a)` with all classes that lack it, so the work for a document grows
-/// with the cells of its terms, plus a few numbers a class. Making it takes hardly any time. The counts passed to a method must be
-/// those the totals are of; with others the result is finite and means nothing.
+/// All classes that lack a term share `ln a - ln(n + r + a)`, so the work for a document grows with the cells of its
+/// terms, plus a few numbers per class. Creating the scorer is cheap. The counts passed to a method must be those the
+/// totals belong to; with others the result is finite but meaningless.
 ///
 /// Source: Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers" (2003):
 /// one-versus-all-but-one weights and their document transforms, here on the document to score instead of the training data.
@@ -67,13 +67,13 @@ pub struct WeightedLogOdds {
     documents: u64,
     /// ln(M + 1)
     log_documents: f64,
-    /// ln(R + aV) - ln(N + aV), one a column.
+    /// ln(R + aV) - ln(N + aV), one per column.
     log_totals: Vec<f64>,
-    /// k1 p, one a column.
+    /// k1 p, one per column.
     prior: Vec<f64>,
-    /// b, one a column.
+    /// b, one per column.
     bias: Vec<f64>,
-    /// Whether the class has documents, one a class.
+    /// Whether each class has documents.
     is_learned: Vec<bool>,
     logs: Logs,
 }
@@ -81,15 +81,15 @@ pub struct WeightedLogOdds {
 /// The scores of a document by counts and by correction, before stacking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
-    /// What the counts say: s, one a column.
+    /// The scores of the counts: s, one per column.
     pub counts: Vec<f64>,
-    /// What the correction says, less its bias: d - b, one a column.
+    /// The scores of the correction without its bias: d - b, one per column.
     pub correction: Vec<f64>,
-    /// How many distinct terms of the document have counts; with none of them there is no evidence at all.
+    /// The number of distinct terms of the document with counts; 0 means no evidence.
     pub known_terms: usize,
 }
 
-/// ln(n + a), for the first n kept ready.
+/// ln(n + a), precomputed for small n.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Logs {
     alpha: f64,
@@ -108,10 +108,10 @@ impl Logs {
     }
 }
 
-/// How many logarithms are worth keeping where there are many documents or classes.
+/// Number of logarithms to precompute for many documents or classes.
 pub(crate) const LOGS: usize = 1024;
 
-/// How many are where a single document may be all that is scored: those of the counts that most terms have.
+/// The number if only one document may be scored: enough for the counts of most terms.
 const FEW_LOGS: usize = 16;
 
 /// idf to the power of g.
@@ -125,12 +125,12 @@ pub(crate) fn powered(idf: f64, power: f64) -> f64 {
     }
 }
 
-/// What a sum of weighted log-odds is divided by; 1 if all weights are 0, as only impossible counts have it.
+/// The divisor of a sum of weighted log-odds; 1 if all weights are 0, which no possible counts give.
 pub(crate) fn norm(square: f64) -> f64 {
     if square > 0.0 { square.sqrt() } else { 1.0 }
 }
 
-/// What the vector of a document is divided by: its length, at least 1, so that nothing is made longer.
+/// The divisor of a document's vector: its length, but at least 1, so that no vector gets longer.
 pub(crate) fn vector_length(square: f64) -> f64 {
     square.sqrt().max(1.0)
 }
@@ -140,7 +140,7 @@ pub(crate) fn log_share(documents: u64, all: u64, n_classes: usize) -> f64 {
     ((documents as f64 + 0.5) / (all as f64 + 0.5 * n_classes as f64)).ln()
 }
 
-/// What the sums over a document are divided by: the lengths of its two vectors.
+/// The divisors of the sums over a document: the lengths of its two vectors.
 #[derive(Clone, Copy)]
 struct Lengths {
     counts: f64,
@@ -154,13 +154,13 @@ impl Lengths {
 }
 
 impl WeightedLogOdds {
-    /// Takes what scoring needs from the choices, the bias of the correction (fixed point, one a column; none if all are 0),
-    /// the totals of the classes and `n_features`, the number of terms with counts
-    /// ([`Statistics::n_features`](crate::Statistics::n_features)). `positive` is the class of the one column where there are
-    /// two classes, and else of no importance.
+    /// Creates a scorer from the choices, the bias of the correction (fixed point, one per column; empty if all are 0),
+    /// the totals of the classes and the number of terms with counts
+    /// ([`Statistics::n_features`](crate::Statistics::n_features)). `positive` is the class of the only column of two
+    /// classes, and ignored with more.
     ///
     /// # Errors
-    /// No classes; choices out of their ranges; of two classes a positive one that is neither.
+    /// No classes; choices out of their ranges; for two classes, a positive class that is neither.
     pub fn new(
         choices: &Choices,
         bias: &[i64],
@@ -173,7 +173,7 @@ impl WeightedLogOdds {
         let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
         let (documents, all_df) = (sum(|t| t.documents), sum(|t| t.df));
         let alpha = choices.alpha.alpha();
-        // without features nothing is scored: any number of them will do
+        // without features nothing is scored, so any number will do
         let n_features = n_features.max(1) as f64;
         let log_total = |class: ClassId| {
             let df = totals[usize::from(class)].df;
@@ -198,12 +198,12 @@ impl WeightedLogOdds {
         })
     }
 
-    /// The numbers it scores by.
+    /// The choices it scores by.
     pub fn choices(&self) -> &Choices {
         &self.choices
     }
 
-    /// Where the numbers of the classes stand.
+    /// The columns of its classes.
     pub fn columns(&self) -> Columns {
         self.columns
     }
@@ -218,7 +218,7 @@ impl WeightedLogOdds {
         self.documents
     }
 
-    /// Writes what counts and correction say of a document to `out`, never NaN or infinite.
+    /// Writes the scores of a document by counts and by correction to `out`; they are never NaN or infinite.
     ///
     /// # Errors
     /// Reading a term fails; `out` is then as it was.
@@ -238,13 +238,13 @@ impl WeightedLogOdds {
         Ok(())
     }
 
-    /// ln(n + a) - ln(r + a), of a term of which a class has `n` documents of `df`.
+    /// ln(n + a) - ln(r + a) of a term with document frequency `df`, `n` of it in the class.
     #[inline]
     fn log_ratio(&self, n: u64, df: u64) -> f64 {
         self.logs.of(n) - self.logs.of(df.saturating_sub(n))
     }
 
-    /// Writes the counts' log-odds B to `out`, one a column, in nats.
+    /// Writes the counts' log-odds B to `out`, one per column, in nats.
     pub fn bayes(&self, readings: &Readings, out: &mut Vec<f64>) {
         out.clear();
         out.extend(
@@ -252,7 +252,7 @@ impl WeightedLogOdds {
         );
     }
 
-    /// Of two classes, what counts and correction each say of the positive one, B and d, in nats.
+    /// For two classes, the log-odds of the positive one by counts and by correction, B and d, in nats.
     pub fn counts_and_correction(&self, readings: &Readings) -> [f64; 2] {
         let mut bayes = Vec::new();
         self.bayes(readings, &mut bayes);
@@ -260,8 +260,8 @@ impl WeightedLogOdds {
         [first(&bayes), first(&readings.correction) + self.bias(0)]
     }
 
-    /// Writes the log-odds z of a document to `out`, one a column, in nats: of two classes those of the positive one, of more
-    /// numbers of which the softmax is the probability of each.
+    /// Writes the log-odds z of a document to `out`, one per column, in nats: for two classes those of the positive
+    /// one; with more, their softmax gives the probabilities.
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
         self.bayes(readings, out);
         for ((z, sum), bias) in out.iter_mut().zip(&readings.correction).zip(&self.bias) {
@@ -270,7 +270,7 @@ impl WeightedLogOdds {
         self.rule_out(out);
     }
 
-    /// Makes classes without documents the least likely ones.
+    /// Makes classes without documents the least likely.
     fn rule_out(&self, z: &mut [f64]) {
         if self.is_learned.iter().all(|is_learned| *is_learned) {
             return;
@@ -293,7 +293,7 @@ impl WeightedLogOdds {
             .for_each(|(z, _)| *z = least);
     }
 
-    /// How many [`DocumentSums`] it needs: one a column for the counts, and one for the correction.
+    /// The number of [`DocumentSums`] it needs: one per column for the counts, and one for the correction.
     pub fn n_sums(&self) -> usize {
         2 * self.columns.len()
     }
@@ -304,7 +304,7 @@ impl WeightedLogOdds {
         log_tf_units(count)
     }
 
-    /// Writes what a term says to `out`: nothing if it has no counts.
+    /// Writes the weights of a term to `out`; none if it has no counts.
     pub fn weigh_term(&self, term: KnownTerm<'_>, out: &mut TermEntry) {
         out.clear();
         let df = term.document_frequency();
@@ -318,13 +318,13 @@ impl WeightedLogOdds {
             let Some(column) = self.columns.of(cell.class) else { continue };
             out.cells.push((column, self.log_ratio(cell.df.into(), df) - absent));
         }
-        // i i u, by the weight that all sums are multiplied by
+        // i i u, divided by the weight that multiplies all sums
         let factor = if weight > 0.0 { idf * idf / weight } else { 0.0 };
         let first = self.columns.len();
         out.cells.extend(term.weights.iter().map(|(column, u)| (first + usize::from(*column), factor * u)));
     }
 
-    /// Writes what counts and correction say of a document to `out`, given what its terms add up to.
+    /// Writes the scores of a document by counts and by correction to `out`, given the sums over its terms.
     ///
     /// ```
     /// # use tamis_model::{Choices, CorrectedStatistics, Counts, DocumentSums, KnownTerms, Readings, Statistics, TermEntry, WeightedLogOdds};
@@ -352,7 +352,7 @@ impl WeightedLogOdds {
         self.divide(sums, Lengths::of(&sums.scalars), out);
     }
 
-    /// From sums over terms of a document of these lengths to what they say of it.
+    /// Turns sums over the terms of a document, with these lengths, into its scores.
     fn divide(&self, DocumentSums { scalars, columns }: &DocumentSums, by: Lengths, out: &mut Readings) {
         let (counts, correction) = columns.split_at(self.columns.len().min(columns.len()));
         let of_all = |log_total: &f64| scalars.absent + scalars.weight * log_total;
@@ -364,12 +364,12 @@ impl WeightedLogOdds {
         out.known_terms = scalars.known;
     }
 
-    /// Writes to `out` each known term of the document, in its order, with what it adds to the log-odds of the class `of` against
-    /// the class `against`; returns what is said before any term. Together they are the [log-odds](Self::log_odds) of two classes, or
-    /// their difference.
+    /// Writes each known term of the document to `out`, in order, with its contribution to the log-odds of the class
+    /// `of` against the class `against`; returns the log-odds before any term. Their sum is the
+    /// [log-odds](Self::log_odds) for two classes, or with more the difference of the two classes' log-odds.
     ///
     /// # Errors
-    /// Reading a term fails; `out` then holds nothing of use.
+    /// Reading a term fails; the contents of `out` are then undefined.
     pub fn contributions<T: KnownTerms>(
         &self,
         terms: &mut T,
@@ -405,5 +405,5 @@ impl WeightedLogOdds {
     }
 }
 
-/// How much less likely than any other a class without documents is, in nats.
+/// How much less likely a class without documents is than any other, in nats.
 const UNLIKELY: f64 = 20.0;

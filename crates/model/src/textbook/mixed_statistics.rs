@@ -62,6 +62,7 @@ impl Value<'_> {
 
 /// Parameters of [`MixedNaiveBayes`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MixedParameters {
     /// `prior` is the class prior and `alpha` smooths categories, flags and texts; likelihood, counting and limits
     /// apply to texts. By default as [`Parameters`].

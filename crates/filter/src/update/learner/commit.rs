@@ -8,7 +8,7 @@ use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::log::{self, Rest};
 
-/// Where segments are made, the log has this share of what it may have: it costs its readers more than they do.
+/// Where segments are made, the log may have only this share of its limit, since it costs readers more than segments.
 const SEGMENTS: usize = 4;
 
 impl Learner {
@@ -23,7 +23,7 @@ impl Learner {
             return Ok(());
         }
         self.filter.check_unchanged()?;
-        if self.must_fold {
+        if self.must_compact {
             return self.compact();
         }
         let (mut file, metadata) = open::open(&self.lock.path, OpenOptions::new().write(true))?;
@@ -33,18 +33,18 @@ impl Learner {
         let is_full = self.is_full(bytes);
         let limit = self.options.log_limit / if is_full { 1 } else { SEGMENTS };
         match rest {
-            // A writer was stopped amid its record. Readers may be at what is left of it, so it is not written over.
+            // a writer was stopped within its record; readers may be reading the remains, so they are not overwritten
             Rest::Torn => self.compact(),
             _ if length != metadata.len() => self.compact(),
             Rest::Nothing if bytes <= limit => self.append(&mut file),
             _ if bytes > log::LIMIT || is_full => self.compact(),
-            // one that was not put to use follows the log
+            // a segment that no slot names follows the log
             Rest::Segment(_) => self.append_segment(&mut file),
             Rest::Nothing => {
-                // first to the log: what a slot makes count, the other slot must not lack if this one is damaged
+                // first to the log: if the new slot is damaged, the other one and the log must say the same
                 self.append(&mut file)?;
                 match self.append_segment(&mut file) {
-                    // it is in the log, and there will be another time
+                    // it is safe in the log, and the next commit tries again
                     Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(()),
                     outcome => outcome,
                 }
@@ -52,7 +52,7 @@ impl Learner {
         }
     }
 
-    /// Whether the file grew so much that it is time to write it anew, if a segment were made of so many bytes of log.
+    /// Whether a segment of this many bytes would make the file exceed its growth limit, so that it must be rewritten.
     fn is_full(&self, log: usize) -> bool {
         let store = &self.filter.store;
         let base = store.base().len() as u64;
@@ -60,7 +60,7 @@ impl Learner {
         self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base)
     }
 
-    /// Writes what is not yet committed after the last whole record, and waits until it is on the disk.
+    /// Appends what is not yet committed after the last complete record, and waits until it is on the disk.
     fn append(&mut self, file: &mut File) -> Result<()> {
         let store = &mut self.filter.store;
         let end = store.log.0 + store.log.1.len() as u64;
@@ -71,7 +71,7 @@ impl Learner {
         Ok(())
     }
 
-    /// Makes a segment of the log and what is not yet committed, and the slot that makes it count.
+    /// Turns the log and what is not yet committed into a segment, and writes the slot that names it.
     fn append_segment(&mut self, file: &mut File) -> Result<()> {
         let store = &self.filter.store;
         let (length, seed) = (store.rest.1, store.checksum);
@@ -85,12 +85,12 @@ impl Learner {
         segment.extend(content);
         let path = &self.lock.path;
         if store.slots.is_torn {
-            // else the segment that is written now would seem to be what follows it
+            // otherwise this segment would seem to follow that log
             write_at(file, place, &[0; log::SECTOR]).map_err(Error::io(path))?;
         }
         write_after(file, length, length, &segment).map_err(Error::io(path))?;
-        // if this fails midway, nobody knows which slot counts
-        self.must_fold = true;
+        // if this fails midway, it is unknown which slot is valid
+        self.must_compact = true;
         write_at(file, place, &slot).map_err(Error::io(path))?;
         self.lock.wrote();
         self.pending.clear();
@@ -98,11 +98,11 @@ impl Learner {
     }
 }
 
-/// Writes at a place beyond the end of a file that has a length, and waits until it is on the disk.
+/// Writes at an offset at or past the end of a file, and waits until it is on the disk.
 fn write_after(file: &mut File, length: u64, at: u64, bytes: &[u8]) -> std::io::Result<()> {
     let written = write_at(file, at, bytes);
     if written.is_err() {
-        // what was written of it must not stand before what comes next
+        // a partial write must not stay in front of the next record
         let _ = file.set_len(length);
     }
     written

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::numbers::random::{SplitMix64, scramble};
+use crate::validation::binomial::Interval;
 
 /// A 95 % confidence interval of a figure over `n` documents by the percentile bootstrap (Efron): the 2.5th and 97.5th
 /// percentile of the figure on `rounds` samples of `n` documents, drawn with replacement. 1,000 rounds suffice.
@@ -11,11 +12,12 @@ use crate::numbers::random::{SplitMix64, scramble};
 /// all are skipped, or without documents or rounds. The same seed gives the same interval on any number of threads.
 ///
 /// ```
+/// use tamis_model::Interval;
 /// use tamis_model::metrics::{bootstrap_interval, roc_auc};
 ///
 /// let scores: Vec<_> = (0..200).map(|i| (f64::from(i * 37 % 200 + i), i >= 100)).collect();
 /// let auc = |sample: &[usize]| roc_auc(&sample.iter().map(|&i| scores[i]).collect::<Vec<_>>());
-/// let (low, high) = bootstrap_interval(scores.len(), 0, 500, auc).ok_or("documents")?;
+/// let Interval { low, high } = bootstrap_interval(scores.len(), 0, 500, auc).ok_or("documents")?;
 /// assert!(low < 0.85 && 0.85 < high && high - low < 0.2);
 /// # Ok::<(), &str>(())
 /// ```
@@ -24,7 +26,7 @@ pub fn bootstrap_interval(
     seed: u64,
     rounds: usize,
     statistic: impl Fn(&[usize]) -> Option<f64> + Sync,
-) -> Option<(f64, f64)> {
+) -> Option<Interval> {
     if n == 0 {
         return None;
     }
@@ -40,7 +42,7 @@ pub fn bootstrap_interval(
     // nearest-rank percentile
     let percentile =
         |p: f64| figures.get((p * (figures.len().saturating_sub(1)) as f64).round() as usize).copied();
-    Some((percentile(0.025)?, percentile(0.975)?))
+    Some(Interval { low: percentile(0.025)?, high: percentile(0.975)? })
 }
 
 #[cfg(test)]
@@ -54,7 +56,7 @@ mod tests {
     #[test]
     fn width_is_that_of_the_mean() {
         // numbers 0 to 999: deviation 288.7, of their mean 9.13
-        let (low, high) = bootstrap_interval(1_000, 1, 2_000, mean).unwrap();
+        let Interval { low, high } = bootstrap_interval(1_000, 1, 2_000, mean).unwrap();
         assert!((low - (499.5 - 1.96 * 9.13)).abs() < 2.0 && (high - (499.5 + 1.96 * 9.13)).abs() < 2.0);
     }
 
@@ -75,6 +77,6 @@ mod tests {
         assert_eq!(bootstrap_interval(5, 0, 10, |_| None), None);
         assert_eq!(bootstrap_interval(5, 0, 10, |_| Some(f64::NAN)), None);
         let sometimes = |sample: &[usize]| sample.contains(&0).then_some(1.0);
-        assert_eq!(bootstrap_interval(5, 0, 100, sometimes), Some((1.0, 1.0)));
+        assert_eq!(bootstrap_interval(5, 0, 100, sometimes), Some(Interval { low: 1.0, high: 1.0 }));
     }
 }

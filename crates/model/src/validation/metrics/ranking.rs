@@ -19,7 +19,7 @@ pub fn roc_auc(scores: &[(f64, bool)]) -> Option<f64> {
 }
 
 /// 100 (1 - [`roc_auc`]), the TREC spam track's measure: 0 is perfect. Computed from the misordered pairs, so it is
-/// exact near 0.
+/// exact near 0. `None` without positives or without negatives.
 pub fn one_minus_roc_auc_percent(scores: &[(f64, bool)]) -> Option<f64> {
     let (wins, losses) = half_pairs(scores)?;
     Some(100.0 * losses as f64 / (wins + losses) as f64)

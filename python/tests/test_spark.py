@@ -1,0 +1,166 @@
+"""Training and scoring on Spark: two worker processes, and the bytes of one machine."""
+
+import os
+import sys
+
+import pytest
+
+pytest.importorskip("pyspark")
+pa = pytest.importorskip("pyarrow")
+
+from tamis import Counter, Filter, TamisError  # noqa: E402
+from tamis.spark import score, train  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = (
+        SparkSession.builder.master(os.environ.get("TAMIS_SPARK_MASTER", "local-cluster[2,1,1024]"))
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.speculation", "true")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+def texts(n: int, n_labels: int = 2) -> list[tuple[str, str]]:
+    def text(i: int) -> str:
+        words = [f"w{(i * 31 + k * k * 7 + k * (i % n_labels)) % (23 + 5 * (i % n_labels))}" for k in range(3 + i % 6)]
+        return " ".join([*words, "good not bad" if i % n_labels == 1 else "bad not good"])
+
+    return [("abcdefgh"[i % n_labels], text(i)) for i in range(n)]
+
+
+def frame(spark, rows, partitions: int, sort: bool = False):
+    rows = sorted(rows) if sort else rows
+    return spark.createDataFrame(rows, "label string, text string").repartitionByRange(partitions, "label") if sort else (
+        spark.createDataFrame(rows, "label string, text string").repartition(partitions)
+    )
+
+
+def alone(rows, **options) -> bytes:
+    labels, documents = zip(*rows)
+    kind = options.pop("kind", "text")
+    return Filter.train(list(documents), list(labels), kind=kind, **options).to_bytes()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"documents": True},
+        {"likelihood": "multinomial"},
+        {"likelihood": "bernoulli"},
+        {"likelihood": "complement-normalized"},
+        {"correction": False},
+        {"ngrams": (1, 2)},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n_labels", [2, 4])
+def test_the_model_has_the_bytes_of_one_machine(spark, options, n_labels):
+    rows = texts(240, n_labels)
+    model = train(frame(spark, rows, 11), "label", "text", **options)
+    assert model.to_bytes() == alone(rows, **options)
+
+
+def test_partitions_of_one_label_and_empty_ones(spark):
+    rows = texts(120)
+    model = train(frame(spark, rows, 12, sort=True), "label", "text")
+    assert model.to_bytes() == alone(rows)
+
+
+def test_pairs_of_many_rows_are_chosen_by_a_sample(spark):
+    rows = texts(400)
+    model = train(frame(spark, rows, 3), "label", "text", sample=200)
+    assert model.to_bytes() == alone(rows, ngrams=(1, 2))
+
+
+def test_mail_counts_once_where_asked(spark):
+    mails = [(label, f"Subject: {i % 70}\n\n{text}\n".encode()) for i, (label, text) in enumerate(texts(140))]
+    df = spark.createDataFrame(mails * 2, "label string, mail binary").repartition(5)
+    model = train(df, "label", mail_col="mail", deduplicate=True)
+    assert model.to_bytes() == alone(mails * 2, kind="mail", deduplicate=True)
+    scores = score(df, model, mail_col="mail")
+    assert scores.count() == 280 and scores.columns == ["label", "mail", "prediction", "probability", "log_odds"]
+
+
+def test_scores_are_those_of_the_filter(spark, tmp_path):
+    rows = texts(60, 3)
+    model = train(frame(spark, rows, 3), "label", "text")
+    path = tmp_path / "model.tamis"
+    model.save(path)
+    expected = {text: (s.label, s.probability) for _, text in rows for s in [model.score(text)]}
+    for given in (model, path):
+        got = score(frame(spark, rows, 4), given, "text").collect()
+        assert {row.text: (row.prediction, row.probability) for row in got} == expected
+
+
+def test_a_task_that_fails_and_is_tried_again_counts_once(spark, tmp_path):
+    """The first try of every task dies with its process, after it has counted."""
+    from pyspark.sql import functions as F
+
+    rows, marks = texts(120), str(tmp_path)
+
+    def die_once(batches):
+        import signal
+
+        from pyspark import TaskContext
+
+        yield from batches
+        mark = os.path.join(marks, str(TaskContext.get().partitionId()))
+        if not os.path.exists(mark):
+            open(mark, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    df = frame(spark, rows, 3).mapInArrow(die_once, "label string, text string")
+    model = train(df, "label", "text")
+    assert len(os.listdir(marks)) == 3
+    assert model.to_bytes() == alone(rows)
+    assert F is not None
+
+
+def test_wrong_rows_and_options_are_told(spark):
+    df = spark.createDataFrame([("a", "text"), ("b", None)], "label string, text string").coalesce(1)
+    with pytest.raises(TamisError, match="row 1: expected text, got null"):
+        train(df, "label", "text")
+    with pytest.raises(TamisError, match="alpha"):
+        train(df, "label", "text", alpha=-1)
+    with pytest.raises(TamisError, match="expected one of text_col and mail_col"):
+        train(df, "label")
+    with pytest.raises(TamisError, match="expected documents of at least 2 labels, got 1"):
+        train(df.limit(1), "label", "text")
+    filter = Filter.train(["a", "b"], ["a", "b"], kind="text")
+    with pytest.raises(TamisError, match="columns named as those of scores, got probability"):
+        score(df.withColumnRenamed("label", "probability"), filter, "text")
+
+
+def test_other_versions_are_refused(spark, monkeypatch):
+    import tamis
+
+    monkeypatch.setattr(tamis, "__version__", "9.9")
+    with pytest.raises(RuntimeError, match="expected tamis 9.9 on the executors"):
+        train(frame(spark, texts(10), 1), "label", "text")
+
+
+def test_no_documents_at_all(spark):
+    with pytest.raises(TamisError, match="at least 2 labels, got 0"):
+        train(spark.createDataFrame([], "label string, text string"), "label", "text")
+
+
+def test_a_partial_larger_than_a_row_is_sent_in_pieces(spark, monkeypatch):
+    from tamis import spark as module
+
+    monkeypatch.setattr(module, "_PIECE", 1000)
+    rows = texts(240)
+    counter = Counter()
+    counter.add([text for _, text in rows], [label for label, _ in rows])
+    partial = counter.partial()
+    table = pa.Table.from_batches(module._pieces(3, partial))
+    assert table.num_rows > 5
+    assert module._whole(table.take(list(reversed(range(table.num_rows))))) == [(3, partial)]
