@@ -68,6 +68,8 @@ def main() -> None:
     for kind, values in shares.items():
         median = statistics.median(values)
         print(f"beside fit in {kind}: {median:.0%} of its speed ({min(values):.0%} to {max(values):.0%})")
+    pairs = zip(shares["a thread"], shares["a process"], strict=True)
+    print(f"thread to process: {statistics.median(thread / process for thread, process in pairs):.0%}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     python benches/text.py rows ROWS.tsv PROGRAM
 
 `newsgroups`: raw text of 20 Newsgroups (CORPUS/{train,test}/GROUP/ID) by TamisClassifier and by TfidfVectorizer with LinearSVC,
-each with its defaults and one thread: the least time of five interleaved runs.
+each with its defaults and one thread: the least time of interleaved runs.
 
 `rows`: a table with columns label and text, such as `cargo run --release --example generate_rows -- 1000000 > rows.tsv`
 writes, fitted from Arrow, against `PROGRAM train` on the file: documents a second and peak memory, each run in a process of its own.
@@ -23,7 +23,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-RUNS = 5
 
 
 def read(folder: Path) -> tuple[list[str], list[str]]:
@@ -32,7 +31,7 @@ def read(folder: Path) -> tuple[list[str], list[str]]:
     return [path.read_text("latin-1") for path in paths], [path.parent.name for path in paths]
 
 
-def newsgroups(corpus: Path) -> None:
+def newsgroups(corpus: Path, runs: int) -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
@@ -45,10 +44,10 @@ def newsgroups(corpus: Path) -> None:
         "TfidfVectorizer + LinearSVC": lambda: make_pipeline(TfidfVectorizer(), LinearSVC()),
     }
     times: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
-    for _ in range(RUNS):
+    for _ in range(runs):
         for name, make in makers.items():
             times[name].append(measured(make(), train, test))
-    best = {name: tuple(min(column) for column in zip(*runs, strict=True)) for name, runs in times.items()}
+    best = {name: tuple(min(column) for column in zip(*all_, strict=True)) for name, all_ in times.items()}
     for name, (fit, predict, accuracy) in best.items():
         print(f"{name}: fit {fit:.2f} s, predict {predict:.2f} s, accuracy {accuracy:.4f}")
     ours, others = best.values()
@@ -66,7 +65,7 @@ def measured(classifier: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> 
     return fitted - start, done - fitted, right / len(test[1])
 
 
-def rows(table: Path, program: Path) -> None:
+def rows(table: Path, program: Path, runs: int) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -82,8 +81,8 @@ def rows(table: Path, program: Path) -> None:
             model = Path(folder) / "model.tamis"
             asked = ["train", "-m", model, "--threads", threads, "--input-format", "tsv", table]
             ours = [sys.executable, __file__, "fit", arrow, threads]
-            runs = [(timed([program, *asked]), timed(ours, own_time=True)) for _ in range(RUNS)]
-            theirs, mine = (min(side) for side in zip(*runs, strict=True))
+            pairs = [(timed([program, *asked]), timed(ours, own_time=True)) for _ in range(runs)]
+            theirs, mine = (min(side) for side in zip(*pairs, strict=True))
             for name, (seconds, memory) in (("program", theirs), ("Python", mine)):
                 rate = f"{n / seconds:,.0f} documents/s"
                 print(f"{threads} threads, {name}: {seconds:.2f} s, {rate}, peak {memory:,} MB")
@@ -120,10 +119,13 @@ def fit(arrow: Path, threads: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("newsgroups").add_argument("corpus", type=Path)
+    of_newsgroups = commands.add_parser("newsgroups")
+    of_newsgroups.add_argument("corpus", type=Path)
     of_rows = commands.add_parser("rows")
     of_rows.add_argument("table", type=Path)
     of_rows.add_argument("program", type=Path)
+    for command in (of_newsgroups, of_rows):
+        command.add_argument("--runs", type=int, default=5)
     of_fit = commands.add_parser("fit")
     of_fit.add_argument("arrow", type=Path)
     of_fit.add_argument("threads", type=int)

@@ -205,7 +205,7 @@ class BernoulliNB(MatrixNB):
     >>> from tamis.naive_bayes import BernoulliNB
     >>> classifier = BernoulliNB().fit([[1, 0], [3, 0], [0, 1]], ["spam", "spam", "ham"])
     >>> classifier.predict_proba([[1, 0]]).round(3).tolist()
-    [[0.069, 0.931]]
+    [[0.09, 0.91]]
     """
 
     def __init__(
