@@ -5,9 +5,11 @@ The model has the bytes of training on one machine: what the executors send are 
 
 from __future__ import annotations
 
+import atexit
 import functools
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -81,9 +83,10 @@ def train(
     kind, document = _document(text_col, mail_col)
     rows = df.select(_column(label_col).cast("string").alias("label"), document.alias("document"))
     # wrong options are told here, not by the executors
-    counter = Counter(kind=kind, **options)
+    Counter(kind=kind, **options)
     with _explained():
         options = _with_ngrams(rows, kind, options, sample)
+        counter = Counter(kind=kind, **options)
         partials = rows.mapInArrow(_count(kind, options), _PARTIAL).persist(_on_disk())
         try:
             for _, partial in _whole(_merged(partials, kind, options).toArrow()):
@@ -141,7 +144,7 @@ def score(
             yield pa.RecordBatch.from_arrays([*batch.columns[:-1], *scores.columns], names=names)
 
     # no column of anyone has this name
-    with_document = df.withColumn(f"document of {name}", document)
+    with_document = df.withColumn(f"document of {name.removesuffix('.tamis')}", document)
     return with_document.mapInArrow(score, schema)
 
 
@@ -251,16 +254,29 @@ def _check_version(expected: str) -> None:
 
 def _send(spark: Any, model: Filter | str | os.PathLike[str]) -> str:
     """Sends a model to the workers; returns the name of its file there."""
-    data = model.to_bytes() if isinstance(model, Filter) else open(model, "rb").read()
-    name = f"{hashlib.sha256(data).hexdigest()[:16]}.tamis"
-    path = os.path.join(tempfile.mkdtemp(prefix="tamis-"), name)
-    with open(path, "wb") as file:
-        file.write(data)
-    if hasattr(spark, "addArtifacts") and not hasattr(spark, "_jsc"):
-        spark.addArtifacts(path, file=True)
+    if isinstance(model, Filter):
+        data = model.to_bytes()
     else:
+        with open(model, "rb") as file:
+            data = file.read()
+    name = f"{hashlib.sha256(data).hexdigest()[:16]}.tamis"
+    path = os.path.join(_folder(), name)
+    if not os.path.exists(path):
+        with open(path, "wb") as file:
+            file.write(data)
+    if hasattr(spark, "_jsc"):
         spark.sparkContext.addFile(path)
+    else:
+        spark.addArtifacts(path, file=True)
     return name
+
+
+@functools.cache
+def _folder() -> str:
+    """A folder for the models of this process: Spark wants a file that it knows at the same path."""
+    folder = tempfile.mkdtemp(prefix="tamis-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @functools.lru_cache(maxsize=2)
@@ -291,6 +307,7 @@ def _explained() -> Iterator[None]:
             raise RuntimeError(found[0]) from error
         for line in text.splitlines():
             kind, _, told = line.strip().partition(": ")
-            if kind.endswith("TamisError"):
-                raise tamis.TamisError(told) from error
+            raised = {"tamis.TamisError": tamis.TamisError, "RuntimeError": RuntimeError}.get(kind)
+            if raised:
+                raise raised(told) from error
         raise

@@ -37,10 +37,8 @@ def texts(n: int, n_labels: int = 2) -> list[tuple[str, str]]:
 
 
 def frame(spark, rows, partitions: int, sort: bool = False):
-    rows = sorted(rows) if sort else rows
-    return spark.createDataFrame(rows, "label string, text string").repartitionByRange(partitions, "label") if sort else (
-        spark.createDataFrame(rows, "label string, text string").repartition(partitions)
-    )
+    df = spark.createDataFrame(rows, "label string, text string")
+    return df.repartitionByRange(partitions, "label") if sort else df.repartition(partitions)
 
 
 def alone(rows, **options) -> bytes:
@@ -76,9 +74,12 @@ def test_partitions_of_one_label_and_empty_ones(spark):
 
 
 def test_pairs_of_many_rows_are_chosen_by_a_sample(spark):
-    rows = texts(400)
-    model = train(frame(spark, rows, 3), "label", "text", sample=200)
-    assert model.to_bytes() == alone(rows, ngrams=(1, 2))
+    opinions = [("good", "not bad"), ("good", "very good"), ("bad", "not good"), ("bad", "very bad")]
+    told_by_pairs = [(opinions[i % 4][0], f"{opinions[i % 4][1]} number{i}") for i in range(400)]
+    for rows, ngrams in [(told_by_pairs, (1, 2)), (texts(400), 1)]:
+        model = train(frame(spark, rows, 3), "label", "text", sample=200)
+        assert model.to_bytes() == alone(rows, ngrams=ngrams)
+        assert train(frame(spark, rows, 3), "label", "text").to_bytes() == alone(rows)
 
 
 def test_mail_counts_once_where_asked(spark):
@@ -103,8 +104,6 @@ def test_scores_are_those_of_the_filter(spark, tmp_path):
 
 def test_a_task_that_fails_and_is_tried_again_counts_once(spark, tmp_path):
     """The first try of every task dies with its process, after it has counted."""
-    from pyspark.sql import functions as F
-
     rows, marks = texts(120), str(tmp_path)
 
     def die_once(batches):
@@ -122,7 +121,6 @@ def test_a_task_that_fails_and_is_tried_again_counts_once(spark, tmp_path):
     model = train(df, "label", "text")
     assert len(os.listdir(marks)) == 3
     assert model.to_bytes() == alone(rows)
-    assert F is not None
 
 
 def test_wrong_rows_and_options_are_told(spark):
