@@ -3,7 +3,8 @@
     python python/benches/naive_bayes.py [CORPORA]
 
 CORPORA is the folder of corpora, else $TAMIS_CORPORA or ../shared/corpora; without it the bench says that it skips. Times
-are the least of interleaved runs on one thread; a ratio above 1 means that tamis is quicker.
+are the least of interleaved runs on one thread; a ratio above 1 means that tamis is quicker. Install the package as users
+do (`pip install ./python`): the profile that CI tests, `quick`, predicts more slowly.
 """
 
 from __future__ import annotations
