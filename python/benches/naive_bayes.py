@@ -1,9 +1,11 @@
-"""tamis.naive_bayes beside scikit-learn on the counts of 20 Newsgroups: equal answers, and how many times quicker.
+"""tamis.naive_bayes beside scikit-learn on 20 Newsgroups: equal answers, and how many times quicker.
 
     python python/benches/naive_bayes.py [CORPORA]
 
-CORPORA is the folder of corpora, else $TAMIS_CORPORA or ../shared/corpora; without it the bench says that it skips. Times
-are the least of interleaved runs on one thread; a ratio above 1 means that tamis is quicker.
+CORPORA is the folder of corpora, else $TAMIS_CORPORA or ../shared/corpora; without it the bench says that it
+skips. Times are the least of interleaved runs on one thread; a ratio above 1 means that tamis is quicker.
+Install the package as users do (`pip install ./python`): the profile that CI tests, `quick`, predicts more
+slowly.
 """
 
 from __future__ import annotations
@@ -26,12 +28,17 @@ ROUNDS = 15
 
 def folder() -> Path:
     beside = Path(__file__).resolve().parents[3] / "shared" / "corpora"
-    return Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("TAMIS_CORPORA") or beside) / "20newsgroups-bydate"
+    return (
+        Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("TAMIS_CORPORA") or beside)
+        / "20newsgroups-bydate"
+    )
 
 
 def read(part: Path) -> tuple[list[str], np.ndarray]:
     files = sorted(part.glob("*/*"))
-    return [file.read_bytes().decode("latin-1") for file in files], np.array([file.parent.name for file in files])
+    return [file.read_bytes().decode("latin-1") for file in files], np.array(
+        [file.parent.name for file in files]
+    )
 
 
 def least(*tasks: Callable[[], Any]) -> list[float]:

@@ -15,15 +15,15 @@ use crate::filter::arguments::{prepare, threads};
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
 use crate::input::decoding::Decoding;
-use crate::input::documents::{Documents, Labels};
+use crate::input::documents::Labels;
 use crate::message::Message;
-use crate::model::{Batch, Model, Scored};
-use crate::progress::Progress;
+use crate::model::{Model, Scored};
 use crate::score::{Score, Scores};
 use crate::table::Table;
 use crate::work::{Watch, run};
 
 pub(crate) mod arguments;
+mod batch;
 mod information;
 mod state;
 
@@ -55,23 +55,6 @@ impl Filter {
     /// A filter that was trained just now.
     pub(crate) fn of_model(model: tamis_filter::Model) -> PyResult<Self> {
         Filter::new(model.into_filter().map_err(raised)?, None, Verdicts::default())
-    }
-
-    /// Scores documents in parallel.
-    pub(crate) fn batch(
-        &self,
-        messages: &Bound<'_, PyAny>,
-        decoding: Decoding,
-        threads: usize,
-        progress: bool,
-    ) -> PyResult<(Arc<Model>, Batch)> {
-        let (py, model) = (messages.py(), self.model());
-        let documents = Documents::new(model.kind(), messages, decoding)?;
-        let progress = Progress::new(py, progress, documents.len(), "documents")?;
-        let asked = model.clone();
-        let job = move |watch: &Watch| asked.score_all(&documents, watch);
-        let batch = run(py, threads, progress.callback()?.as_ref(), job)??;
-        Ok((model, batch))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Counting and scoring of scipy's compressed sparse rows (CSR), for the estimators of `tamis.naive_bayes`.
 //!
-//! Both kernels read numpy's own arrays, without a copy and without the GIL, and both add up in the order of the rows'
-//! entries, as scipy's products do, so that sums have the same bits. Arrays come from outside: whatever they hold, the
-//! answer is a sum or an error that names the row.
+//! Both kernels read numpy's own arrays, without a copy and without the GIL, and both add up in the order of
+//! the rows' entries, as scipy's products do, so that sums have the same bits. Arrays come from outside:
+//! whatever they hold, the answer is a sum or an error that names the row.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
@@ -136,7 +136,8 @@ impl Kernel for Count<'_> {
 
 /// Adds the rows of each class to its row of `counts`: `counts[codes[i], j] += weights[i] * x[i, j]`.
 ///
-/// With `threshold`, a value above it counts 1 and any other 0. After an error `counts` holds a part of the sum.
+/// With `threshold`, a value above it counts 1 and any other 0. After an error `counts` holds a part of the
+/// sum.
 #[pyfunction]
 #[pyo3(signature = (rows, codes, counts, weights=None, threshold=None))]
 fn csr_count(
@@ -175,7 +176,8 @@ impl Kernel for Product<'_> {
 /// Writes the product of the rows and the transposed weights: `out[i, c] = sum_j x[i, j] * weights[c, j]`.
 ///
 /// Many rows want the weights in Fortran's order, few rows are done before such a copy would be made.
-/// With `threshold`, a value above it counts 1 and any other 0. After an error `out` holds a part of the product.
+/// With `threshold`, a value above it counts 1 and any other 0. After an error `out` holds a part of the
+/// product.
 #[pyfunction]
 #[pyo3(signature = (rows, weights, out, threshold=None))]
 fn csr_product(

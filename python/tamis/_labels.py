@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from tamis._tamis import TamisError
+
 
 def encode(y: Any) -> tuple[Any, np.ndarray]:
     """Turn labels into text.
@@ -30,6 +32,8 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     >>> labels, classes.tolist()
     (['10', '9', '10'], [9, 10])
     """
+    if np.ma.is_masked(y):
+        raise TamisError("expected a label for every document, got a masked array")
     is_listed = isinstance(y, (list, tuple))
     # numpy would make text of a NaN or a number that is among text
     has_text = is_listed and any(isinstance(label, str) for label in y)
@@ -37,6 +41,8 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     if values.dtype.kind in "OUT":
         different = set(values.tolist())
         text = sorted(label for label in different if isinstance(label, str))
+        if text and any(isinstance(label, bytes) for label in different):
+            raise TypeError("expected labels of text, got bytes among them")
         if text or not different:
             # a label that is no text is an error that names its row, when they are read
             classes = np.array(text, dtype=None if is_listed else values.dtype)

@@ -1,4 +1,4 @@
-"""The kernels over CSR arrays: whatever the arrays hold, the answer is right or an error, and never a panic."""
+"""The kernels over CSR arrays: whatever the arrays hold, the answer is right or an error, never a panic."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_all_types_give_the_same_sums(indptr: Any, indices: Any, data: Any) -> N
         assert product(rows, weights, threshold=1.5).tolist() == [[2, 5], [1, 4]]
 
 
-@pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 19, 20, 23, 24, 25, 31, 47, 49, 100])
+@pytest.mark.parametrize(
+    "n_classes", [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 19, 20, 23, 24, 25, 31, 47, 49, 100]
+)
 def test_products_of_any_number_of_classes(n_classes: int) -> None:
     dice = np.random.default_rng(n_classes)
     dense = np.where(dice.random((30, 17)) < 0.3, dice.integers(1, 9, (30, 17)), 0)
@@ -120,7 +122,9 @@ def test_lengths_and_shapes_must_fit() -> None:
         product(matrix(), shape=(3, 2))
     with pytest.raises(ValueError, match=r"expected out of 2 columns, got the shape \[2, 3\]"):
         product(matrix(), shape=(2, 3))
-    with pytest.raises(ValueError, match="expected an out of 2 rows and 576460752303423488 columns, got 0 numbers"):
+    with pytest.raises(
+        ValueError, match="expected an out of 2 rows and 576460752303423488 columns, got 0 numbers"
+    ):
         product((*matrix((0, 0, 0), (), ())[:3], 0), np.zeros((2**59, 0)), (0, 2**59))
 
 

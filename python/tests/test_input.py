@@ -114,6 +114,31 @@ def test_a_missing_label_is_an_error_that_names_its_row(labels: Any) -> None:
         TamisClassifier().fit(["a", "b", "c", "d"], labels)
 
 
+def test_labels_that_are_not_all_there_or_not_all_text_are_errors() -> None:
+    with pytest.raises(TamisError, match="masked array"):
+        TamisClassifier().fit(["a", "b"], np.ma.array(["x", "y"], mask=[0, 1]))
+    with pytest.raises(TypeError, match="got bytes among them"):
+        TamisClassifier().fit(["a", "b"], ["x", b"y"])
+    with pytest.raises(TypeError, match="^row 1: expected text, got int"):
+        TamisClassifier().fit(["a", "b"], ["x", 5])
+
+
+class Strange:
+    """What offers Arrow's interface, and gives something else."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.given
+
+
+@pytest.mark.parametrize("given", [5, None, (1, 2), pa.array(["a"]).__arrow_c_array__()[0]])
+def test_what_only_claims_to_be_of_arrow_is_an_error(given: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        TamisClassifier().fit(Strange(given), ["x"])
+
+
 def test_all_null_is_an_error() -> None:
     with pytest.raises(TamisError, match="^row 0: expected text, got null"):
         TamisClassifier().fit(pa.nulls(2), ["x", "y"])
@@ -176,6 +201,7 @@ def test_mail_is_bytes_and_text_stands_for_them() -> None:
         ("one text", "got one str"),
         (b"one text", "got one bytes"),
         ({"a": "b"}, "got one dict"),
+        ({"a", "b"}, "got one set"),
         (5, "got one int"),
         (None, "got one NoneType"),
         (["a", 5], "^row 1: expected text, got int"),

@@ -1,4 +1,4 @@
-"""tamis.naive_bayes against the installed scikit-learn: its checks, its tests, and its numbers to the last bit."""
+"""tamis.naive_bayes against the installed scikit-learn: its checks, its tests, and the same bits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ MATRIX = ["MultinomialNB", "ComplementNB", "BernoulliNB"]
 ALL = [*MATRIX, "CategoricalNB", "GaussianNB"]
 VERSION = tuple(int(part) for part in re.findall(r"\d+", sklearn.__version__)[:2])
 
-# Why tests of scikit-learn's own file may be skipped: all are about arrays of other libraries and settings not made here.
+# Why tests of scikit-learn's own file may be skipped: all are about arrays of other libraries and settings
+# not made here.
 SKIPS = re.compile(
     "SCIPY_ARRAY_API is not set|(array_api_strict|array_api_compat|torch|cupy|dpnp) is not installed"
     "|not having compatible versions of|Set SKLEARN_RUN_FLOAT32_TESTS=1"
@@ -71,10 +72,13 @@ def labels(seed: int, n_classes: int, n: int = 60) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ALL)
 def test_check_estimator(name: str) -> None:
-    # scikit-learn 1.6's check subtracts a fraction from whole numbers, which it makes for estimators of categories.
+    # scikit-learn 1.6's check subtracts a fraction from whole numbers, which it makes for estimators of
+    # categories.
     known = name == "CategoricalNB" and VERSION < (1, 7)
     expected = {"check_positive_only_tag_during_fit": "the check itself fails"} if known else {}
-    checks = check_estimator(getattr(ours, name)(), expected_failed_checks=expected, on_fail=None, on_skip=None)
+    checks = check_estimator(
+        getattr(ours, name)(), expected_failed_checks=expected, on_fail=None, on_skip=None
+    )
     outcomes: dict[str, list[str]] = {}
     for check in checks:
         outcomes.setdefault(check["status"], []).append(check["check_name"])
@@ -89,12 +93,26 @@ def test_check_estimator(name: str) -> None:
 
 def test_scikit_learns_own_tests_pass_with_all_five_swapped(tmp_path: Path) -> None:
     source = Path(sklearn.__file__).parent / "tests" / "test_naive_bayes.py"
-    swapped, n = re.subn(r"^from sklearn\.naive_bayes import", "from tamis.naive_bayes import", source.read_text(), flags=re.M)
+    swapped, n = re.subn(
+        r"^from sklearn\.naive_bayes import", "from tamis.naive_bayes import", source.read_text(), flags=re.M
+    )
     assert n == 1 and all(name in swapped for name in ALL)
     file, report = tmp_path / "test_swapped.py", tmp_path / "report.xml"
     file.write_text(swapped)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "sklearn.conftest", "-p", "no:cacheprovider", str(file)]
-    done = subprocess.run([*command, f"--junitxml={report}"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "sklearn.conftest",
+        "-p",
+        "no:cacheprovider",
+        str(file),
+    ]
+    done = subprocess.run(
+        [*command, f"--junitxml={report}"], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     suite = ElementTree.parse(report).getroot()[0]
     n_tests, n_skipped = int(suite.attrib["tests"]), int(suite.attrib["skipped"])
@@ -122,7 +140,9 @@ def test_counts_have_scikit_learns_bits(name: str, kind: str, n_classes: int, se
     weights = np.random.default_rng(seed).random(len(y)) * 3
     wide = sparse.csr_matrix(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    more = [{"norm": True}] if name == "ComplementNB" else [{"binarize": 0.3}] if name == "BernoulliNB" else []
+    more = (
+        [{"norm": True}] if name == "ComplementNB" else [{"binarize": 0.3}] if name == "BernoulliNB" else []
+    )
     for parameters in PARAMETERS + more:
         if name == "BernoulliNB" and np.ndim(parameters.get("alpha", 1)):
             continue  # scikit-learn adds up shapes that do not belong together
@@ -131,7 +151,9 @@ def test_counts_have_scikit_learns_bits(name: str, kind: str, n_classes: int, se
                 theirs, mine = pair(name, **parameters)
                 assert_same(theirs.fit(matrix, y, sample_weight), mine.fit(matrix, y, sample_weight))
                 for predict in ("predict_joint_log_proba", "predict_proba", "predict"):
-                    np.testing.assert_array_equal(getattr(theirs, predict)(matrix), getattr(mine, predict)(matrix))
+                    np.testing.assert_array_equal(
+                        getattr(theirs, predict)(matrix), getattr(mine, predict)(matrix)
+                    )
                 theirs, mine = clone(theirs), clone(mine)
                 for start in range(0, len(y), 25):
                     part = slice(start, start + 25)
@@ -145,7 +167,11 @@ def test_counts_have_scikit_learns_bits(name: str, kind: str, n_classes: int, se
 @pytest.mark.parametrize("n_classes", [1, 2, 5])
 def test_categories_have_scikit_learns_bits(n_classes: int, seed: int) -> None:
     X, y = np.random.default_rng(seed).integers(7, size=(60, 9)), labels(seed, n_classes)
-    for parameters in ({}, {"alpha": 0.3, "min_categories": 9}, {"min_categories": list(range(1, 10)), "fit_prior": False}):
+    for parameters in (
+        {},
+        {"alpha": 0.3, "min_categories": 9},
+        {"min_categories": list(range(1, 10)), "fit_prior": False},
+    ):
         for weights in (None, np.random.default_rng(seed).random(60)):
             theirs, mine = pair("CategoricalNB", **parameters)
             assert_same(theirs.fit(X, y, weights), mine.fit(X, y, weights))
@@ -171,7 +197,9 @@ def test_normal_distributions_have_scikit_learns_bits(kind: str, n_classes: int,
             for matrix in (X, np.asfortranarray(X)):
                 theirs, mine = pair("GaussianNB", **parameters)
                 assert_same(theirs.fit(matrix, y, weights), mine.fit(matrix, y, weights))
-                np.testing.assert_array_equal(theirs.predict_joint_log_proba(X), mine.predict_joint_log_proba(X))
+                np.testing.assert_array_equal(
+                    theirs.predict_joint_log_proba(X), mine.predict_joint_log_proba(X)
+                )
             theirs, mine = clone(theirs), clone(mine)
             for part in (slice(0, 20), slice(20, 60)):
                 given = None if weights is None else weights[part]
@@ -186,7 +214,9 @@ def test_20_newsgroups_have_scikit_learns_bits(name: str, newsgroups: Any) -> No
     theirs, mine = pair(name)
     assert_same(theirs.fit(X, y), mine.fit(X, y))
     for test in (X_test, X_test[:1], X_test[100:140]):
-        np.testing.assert_array_equal(theirs.predict_joint_log_proba(test), mine.predict_joint_log_proba(test))
+        np.testing.assert_array_equal(
+            theirs.predict_joint_log_proba(test), mine.predict_joint_log_proba(test)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +235,9 @@ def newsgroups(corpora: Path) -> Any:
 @pytest.mark.parametrize("name", ALL)
 def test_estimators_work_with_what_scikit_learn_has_around_them(name: str) -> None:
     X, y = rows(1, kind="int64"), labels(1, 3)
-    search = GridSearchCV(make_pipeline(getattr(ours, name)()), {}, cv=2, error_score="raise").fit(X[:, :3].clip(0, 1), y)
+    search = GridSearchCV(make_pipeline(getattr(ours, name)()), {}, cv=2, error_score="raise").fit(
+        X[:, :3].clip(0, 1), y
+    )
     again = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(again.predict(X[:, :3].clip(0, 1)), search.predict(X[:, :3].clip(0, 1)))
 

@@ -4,7 +4,7 @@ use std::str::Utf8Error;
 
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PyString};
 
 use crate::input::arrow::{self, Bytes};
 use crate::input::decoding::{Cell, Reading};
@@ -97,7 +97,10 @@ fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>>
     let is_one = values.is_instance_of::<PyString>()
         || values.is_instance_of::<PyBytes>()
         || values.is_instance_of::<PyByteArray>();
-    let rows = match is_one || values.is_instance_of::<PyDict>() {
+    let is_unordered = values.is_instance_of::<PyDict>()
+        || values.is_instance_of::<PySet>()
+        || values.is_instance_of::<PyFrozenSet>();
+    let rows = match is_one || is_unordered {
         true => None,
         false => values.try_iter().ok(),
     };

@@ -39,7 +39,8 @@ pub(super) fn ends<I: Index>(indptr: &[I]) -> Result<Vec<usize>> {
     Ok(ends)
 }
 
-/// Rows of entries: the features of row `i` are `indices[ends[i]..ends[i + 1]]`, their values lie at the same places.
+/// Rows of entries: the features of row `i` are `indices[ends[i]..ends[i + 1]]`, their values lie at the same
+/// places.
 pub(super) struct Rows<'a, I, V> {
     ends: &'a [usize],
     indices: &'a [I],

@@ -118,7 +118,8 @@ pub(super) fn product<I: Index, V: Copy + Into<f64>>(
     Ok(())
 }
 
-/// A row's products with `N` classes from `first` on; gives back `N`. Compiled by itself, it keeps the sums in registers.
+/// A row's products with `N` classes from `first` on; gives back `N`. Compiled by itself, it keeps the sums
+/// in registers.
 #[inline(never)]
 fn block<const N: usize, I: Index, V: Copy + Into<f64>>(
     indices: &[I],

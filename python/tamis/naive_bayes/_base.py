@@ -29,7 +29,7 @@ def check_flag(name: str, value: Any) -> None:
 
 
 def checked_weights(sample_weight: Any, X: Any, dtype: npt.DTypeLike = np.float64) -> np.ndarray | None:
-    """One finite weight a row, as an array of shape (n_samples,); a number stands for that many equal ones."""
+    """One finite weight a row, shape (n_samples,); a number stands for that many equal ones."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
@@ -62,7 +62,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
             self.classes_ = unique_labels(classes)
             return True
         if classes is not None and not np.array_equal(fitted, unique_labels(classes)):
-            raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {fitted!r}")
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {fitted!r}"
+            )
         return False
 
     def _encoded(self, y: np.ndarray) -> np.ndarray:
@@ -71,7 +73,9 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
         known = self.classes_[np.minimum(codes, len(self.classes_) - 1)] == y
         if not np.all(known):
             new = np.unique(y[~known])
-            raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {self.classes_}")
+            raise ValueError(
+                f"The target label(s) {new} in y do not exist in the initial classes {self.classes_}"
+            )
         return codes.astype(np.int64, copy=False)
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:

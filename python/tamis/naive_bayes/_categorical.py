@@ -18,7 +18,8 @@ class CategoricalNB(CountingNB):
     Parameters
     ----------
     alpha : float, default=1.0
-        Added to each count of a class, so that a category never seen in a class keeps a probability; 1 is Laplace's rule.
+        Added to each count of a class, so that a category never seen in a class keeps a probability; 1 is
+        Laplace's rule.
     force_alpha : bool, default=True
         Take `alpha` as it is. If false, less than 1e-10 becomes 1e-10, with a warning.
     fit_prior : bool, default=True
@@ -106,7 +107,9 @@ class CategoricalNB(CountingNB):
         if least.dtype.kind != "i":
             raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
         if least.shape not in ((), seen.shape):
-            raise ValueError(f"'min_categories' should have shape {seen.shape} or be a number. Got {least.shape} instead.")
+            raise ValueError(
+                f"'min_categories' should have shape {seen.shape} or be a number. Got {least.shape} instead."
+            )
         return np.maximum(seen, least, dtype=np.int64)
 
     def _count(self, X: np.ndarray, codes: np.ndarray, weights: np.ndarray | None) -> None:
@@ -116,7 +119,9 @@ class CategoricalNB(CountingNB):
             before = self.category_count_[feature]
             n_categories = max(n_categories, before.shape[1])
             cells = codes * n_categories + X[:, feature]
-            counts = np.bincount(cells, weights, minlength=n_classes * n_categories).reshape(n_classes, n_categories)
+            counts = np.bincount(cells, weights, minlength=n_classes * n_categories).reshape(
+                n_classes, n_categories
+            )
             counts = counts.astype(np.float64, copy=False)
             counts[:, : before.shape[1]] += before
             self.category_count_[feature] = counts
@@ -134,7 +139,8 @@ class CategoricalNB(CountingNB):
             if categories.max() >= weights.shape[1]:
                 row = np.argmax(categories >= weights.shape[1])
                 raise IndexError(
-                    f"row {row}: expected a category below {weights.shape[1]} of feature {feature}, got {categories[row]}"
+                    f"row {row}: expected a category below {weights.shape[1]} of feature {feature}, "
+                    f"got {categories[row]}"
                 )
             joint += weights[:, categories].T
         return joint + self.class_log_prior_

@@ -33,7 +33,7 @@ class CountingNB(NaiveBayes):
 
     @abstractmethod
     def _count(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
-        """Add rows to the counts of their classes, but not to `class_count_`, which tells whether they are the first."""
+        """Add rows to the counts of their classes, but not to `class_count_`."""
 
     @abstractmethod
     def _smooth(self, alpha: Any) -> None:
@@ -49,7 +49,8 @@ class CountingNB(NaiveBayes):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Counts, or values that stand for them; `CategoricalNB` takes categories from 0 and no sparse matrix.
+            Counts, or values that stand for them; `CategoricalNB` takes categories from 0 and no sparse
+            matrix.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -194,7 +195,8 @@ class MatrixNB(CountingNB):
         if not sparse.issparse(X):
             return _above(X, threshold) @ weights.T
         out = np.empty((X.shape[0], weights.shape[0]))
-        # Few entries reach into each class's weights; for many it pays to bring the weights of a feature together.
+        # Few entries reach into each class's weights; for many it pays to bring the weights of a feature
+        # together.
         order = "C" if X.nnz < X.shape[1] / 2 else "F"
         _tamis.csr_product(_rows(X), np.asarray(weights, np.float64, order=order), out, threshold)
         return out

@@ -17,7 +17,8 @@ class MultinomialNB(MatrixNB):
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Added to each count of a class, so that a feature never seen in a class keeps a probability; 1 is Laplace's rule.
+        Added to each count of a class, so that a feature never seen in a class keeps a probability; 1 is
+        Laplace's rule.
     force_alpha : bool, default=True
         Take `alpha` as it is. If false, less than 1e-10 becomes 1e-10, with a warning.
     fit_prior : bool, default=True
@@ -83,7 +84,9 @@ class MultinomialNB(MatrixNB):
 
 
 class ComplementNB(MatrixNB):
-    """Naive Bayes that fits each class to the rows of all others (Rennie et al. 2003), for classes of unlike sizes.
+    """Naive Bayes that fits each class to the rows of all others, for classes of unlike sizes.
+
+    After Rennie, Shih, Teevan and Karger (2003), "Tackling the poor assumptions of naive Bayes text classifiers".
 
     Parameters
     ----------
@@ -111,7 +114,8 @@ class ComplementNB(MatrixNB):
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sums of each feature by class, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        Weights of the features: ``-log P(feature | other classes)``, in nats; divided by their sum with `norm`.
+        Weights of the features: ``-log P(feature | other classes)``, in nats; divided by their sum with
+        `norm`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

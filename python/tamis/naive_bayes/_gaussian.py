@@ -52,7 +52,9 @@ class GaussianNB(NaiveBayes):
         self.priors = priors
         self.var_smoothing = var_smoothing
 
-    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> GaussianNB:
+    def fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> GaussianNB:
         """Fit to rows and their labels; what was fitted before is forgotten.
 
         Parameters
@@ -145,7 +147,9 @@ class GaussianNB(NaiveBayes):
         self.class_count_[c] += X.shape[0] if weights is None else weights.sum()
 
     @staticmethod
-    def _update_mean_variance(n_past: float, mean: Any, var: Any, X: np.ndarray, weights: np.ndarray | None = None) -> Any:
+    def _update_mean_variance(
+        n_past: float, mean: Any, var: Any, X: np.ndarray, weights: np.ndarray | None = None
+    ) -> Any:
         """Mean and variance of each feature once rows are added to `n_past` earlier ones."""
         n_new = X.shape[0] if weights is None else float(weights.sum())
         if X.shape[0] == 0 or (weights is not None and np.isclose(n_new, 0.0)):
