@@ -21,7 +21,7 @@ pub(crate) struct Open {
     scratch: Scratch,
     /// Whether documents were learned.
     has_learned: bool,
-    /// Whether all may be fitted anew when it is time.
+    /// Whether the model may be fitted again once it has grown.
     retrain: bool,
 }
 
@@ -74,7 +74,7 @@ impl Open {
         Ok(learned)
     }
 
-    /// Writes what was learned to the file, and fits all anew when it is time, as `tamis learn` does.
+    /// Writes what was learned to the file; fits the model again once it has grown, as `tamis learn` does.
     pub(crate) fn commit(&mut self) -> Result<(), Failure> {
         Ok(on_own_threads(|| self.commit_here())??)
     }
@@ -203,7 +203,7 @@ impl Learner {
     ) -> PyResult<Self> {
         let kind = kind.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))?;
         let mut train = TrainOptions::new(kind);
-        // so that all can be fitted anew as it grows
+        // so that the model can be fitted again as it grows
         train.keep = Keep::Vectors;
         let labels = labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]);
         let attempt = |options| {
