@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use tamis_filter::{ClassId, Classes, Evaluation, Figure, HeldOutScore, spam_class};
+use tamis_filter::{ClassId, Classes, Evaluation, Figure, HeldOutScore, Interval, spam_class};
 
 use crate::error::wrong_row;
 use crate::input::documents::Labels;
@@ -61,7 +61,7 @@ fn figures<'py>(
     dict.set_item("classes", of_classes)?;
     for Figure { key, value, interval, .. } in &evaluation.figures {
         dict.set_item(key, value)?;
-        if let Some((low, high)) = interval {
+        if let Some(Interval { low, high }) = interval {
             dict.set_item(format!("{key}_interval"), [low, high])?;
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use tamis_filter::{ClassId, Classes, Evaluation, Figure, HeldOutScore};
+use tamis_filter::{ClassId, Classes, Evaluation, Figure, HeldOutScore, Interval};
 
 use crate::output::confusion::{self, cut};
 use crate::output::numbers::{counted, grouped};
@@ -87,7 +87,7 @@ impl<'a> Report<'a> {
         });
         for figure in &self.evaluation.figures {
             object[figure.key] = json!(figure.value);
-            if let Some((low, high)) = figure.interval {
+            if let Some(Interval { low, high }) = figure.interval {
                 object[format!("{}_interval", figure.key)] = json!([low, high]);
             }
         }
@@ -105,7 +105,7 @@ fn print_detection(out: &mut impl Write, label: &str, figures: &[Figure]) -> Res
         match (figure.value, figure.interval) {
             (None, _) => writeln!(out, "{UNDEFINED}")?,
             (Some(value), None) => writeln!(out, "{:.decimals$}{unit}", scale * value)?,
-            (Some(value), Some((low, high))) => writeln!(
+            (Some(value), Some(Interval { low, high })) => writeln!(
                 out,
                 "{:.decimals$}{unit}  ({:.decimals$} to {:.decimals$})",
                 scale * value,

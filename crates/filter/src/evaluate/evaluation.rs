@@ -58,7 +58,7 @@ pub struct Figure {
     /// `None` if it needs documents of both labels.
     pub value: Option<f64>,
     /// Its 95 % interval (bootstrap), where that is estimated.
-    pub interval: Option<(f64, f64)>,
+    pub interval: Option<Interval>,
 }
 
 impl Evaluation {
@@ -134,7 +134,6 @@ fn resampled(
 ) -> Figure {
     let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
     let interval = bootstrap_interval(scores.len(), SEED, ROUNDS, of_sample);
-    let interval = interval.map(|Interval { low, high }| (low, high));
     Figure { key, value: statistic(scores), interval }
 }
 
