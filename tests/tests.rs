@@ -3,6 +3,7 @@
 
 mod api;
 mod attacks;
+mod cluster;
 mod compressed;
 mod crash;
 mod crowd;
