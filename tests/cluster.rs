@@ -31,7 +31,7 @@ fn run(world: &World, arguments: &[&str], task: Option<(&str, u64)>) -> Output {
     let program = Path::new(TAMIS).parent().unwrap().display();
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{}:{program}:{path}", world.path("bin").display()));
-    ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"].map(|name| command.env_remove(name));
+    command.env_remove("SLURM_ARRAY_TASK_ID").env_remove("JOB_COMPLETION_INDEX");
     if let Some((name, index)) = task {
         command.env(name, index.to_string());
     }

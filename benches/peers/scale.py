@@ -31,8 +31,8 @@ WAYS = {"fitted": WORDS, "counts": COUNTS}
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--other", type=int, default=100_000, help="rows of what varies labels, words, shards")
+    parser.add_argument("--rows", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--other", type=int, default=20_000, help="rows of what varies labels, words, shards")
     parser.add_argument("--mail-terms", type=int, default=1_000_000, help="different words of the generated mail")
     parser.add_argument("--target", default=TARGET, type=Path, help="folder of built programs")
     parser.add_argument("corpora", nargs="?", type=Path)
@@ -221,7 +221,8 @@ def main():
     print(f"{machine()}\n")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
-        plan(growing(bench, options.rows))
+        if options.rows:
+            plan(growing(bench, options.rows))
         varying(bench, options.other)
         mail(bench, options.mail_terms)
         if options.corpora:

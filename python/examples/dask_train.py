@@ -55,7 +55,7 @@ def score(df, model):
         scores = tamis.Filter.open(model, mapped=True).score_many(frame["text"])
         return frame.assign(prediction=scores.labels, probability=scores.probability, log_odds=scores.log_odds)
 
-    return df.map_partitions(score_part)
+    return df.map_partitions(score_part, meta=df._meta.assign(prediction="", probability=0.0, log_odds=0.0))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import tamis
 def train(connection, query, **options):
     """A model of a query's columns `text` and `label`, which are never in memory as a whole."""
     counter = tamis.Counter(**options)
-    for batch in connection.execute(query).fetch_record_batch(100_000):
+    for batch in connection.sql(query).to_arrow_reader(100_000):
         counter.add(batch["text"], batch["label"])
     return counter.finish(n_jobs=-1)
 

@@ -80,7 +80,7 @@ def test_duckdb(rows, parquet, alone):
     model = names["train"](db, f"SELECT label, text FROM {source}")
     assert model.to_bytes() == alone
     names["add_function"](db, "topic", model)
-    scores = db.execute(f"SELECT text, unnest(topic(text)) FROM {source}").fetch_arrow_table()
+    scores = db.sql(f"SELECT text, unnest(topic(text)) FROM {source}").to_arrow_table()
     check_scores(scores, alone, names=("label", "probability", "log_odds"))
 
 
@@ -95,12 +95,10 @@ def test_polars(parquet, alone, tmp_path):
 
 
 def test_spark_submit(parquet, alone, tmp_path):
-    pytest.importorskip("pyspark")
-    submit = Path(sys.executable).parent / "spark-submit"
-    if not submit.exists():
-        pytest.skip(f"{submit} is not there")
+    home = Path(pytest.importorskip("pyspark").__file__).parent
     model, scored = tmp_path / "spark.tamis", tmp_path / "scored"
     program = [EXAMPLES / "spark_train.py", parquet, model, parquet, scored]
-    run([submit, "--master", "local[2]", "--conf", "spark.ui.enabled=false", *program], PYSPARK_PYTHON=sys.executable)
+    submit = [home / "bin" / "spark-submit", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+    run([*submit, *program], PYSPARK_PYTHON=sys.executable, SPARK_HOME=str(home))
     assert model.read_bytes() == alone
     check_scores(pq.read_table(scored), alone)
