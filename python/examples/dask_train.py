@@ -2,8 +2,8 @@
 
     python dask_train.py TRAIN MODEL [NEW SCORED]
 
-TRAIN and NEW are folders of Parquet with a column of texts, `text`; that of TRAIN also has `label`. The model has the bytes of
-training on one machine. Needs dask[dataframe] and distributed.
+TRAIN and NEW are folders of Parquet with a column of texts, `text`; that of TRAIN also has `label`. The model
+has the bytes of training on one machine. Needs dask[dataframe] and distributed.
 """
 
 import sys
@@ -39,7 +39,7 @@ def merged(partials, options):
 def train(df, **options):
     """A model of a Dask DataFrame; the options are those of `tamis train`.
 
-    With `ngrams=1` or `(1, 2)` a partial is half as large as while it is open whether pairs of words are terms.
+    With `ngrams=1` partials of two labels are a fifth as large: else pairs of words are counted too.
     """
     partials = [count(part, options) for part in df[["text", "label"]].to_delayed()]
     while len(partials) > FAN_IN:
@@ -49,11 +49,13 @@ def train(df, **options):
 
 
 def score(df, model):
-    """The DataFrame with the columns `prediction`, `probability` and `log_odds`; a worker opens the file `model` itself."""
+    """The DataFrame, then `prediction`, `probability` and `log_odds`. Workers open the file `model` themselves."""
 
     def score_part(frame):
         scores = tamis.Filter.open(model, mapped=True).score_many(frame["text"])
-        return frame.assign(prediction=scores.labels, probability=scores.probability, log_odds=scores.log_odds)
+        return frame.assign(
+            prediction=scores.labels, probability=scores.probability, log_odds=scores.log_odds
+        )
 
     return df.map_partitions(score_part, meta=df._meta.assign(prediction="", probability=0.0, log_odds=0.0))
 

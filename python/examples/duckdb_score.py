@@ -20,7 +20,7 @@ def train(connection, query, **options):
 
 
 def add_function(connection, name, model):
-    """Adds a function of SQL: of a text it gives a struct of label, probability and log_odds. DuckDB asks on all its threads."""
+    """Adds a function of SQL: of a text it gives a struct of label, probability and log_odds (in nats)."""
 
     def score(texts):
         table = pa.table(model.score_table(texts))
@@ -35,6 +35,7 @@ NAMES = ["label", "probability", "log_odds"]
 if __name__ == "__main__":
     db = duckdb.connect()
     db.execute("CREATE TABLE reviews (text VARCHAR, label VARCHAR)")
-    db.execute("INSERT INTO reviews VALUES ('a lovely film', 'good'), ('a dull film', 'bad'), ('lovely', 'good'), ('dull', 'bad')")
+    db.execute("INSERT INTO reviews VALUES ('a lovely film', 'good'), ('a dull film', 'bad')")
+    db.execute("INSERT INTO reviews VALUES ('lovely', 'good'), ('dull', 'bad')")
     add_function(db, "sentiment", train(db, "SELECT text, label FROM reviews"))
     print(db.execute("SELECT sentiment('a lovely story').label").fetchone()[0])

@@ -1,4 +1,4 @@
-"""The programs of `examples` run, and their models have the bytes of one machine. Those whose engine is not here are skipped."""
+"""The programs of `examples`: their models have the bytes of one machine. Skipped without their engine."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ def example(name: str, **globals: object) -> dict:
 
 
 def run(command: list[object], **environment: str) -> str:
-    done = subprocess.run(
-        [str(part) for part in command], env=os.environ | environment, capture_output=True, text=True, timeout=300, check=False
-    )
+    command, environment = [str(part) for part in command], os.environ | environment
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-5000:]
     return done.stdout
 
@@ -56,8 +55,7 @@ def parquet(rows, tmp_path: Path) -> Path:
 
 
 def check_scores(table, model: bytes, names=("prediction", "probability", "log_odds")) -> None:
-    expected = Filter.from_bytes(model).score_table(table["text"])
-    expected = pa.table(expected)
+    expected = pa.table(Filter.from_bytes(model).score_table(table["text"]))
     assert table.num_rows > 100
     for name, of in zip(names, expected.column_names):
         assert table[name].to_pylist() == expected[of].to_pylist()
