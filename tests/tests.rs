@@ -10,6 +10,7 @@ mod crowd;
 mod decisions;
 mod delivery;
 mod determinism;
+mod distributed_fit;
 mod evasion;
 mod examples;
 mod exchange;

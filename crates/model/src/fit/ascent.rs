@@ -17,6 +17,8 @@ pub(crate) struct DualAscent {
     pub(crate) seed: u64,
     /// Whether a document trains columns of other classes only where these are likely (hard negatives).
     pub(crate) only_rivals: bool,
+    /// If the documents are one of several partitions that learn at the same time, the number of these.
+    pub(crate) partitions: Option<u32>,
 }
 
 /// Columns with a probability below 0.05 are no rivals; as a margin in log-odds, nats.
@@ -26,9 +28,8 @@ const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
 const MIN_STEP: f64 = 0.05;
 
 /// Documents as vectors of length at most 1: the numbers that stay constant over the passes.
-pub(crate) struct Vectors<'a> {
-    pub(crate) source: &'a BlockReader<'a>,
-    /// idf^2 of every term, nats squared.
+pub(crate) struct Vectors {
+    /// idf^2 of every term, nats squared; of a partition, times [`spread`].
     pub(crate) squares: Vec<f32>,
     /// 1 / |v| of every document, at most 1; 0 for documents without terms.
     pub(crate) scales: Vec<f32>,
@@ -73,7 +74,7 @@ impl<const N: usize> DualWeights<N> {
 
     /// Adds `steps` times a document to the weights.
     #[inline]
-    fn add(&mut self, squares: &[f32], terms: DocumentTerms<'_>, scale: f32, steps: [f32; N]) {
+    fn add(&mut self, squares: &[f32], terms: DocumentTerms<'_>, scale: f32, (steps, n): ([f32; N], f32)) {
         let scale = scale * TF_UNIT as f32;
         let steps_per_unit = steps.map(|step| step * scale);
         for (id, factor) in terms.iter() {
@@ -83,18 +84,25 @@ impl<const N: usize> DualWeights<N> {
             }
         }
         for (bias, step) in self.bias.iter_mut().zip(steps) {
-            *bias += f64::from(step);
+            *bias += f64::from(n * step);
         }
     }
 }
 
-impl Vectors<'_> {
-    /// |x|^2 + 1: the contribution of one unit of a document's coefficient to its own log-odds.
-    fn squared_norm(&self, terms: DocumentTerms<'_>, scale: f32) -> f64 {
+/// How often a partition's own change of a term's weight counts: as often as partitions can have the term, of this
+/// document frequency. CoCoA+ takes the number of all partitions for all terms; but no more than those that have a term
+/// add to its weight, and most terms are in few documents.
+pub(crate) fn spread(n_partitions: u32, document_frequency: u64) -> f32 {
+    document_frequency.min(n_partitions.into()) as f32
+}
+
+impl Vectors {
+    /// |x|^2 + 1: the contribution of one unit of a document's coefficient to its own log-odds; `n` of the 1.
+    fn squared_norm(&self, terms: DocumentTerms<'_>, scale: f32, n: f32) -> f64 {
         let square = |(id, factor): (TermId, f32)| factor * factor * self.squares[id as usize];
         let scale = f64::from(scale) * TF_UNIT;
         let sum: f32 = terms.iter().map(square).sum();
-        1.0 + scale * scale * f64::from(sum)
+        f64::from(n) + scale * scale * f64::from(sum)
     }
 }
 
@@ -102,27 +110,33 @@ impl DualAscent {
     /// Sets each document's coefficient in turn to C times its error given all others, until hardly any changes. Starts
     /// from the given coefficients; `weights` must be zeros, and are the result at the end.
     ///
+    /// Of a partition, `weights` must be those of all partitions. What changes here then counts as often as there are
+    /// partitions, as if each changed as much in the same direction, so that the changes of all can be added up. At the end
+    /// `weights` are of no use.
+    ///
     /// At the optimum of L2-regularised logistic loss, with C the prior variance of the weights, every coefficient is C
     /// times the error of its document. The optimum is unique, so the order matters only within the tolerance.
     ///
-    /// Source: Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy models" (2011).
+    /// Source: Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy models"
+    /// (2011). Partitions: Ma et al., "Adding vs. averaging in distributed primal-dual optimization" (2015).
     pub(crate) fn fit<const N: usize>(
         &self,
-        vectors: &Vectors<'_>,
+        (source, vectors): (&BlockReader<'_>, &Vectors),
         rows: impl Fn(usize, &Block) -> TrainingRows<N> + Sync,
         coefficients: &mut [[f32; N]],
         weights: &mut DualWeights<N>,
     ) {
-        let Vectors { source, squares, scales } = vectors;
+        let Vectors { squares, scales } = vectors;
+        let n_partitions = self.partitions.map_or(1.0, |n| n as f32);
         let mut squared_norms = vec![0f32; coefficients.len()];
         let (mut blocks, mut kept) = (Vec::new(), Vec::new());
         source.for_all(|first, block| {
             let rows = rows(first, block);
             for at in rows.positions.iter().map(|at| *at as usize) {
                 let (terms, scale) = (block.terms(at), scales[first + at]);
-                squared_norms[first + at] = vectors.squared_norm(terms, scale) as f32;
-                if coefficients[first + at] != [0.0; N] {
-                    weights.add(squares, terms, scale, coefficients[first + at]);
+                squared_norms[first + at] = vectors.squared_norm(terms, scale, n_partitions) as f32;
+                if self.partitions.is_none() && coefficients[first + at] != [0.0; N] {
+                    weights.add(squares, terms, scale, (coefficients[first + at], 1.0));
                 }
             }
             blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
@@ -162,7 +176,7 @@ impl DualAscent {
                     let sums = weights.dot(terms, scale);
                     let (steps, moved) = self.update(row, sums, &weights.bias, &mut coefficients[document]);
                     if let Some(steps) = steps {
-                        weights.add(squares, terms, scale, steps);
+                        weights.add(squares, terms, scale, (steps, n_partitions));
                     }
                     is_converged[document] = self.only_rivals && moved < MIN_STEP * self.tolerance;
                     worst = f64::max(worst, moved);
@@ -248,7 +262,7 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
 struct TrainingRow<'a, const N: usize> {
     offsets: &'a [f32; N],
     is_positive: &'a [bool; N],
-    /// |x|^2 + 1
+    /// |x|^2 + 1, of a partition more.
     squared_norm: f64,
     /// C times its weight.
     c: f64,

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector};
 
 use crate::bayes::error::FitError;
-use crate::counts::counts::ClassId;
 use crate::counts::statistics::error::StatisticsError;
-use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
+use crate::fit::ascent::DualWeights;
+use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn};
 use crate::fit::competitors::Competitors;
 use crate::fit::fit::{Fit, Fitted, Fold, FoldView, TriedTau, scale};
 use crate::left_out::documents::{Block, BlockReader};
@@ -15,7 +15,7 @@ use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::{SmoothingChoice, enough_to_choose};
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::Choices;
-use crate::linear::coefficients::{Coefficients, Correction, GroupCoefficients};
+use crate::linear::coefficients::{Coefficients, Correction};
 
 impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
@@ -65,26 +65,14 @@ impl Fit<'_> {
         let source = BlockReader::new(self.documents);
         let competitors = Competitors::new(self.columns, self.counts, &source, &choices);
         let folds = self.folds();
-        let cross_fit = CrossFit { fit: self, source: &source, competitors: &competitors, folds: &folds };
+        let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
+        let cross_fit = CrossFit { fit: self, columns, folds: &folds };
         if self.columns.is_one() { cross_fit.fit_two_classes(none) } else { cross_fit.fit_one_vs_rest(none) }
     }
 }
 
-/// Maximum passes over the documents, and again per fold; a fold starts from the full fit.
-pub(super) const PASSES: usize = 10;
-/// The fit stops when no error changes by this much in a pass.
-pub(super) const TOLERANCE: f64 = 0.02;
-/// The shares of the counts to choose from, for two classes.
-const TAUS: [f64; 2] = [0.5, 1.0];
-/// Number of columns fitted together.
-pub(super) const COLUMNS_TOGETHER: usize = 8;
-
-/// A column to fit: a class against the rest, with a share tau of the counts.
-#[derive(Clone, Copy)]
-struct FitColumn {
-    column: ClassId,
-    tau: f64,
-}
+/// The shares tau of the counts to choose from, for two classes.
+pub const TAUS: [f64; 2] = [0.5, 1.0];
 
 /// The held-out scores of a document.
 struct HeldOutScores {
@@ -111,10 +99,9 @@ type FoldScores<'a> = (FoldView<'a>, Vec<HeldOut>);
 
 /// Fits all columns, on all documents and by cross-validation.
 struct CrossFit<'a> {
-    pub(super) fit: &'a Fit<'a>,
-    pub(super) source: &'a BlockReader<'a>,
-    pub(super) competitors: &'a Competitors,
-    pub(super) folds: &'a [Fold],
+    fit: &'a Fit<'a>,
+    columns: ColumnFit<'a>,
+    folds: &'a [Fold],
 }
 
 impl<'a> CrossFit<'a> {
@@ -140,7 +127,7 @@ impl<'a> CrossFit<'a> {
         (fitted.choices, fitted.held_out) = (self.with_window_line(choices, &held_out, chooses), held_out);
         let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
         group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
-        fitted.correction = self.sum_correction(&coefficients)?;
+        fitted.correction = self.columns.sum_correction(&coefficients)?;
         Ok(self.with_coefficients(fitted, coefficients))
     }
 
@@ -153,7 +140,7 @@ impl<'a> CrossFit<'a> {
         let (coefficients, views) = self.fit_all(&fitted.choices, &groups);
         let (read, correction) = rayon::join(
             || self.fit_folds(&fitted.choices, &groups, &coefficients, views),
-            || self.sum_correction(&coefficients),
+            || self.columns.sum_correction(&coefficients),
         );
         fitted.correction = correction?;
         let held_out: Vec<_> = read.iter().map(|read| read.with(<[f64]>::to_vec)).collect();
@@ -172,10 +159,10 @@ impl<'a> CrossFit<'a> {
         choices: &Choices,
         groups: &[&[FitColumn]],
     ) -> (Coefficients, Option<Vec<FoldScores<'a>>>) {
-        let CrossFit { fit, source, competitors, folds } = *self;
+        let CrossFit { columns: ColumnFit { fit, source, competitors }, folds, .. } = *self;
         let full = || {
             let view = fit.view(choices, source, competitors, &[], fit.counts);
-            let of_group = |group: &&[FitColumn]| self.fit_group(&view, group);
+            let of_group = |group: &&[FitColumn]| self.columns.fit_group(&view, group);
             let groups = groups.par_iter().with_max_len(1).map(of_group).collect();
             Coefficients { scales: view.vectors.scales, groups }
         };
@@ -213,7 +200,7 @@ impl<'a> CrossFit<'a> {
 
     /// The view without the documents of a fold, and their scores by the counts.
     fn view_fold(&self, choices: &Choices, fold: &'a Fold) -> FoldScores<'a> {
-        let CrossFit { fit, source, competitors, .. } = *self;
+        let ColumnFit { fit, source, competitors } = self.columns;
         let rows = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
         let counts = hold_back_rows(fit.counts, fit.documents, rows);
         let readings = fit.score_held_out(choices, fold, &counts);
@@ -250,18 +237,6 @@ impl<'a> CrossFit<'a> {
         readings.iter().zip(&rows).map(read).collect()
     }
 
-    /// Fits a group of columns to all documents.
-    fn fit_group(&self, view: &FoldView<'_>, group: &[FitColumn]) -> GroupCoefficients {
-        let values = match group.len() {
-            0..=2 => self.fit_columns::<2>(view, group, None).0,
-            3..=4 => self.fit_columns::<4>(view, group, None).0,
-            _ => self.fit_columns::<COLUMNS_TOGETHER>(view, group, None).0,
-        };
-        let columns = group.iter().map(|lane| Some(lane.column));
-        let width = values.len() / self.fit.documents.len().max(1);
-        GroupCoefficients { columns: columns.chain(std::iter::repeat(None)).take(width).collect(), values }
-    }
-
     /// Fits a group of columns without the held-out documents, starting from these coefficients, and scores each row.
     fn fit_and_score(
         &self,
@@ -284,70 +259,13 @@ impl<'a> CrossFit<'a> {
         start: &[f32],
         rows: &Block,
     ) -> Vec<Vec<f64>> {
-        let weights = self.fit_columns::<N>(view, group, Some(start)).1;
+        let weights: DualWeights<N> = self.columns.fit_columns(view, group, &mut start.to_vec());
         let read = |row: usize| {
             let terms = rows.terms(row);
             let sums = weights.dot(terms, scale(&view.vectors.squares, terms));
             (0..group.len()).map(|lane| sums[lane] + weights.bias[lane]).collect()
         };
         (0..rows.len()).into_par_iter().map(read).collect()
-    }
-
-    /// Fits up to `N` columns without the held-out documents of the view. Returns the coefficients, `N` per document,
-    /// and the weights.
-    fn fit_columns<const N: usize>(
-        &self,
-        view: &FoldView<'_>,
-        group: &[FitColumn],
-        start: Option<&[f32]>,
-    ) -> (Vec<f32>, DualWeights<N>) {
-        let ascent = DualAscent {
-            c: self.fit.options.regularisation,
-            passes: if self.fit.options.correction { PASSES } else { 0 },
-            tolerance: TOLERANCE,
-            seed: self.fit.options.seed,
-            only_rivals: !self.fit.columns.is_one(),
-        };
-        let group: [Option<FitColumn>; N] = std::array::from_fn(|lane| group.get(lane).copied());
-        let mut values = match start {
-            Some(start) => start.to_vec(),
-            None => vec![0.0; N * self.fit.documents.len()],
-        };
-        let mut weights = DualWeights::new(view.vectors.squares.len());
-        let rows = |first: usize, block: &Block| self.training_rows(view, group, first, block);
-        ascent.fit(&view.vectors, rows, values.as_chunks_mut::<N>().0, &mut weights);
-        (values, weights)
-    }
-
-    /// The documents of a block that train any of these columns, in order.
-    fn training_rows<const N: usize>(
-        &self,
-        view: &FoldView<'_>,
-        group: [Option<FitColumn>; N],
-        first: usize,
-        block: &Block,
-    ) -> TrainingRows<N> {
-        let n = block.len();
-        let (mut offsets, mut is_positive) = (vec![[f32::NAN; N]; n], vec![[false; N]; n]);
-        let (mut positions, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
-        for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
-            let document = first + at;
-            if view.held.binary_search(&document).is_ok() {
-                continue;
-            }
-            let label = self.fit.documents.label(document);
-            let own = self.fit.columns.of(label.class);
-            weights[at] = label.weight();
-            for (lane, to) in group.iter().enumerate() {
-                let Some(FitColumn { column, tau }) = to else { continue };
-                if let Some(place) = self.competitors.place(document, *column) {
-                    offsets[at][lane] = view.odds[place] * *tau as f32;
-                    is_positive[at][lane] = own == Some(usize::from(*column));
-                }
-            }
-            positions.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));
-        }
-        TrainingRows { positions, offsets, is_positive, weights }
     }
 
     /// The choices with stacking weights fitted to held-out scores, and their mean log loss.
@@ -387,25 +305,6 @@ impl<'a> CrossFit<'a> {
     /// Adds the coefficients, if there is a correction.
     fn with_coefficients(&self, fitted: Fitted, coefficients: Coefficients) -> Fitted {
         if self.fit.options.correction { Fitted { coefficients, ..fitted } } else { fitted }
-    }
-
-    /// The correction: exact sums of the coefficients.
-    fn sum_correction(&self, coefficients: &Coefficients) -> Result<Correction, FitError<StatisticsError>> {
-        let (mut correction, mut result, mut own) = (Correction::default(), Ok(()), Vec::new());
-        if !self.fit.options.correction {
-            return Ok(correction);
-        }
-        self.source.for_all(|first, block| {
-            for at in 0..block.len() {
-                own.clear();
-                own.extend(coefficients.of(first + at));
-                // factors are whole numbers
-                let terms = block.terms(at).iter().map(|(term, factor)| (term, factor as u32));
-                let added = correction.add_units(terms, &own);
-                result = std::mem::replace(&mut result, Ok(())).and(added);
-            }
-        });
-        result.map_err(FitError::Counts).map(|()| correction)
     }
 }
 

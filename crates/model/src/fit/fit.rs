@@ -73,7 +73,7 @@ pub(super) struct Fold {
 
 /// The training data without the documents of a fold.
 pub(super) struct FoldView<'a> {
-    pub(super) vectors: Vectors<'a>,
+    pub(super) vectors: Vectors,
     /// The documents held out, increasing.
     pub(super) held: &'a [usize],
     /// The offsets of each document and competing column, for tau = 1.
@@ -140,7 +140,7 @@ impl Fit<'_> {
     pub(super) fn view<'a>(
         &self,
         choices: &Choices,
-        source: &'a BlockReader<'a>,
+        source: &BlockReader<'_>,
         competitors: &Competitors,
         held: &'a [usize],
         counts: &Statistics,
@@ -173,7 +173,7 @@ impl Fit<'_> {
             let out = odds[first * width..end * width].par_chunks_mut(width);
             scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(prepare);
         });
-        FoldView { vectors: Vectors { source, squares, scales }, held, odds }
+        FoldView { vectors: Vectors { squares, scales }, held, odds }
     }
 
     /// Scores of the documents of a fold by counts without them.

@@ -63,7 +63,14 @@ impl WeightedLogOdds {
         let length = vector_length(square);
         let gain = square / (length * length);
         let c = options.regularisation * copies.min(1_000) as f64;
-        let ascent = DualAscent { c, passes: 1, tolerance: 0.02, seed: 0, only_rivals: !columns.is_one() };
+        let ascent = DualAscent {
+            c,
+            passes: 1,
+            tolerance: 0.02,
+            seed: 0,
+            only_rivals: !columns.is_one(),
+            partitions: None,
+        };
         let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
         let mut z: Vec<f64> =

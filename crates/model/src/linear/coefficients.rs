@@ -1,6 +1,7 @@
 //! The correction as exact sums of per-document coefficients.
 
 use std::convert::Infallible;
+use std::ops::RangeInclusive;
 
 use tamis_tokenizer::{CountRow, TermId};
 
@@ -29,10 +30,17 @@ pub struct Coefficient {
 impl Coefficient {
     /// Converts to fixed point; `None` if both round to 0. `scale` is 1 / |v|, at most 1.
     pub(crate) fn new(class: ClassId, c: f64, scale: f64) -> Option<Coefficient> {
+        Coefficient::fixed(class, c, scale).unless_zero()
+    }
+
+    fn fixed(class: ClassId, c: f64, scale: f64) -> Coefficient {
         // casts saturate and map NaN to 0
         let fixed = |x: f64| (x * COEFFICIENT_ONE as f64).round() as i64;
-        let coefficient = Coefficient { class, bias: fixed(c), units: fixed(c * scale) };
-        (coefficient.bias != 0 || coefficient.units != 0).then_some(coefficient)
+        Coefficient { class, bias: fixed(c), units: fixed(c * scale) }
+    }
+
+    fn unless_zero(self) -> Option<Coefficient> {
+        (self.bias != 0 || self.units != 0).then_some(self)
     }
 }
 
@@ -69,6 +77,34 @@ impl Coefficients {
         };
         let all = self.groups.iter().flat_map(of_group);
         all.filter_map(move |(column, c)| Coefficient::new(column, c, scale))
+    }
+
+    /// The coefficients of a fit to one column alone, which becomes column 0.
+    #[must_use]
+    pub fn column(mut self, column: ClassId) -> Self {
+        let of_column = |to: &mut Option<ClassId>| *to = (*to == Some(column)).then_some(0);
+        self.groups.iter_mut().flat_map(|group| &mut group.columns).for_each(of_column);
+        self
+    }
+
+    /// How the coefficients of a document have changed from `before`, of the same documents and columns.
+    pub(crate) fn change(&self, before: &[GroupCoefficients], document: usize) -> Vec<Coefficient> {
+        let scale = f64::from(self.scales[document]);
+        let changed = move |column: ClassId, [before, now]: [f32; 2]| {
+            let [before, now] = [before, now].map(|c| Coefficient::fixed(column, f64::from(c), scale));
+            let (bias, units) = (now.bias - before.bias, now.units - before.units);
+            Coefficient { class: column, bias, units }.unless_zero()
+        };
+        let of_group = |(group, before): (&GroupCoefficients, &GroupCoefficients)| {
+            let n = group.columns.len();
+            let own = document * n..(document + 1) * n;
+            let values = std::iter::zip(&before.values[own.clone()], &group.values[own]);
+            let of_columns = group.columns.iter().zip(values).filter(|(_, (before, now))| before != now);
+            of_columns
+                .filter_map(|(column, (before, now))| changed((*column)?, [*before, *now]))
+                .collect::<Vec<_>>()
+        };
+        std::iter::zip(&self.groups, before).flat_map(of_group).collect()
     }
 }
 
@@ -150,6 +186,48 @@ impl Correction {
         self.bias.resize(self.bias.len().max(column + 1), 0);
         self.bias[column] = self.bias[column].checked_add(bias).ok_or(TOO_LARGE)?;
         Ok(())
+    }
+
+    /// Adds another correction of the same terms and columns, such as that of other documents.
+    ///
+    /// # Errors
+    /// Overflow of `i64`, or more weights than a `u32` can number; some terms may already be updated.
+    pub fn merge(&mut self, other: &Correction) -> Result<(), StatisticsError> {
+        for term in (0..=TermId::MAX).take(other.cells.n_terms()) {
+            other.weights(term).try_for_each(|weight| self.cells.add(term, weight))?;
+        }
+        (0..=ClassId::MAX).zip(&other.bias).try_for_each(|(class, bias)| self.add_bias(class, *bias))
+    }
+
+    /// The weights and bias of one column, which becomes column 0.
+    ///
+    /// # Errors
+    /// More weights than a `u32` can number.
+    pub fn column(&self, column: ClassId) -> Result<Correction, StatisticsError> {
+        let mut alone = Correction::default();
+        for term in (0..=TermId::MAX).take(self.cells.n_terms()) {
+            let mut weights = self.weights_of(term, column..=column);
+            weights.try_for_each(|weight| alone.cells.add(term, ClassWeight { class: 0, ..weight }))?;
+        }
+        alone.add_bias(0, self.bias.get(usize::from(column)).copied().unwrap_or(0))?;
+        Ok(alone)
+    }
+
+    /// The number of non-zero weights.
+    pub fn n_weights(&self) -> usize {
+        (0..=TermId::MAX).take(self.cells.n_terms()).map(|term| self.weights(term).count()).sum()
+    }
+
+    /// The non-zero weights of a term in these columns, increasing.
+    pub(crate) fn weights_of(
+        &self,
+        term: TermId,
+        columns: RangeInclusive<ClassId>,
+    ) -> impl Iterator<Item = ClassWeight> + '_ {
+        let cells = self.cells.get(term);
+        let start = cells.partition_point(|weight| weight.class < *columns.start());
+        let of_columns = cells[start..].iter().take_while(move |weight| columns.contains(&weight.class));
+        of_columns.copied().filter(|weight| weight.units != 0)
     }
 
     /// The non-zero weights of a term, in increasing order of columns.

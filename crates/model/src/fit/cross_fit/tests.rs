@@ -6,12 +6,12 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
 use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::Counts;
+use crate::counts::counts::{ClassId, Counts};
 use crate::counts::statistics::Statistics;
 use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
 use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows, Vectors};
-use crate::fit::cross_fit::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
+use crate::fit::column_fit::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
 use crate::left_out::documents::{Block, Documents, Labelled};
 use crate::left_out::leave_one_out::LeaveOneOut;
 use crate::left_out::leave_one_out::points::Points;
@@ -113,7 +113,7 @@ impl Set {
         &self,
         source: &'a BlockReader<'a>,
         tau: f64,
-    ) -> (Vectors<'a>, TrainingRows<N>) {
+    ) -> (Vectors, TrainingRows<N>) {
         let columns = self.columns();
         let log_documents = log_documents(self.counts.totals().iter().map(|totals| totals.documents).sum());
         let square = |term: TermId| {
@@ -137,18 +137,18 @@ impl Set {
             rows.weights.push(source.documents.label(i).weight());
             rows.positions.extend(offsets.is_some().then_some(i as u32));
         }
-        (Vectors { source, squares, scales }, rows)
+        (Vectors { squares, scales }, rows)
     }
 }
 
 /// What is least at the optimum: of every column |w|^2 / 2 + sum of n C ln(1 + exp(-s z)).
 fn objective<const N: usize>(
-    vectors: &Vectors<'_>,
+    (source, vectors): (&BlockReader<'_>, &Vectors),
     (rows, coefficients): (&TrainingRows<N>, &[[f32; N]]),
     c: f64,
 ) -> f64 {
     let mut block = Block::default();
-    vectors.source.documents.block(0, &mut block);
+    source.documents.block(0, &mut block);
     let features = |document: usize| {
         let scale = f64::from(vectors.scales[document]) * TF_UNIT;
         let feature = move |(id, tf): (TermId, f32)| {
@@ -173,7 +173,7 @@ fn objective<const N: usize>(
                 + w[bias]
                 + features(document).map(|(t, x)| x * w[t]).sum::<f64>();
             let margin = if rows.is_positive[document][lane] { z } else { -z };
-            let weight = vectors.source.documents.label(document).weight();
+            let weight = source.documents.label(document).weight();
             sum += c * weight * crate::numbers::logs::softplus(-margin);
         }
     }
@@ -224,9 +224,16 @@ fn the_ascent_ends_at_the_optimum() {
             let mut coefficients = vec![[0.0; COLUMNS_TOGETHER]; documents.len()];
             let mut weights = DualWeights::new(vectors.squares.len());
             let (tolerance, passes) = (1e-6, 10_000);
-            let ascent = DualAscent { c: expected.c, passes, tolerance, seed: 7, only_rivals: false };
-            ascent.fit(&vectors, |_, _| rows.clone(), &mut coefficients, &mut weights);
-            let got = objective(&vectors, (&rows, &coefficients), expected.c);
+            let ascent = DualAscent {
+                c: expected.c,
+                passes,
+                tolerance,
+                seed: 7,
+                only_rivals: false,
+                partitions: None,
+            };
+            ascent.fit((&source, &vectors), |_, _| rows.clone(), &mut coefficients, &mut weights);
+            let got = objective((&source, &vectors), (&rows, &coefficients), expected.c);
             check_near(&set.golden.name, &[got / expected.objective], &[1.0], 1e-6);
             for document in rows.positions.iter().map(|at| *at as usize) {
                 let of_document = expected.coefficients[document].as_ref().unwrap();
@@ -254,9 +261,10 @@ fn it_comes_as_near_as_the_prototype() {
                 let mut coefficients = vec![[0.0; COLUMNS_TOGETHER]; documents.len()];
                 let mut weights = DualWeights::new(vectors.squares.len());
                 let only_rivals = set.golden.n_classes > 2;
-                let ascent = DualAscent { c: expected.c, passes, tolerance, seed: 0, only_rivals };
-                ascent.fit(&vectors, |_, _| rows.clone(), &mut coefficients, &mut weights);
-                objective(&vectors, (&rows, &coefficients), expected.c)
+                let ascent =
+                    DualAscent { c: expected.c, passes, tolerance, seed: 0, only_rivals, partitions: None };
+                ascent.fit((&source, &vectors), |_, _| rows.clone(), &mut coefficients, &mut weights);
+                objective((&source, &vectors), (&rows, &coefficients), expected.c)
             };
             let in_the_end = objective(1_000, 1e-6) / expected.objective_of_all_passes[0];
             check_near(&set.golden.name, &[in_the_end], &[1.0], 1e-3);

@@ -1,0 +1,235 @@
+//! The correction fitted by partitions: documents stay where they are, only changed weights travel.
+
+use rayon::prelude::*;
+
+use crate::bayes::error::{FitError, ParametersError};
+use crate::counts::counts::ClassId;
+use crate::counts::statistics::error::StatisticsError;
+use crate::fit::ascent::{DualAscent, DualWeights, spread};
+use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES};
+use crate::fit::competitors::Competitors;
+use crate::fit::cross_fit::TAUS;
+use crate::fit::fit::{Fit, FoldView};
+use crate::left_out::documents::BlockReader;
+use crate::linear::choices::Choices;
+use crate::linear::coefficients::{COEFFICIENT_ONE, Coefficients, Correction, GroupCoefficients};
+use crate::numbers::random::scramble;
+
+/// The usual number of rounds of a fit by partitions.
+pub const ROUNDS: usize = 20;
+
+/// Passes of a partition over its documents per round, if there are several partitions.
+const LOCAL_PASSES: usize = 4;
+
+/// One of several partitions of the documents, with the coefficients of its own documents.
+///
+/// The correction is a sum over documents, so they can be fitted where they are. In a [`round`](Self::round) every
+/// partition starts from the correction of all, changes the coefficients of its documents, and returns how the sum
+/// changes by it; whoever leads [adds](Correction::merge) the changes of all partitions to the correction, once. They are
+/// integers, so the order in which they arrive leaves no trace. [`fit_partitions`] does so in one process.
+///
+/// A partition counts its own changes as often as there are partitions (sigma'), as if all others moved the same way;
+/// those of a term no more often than there are documents with it. That makes the sum of the changes safe: rounds
+/// converge to the correction that [`Fit::fit`] ends at, more slowly the more partitions there are. A single partition is
+/// that fit, in one round.
+///
+/// Two classes are fitted with both shares [`TAUS`] of the counts at once. The columns of the correction are then the
+/// shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
+///
+/// Source: Ma, Smith, Jaggi, Jordan, Richtárik and Takáč, "Adding vs. averaging in distributed primal-dual
+/// optimization" (2015): CoCoA+.
+pub struct Partition<'a> {
+    fit: Fit<'a>,
+    source: BlockReader<'a>,
+    competitors: Competitors,
+    view: FoldView<'a>,
+    /// idf^2 of every term; `view` has these times [`spread`].
+    squares: Vec<f32>,
+    columns: Vec<FitColumn>,
+    coefficients: Coefficients,
+    round: u64,
+    ascent: DualAscent,
+}
+
+/// What a round of a [`Partition`] changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change {
+    /// What to add to the correction.
+    pub correction: Correction,
+    /// The largest change of the error of a document in a column, from 0 to 1.
+    pub largest: f64,
+}
+
+impl<'a> Partition<'a> {
+    /// One of so many partitions. The documents of `fit` are its own; its counts are of the documents of all
+    /// partitions, and number terms alike everywhere. Of `choices`, smoothing, power of idf and k matter and, for more
+    /// than two classes, tau.
+    ///
+    /// # Errors
+    /// Options or choices out of their ranges.
+    pub fn new(fit: Fit<'a>, choices: &Choices, n_partitions: u32) -> Result<Self, ParametersError> {
+        fit.options.check()?;
+        choices.check()?;
+        let source = BlockReader::new(fit.documents);
+        let competitors = Competitors::new(fit.columns, fit.counts, &source, choices);
+        let mut view = fit.view(choices, &source, &competitors, &[], fit.counts);
+        let squares = view.vectors.squares.clone();
+        for (term, square) in (0..).zip(&mut view.vectors.squares) {
+            *square *= spread(n_partitions, fit.counts.document_frequency(term));
+        }
+        let columns: Vec<FitColumn> = match fit.columns.is_one() {
+            true => TAUS.map(|tau| FitColumn { column: 0, tau }).to_vec(),
+            false => fit.columns.classes().map(|column| FitColumn { column, tau: choices.tau }).collect(),
+        };
+        let column_fit = ColumnFit { fit: &fit, source: &source, competitors: &competitors };
+        let unfitted = |(at, group): (usize, &[FitColumn])| {
+            let mut unfitted = column_fit.unfitted(group);
+            let numbers = (0..=ClassId::MAX).skip(at * COLUMNS_TOGETHER);
+            let numbered = unfitted.columns.iter_mut().flatten().zip(numbers);
+            numbered.for_each(|(column, number)| *column = number);
+            unfitted
+        };
+        let groups = columns.chunks(COLUMNS_TOGETHER).enumerate().map(unfitted).collect();
+        let coefficients = Coefficients { scales: view.vectors.scales.clone(), groups };
+        let ascent = column_fit.ascent();
+        let ascent = DualAscent {
+            passes: ascent.passes.min(if n_partitions > 1 { LOCAL_PASSES } else { PASSES }),
+            // steps are up to that much shorter than those of a fit by one machine
+            tolerance: ascent.tolerance / f64::from(n_partitions.max(1)),
+            partitions: Some(n_partitions),
+            ..ascent
+        };
+        Ok(Partition { fit, source, competitors, view, squares, columns, coefficients, round: 0, ascent })
+    }
+
+    /// The coefficients of its documents.
+    pub fn coefficients(&self) -> &Coefficients {
+        &self.coefficients
+    }
+
+    /// Fits its documents to the correction of all partitions, which is empty in the first round.
+    ///
+    /// # Errors
+    /// Overflow of a sum of coefficients.
+    pub fn round(&mut self, correction: &Correction) -> Result<Change, FitError<StatisticsError>> {
+        let Partition { fit, source, competitors, view, squares, columns, coefficients, round, ascent } =
+            self;
+        let (column_fit, view) = (ColumnFit { fit, source, competitors }, &*view);
+        // the same order of documents in no two rounds; in the first that of a fit by one machine
+        let ascent = DualAscent { seed: ascent.seed.wrapping_add(scramble(*round)), ..*ascent };
+        *round += 1;
+        let before = coefficients.groups.clone();
+        let groups = columns.par_chunks(COLUMNS_TOGETHER).zip(&mut coefficients.groups).enumerate();
+        groups.with_max_len(1).for_each(|(at, (group, fitted))| {
+            let how = (&ascent, (correction, &squares[..]), at * COLUMNS_TOGETHER);
+            match fitted.columns.len() {
+                2 => ascend::<2>(column_fit, how, (view, group), fitted),
+                4 => ascend::<4>(column_fit, how, (view, group), fitted),
+                _ => ascend::<COLUMNS_TOGETHER>(column_fit, how, (view, group), fitted),
+            }
+        });
+        let correction = column_fit.sum(|at, own| own.extend(coefficients.change(&before, at)))?;
+        Ok(Change { correction, largest: self.largest_change(&before) })
+    }
+
+    /// The largest change of an error since these coefficients.
+    fn largest_change(&self, before: &[GroupCoefficients]) -> f64 {
+        let of_document = |document: usize| {
+            let c = self.ascent.c * self.fit.documents.label(document).weight();
+            let of_group = |(before, now): (&GroupCoefficients, &GroupCoefficients)| {
+                let n = now.columns.len();
+                let own = document * n..(document + 1) * n;
+                let both = std::iter::zip(&before.values[own.clone()], &now.values[own]);
+                both.map(|(before, now)| f64::from((now - before).abs()) / c).fold(0.0, f64::max)
+            };
+            std::iter::zip(before, &self.coefficients.groups).map(of_group).fold(0.0, f64::max)
+        };
+        (0..self.fit.documents.len()).map(of_document).fold(0.0, f64::max)
+    }
+}
+
+/// Fits a group of columns, of which the first is this one, from the weights of a correction.
+fn ascend<const N: usize>(
+    fit: ColumnFit<'_>,
+    (ascent, (correction, squares), first): (&DualAscent, (&Correction, &[f32]), usize),
+    (view, group): (&FoldView<'_>, &[FitColumn]),
+    fitted: &mut GroupCoefficients,
+) {
+    let mut weights = DualWeights::<N>::new(squares.len());
+    // columns are numbered by `ClassId`
+    let columns = first as ClassId..=(first + group.len() - 1) as ClassId;
+    for ((term, to), square) in (0..).zip(&mut weights.terms).zip(squares) {
+        for weight in correction.weights_of(term, columns.clone()) {
+            to[usize::from(weight.class) - first] = (weight.value() * f64::from(*square)) as f32;
+        }
+    }
+    for (to, units) in weights.bias.iter_mut().zip(correction.bias().iter().skip(first)) {
+        *to = *units as f64 / COEFFICIENT_ONE as f64;
+    }
+    fit.ascend(ascent, (view, group), &mut fitted.values, &mut weights);
+}
+
+/// The result of [`fit_partitions`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DistributedFit {
+    /// The correction: the exact sum of the coefficients of all documents.
+    pub correction: Correction,
+    /// The largest change of an error in each round.
+    pub largest_changes: Vec<f64>,
+    /// The number of weights that the partitions sent in each round, all together.
+    pub weights_sent: Vec<usize>,
+}
+
+/// Fits partitions in this process, in so many rounds ([`ROUNDS`] is usual); a single partition in one. The same partitions
+/// give the same result for any number of threads.
+///
+/// Rounds do not stop early: where partitions have documents of one label each, small changes say little about how far the
+/// optimum is.
+///
+/// ```
+/// use tamis_model::{Choices, Columns, Fit, Labelled, ROUNDS, Partition, Statistics, WeightedOptions, fit_partitions};
+/// use tamis_tokenizer::CountVector;
+///
+/// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
+/// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
+/// let document = |i: usize| Labelled { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64 };
+/// let halves: [Vec<_>; 2] = [[0, 2], [1, 3]].map(|half| half.map(document).to_vec());
+/// let mut counts = Statistics::new(2);
+/// for d in halves.iter().flatten() {
+///     counts.observe(d.class, d.row)?;
+/// }
+/// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
+/// let partition = |half| {
+///     let fit = Fit { counts: &counts, documents: half, columns, options: &options };
+///     Partition::new(fit, &Choices::for_classes(2), 2)
+/// };
+/// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
+/// let correction = fit_partitions(&mut partitions, ROUNDS)?.correction.column(0)?;
+/// let weight = |term| correction.weights(term).map(|weight| weight.units).sum::<i64>();
+/// assert!(weight(0) < 0 && weight(1) > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Overflow of a sum of coefficients.
+pub fn fit_partitions(
+    partitions: &mut [Partition<'_>],
+    rounds: usize,
+) -> Result<DistributedFit, FitError<StatisticsError>> {
+    let mut fitted = DistributedFit::default();
+    let rounds = if partitions.len() > 1 { rounds } else { rounds.min(1) };
+    for _ in 0..rounds {
+        let round = |partition: &mut Partition<'_>| partition.round(&fitted.correction);
+        let changes: Vec<Change> = partitions.par_iter_mut().map(round).collect::<Result<_, _>>()?;
+        for change in &changes {
+            fitted.correction.merge(&change.correction).map_err(FitError::Counts)?;
+        }
+        let largest = changes.iter().map(|change| change.largest).fold(0.0, f64::max);
+        fitted.largest_changes.push(largest);
+        fitted.weights_sent.push(changes.iter().map(|change| change.correction.n_weights()).sum());
+    }
+    Ok(fitted)
+}
+
+#[cfg(test)]
+mod tests;

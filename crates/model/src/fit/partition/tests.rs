@@ -1,0 +1,191 @@
+use tamis_testing::check_near;
+use tamis_tokenizer::{CountVector, TermId};
+
+use super::*;
+use crate::counts::statistics::Statistics;
+use crate::counts::term_frequency::TF_UNIT;
+use crate::left_out::documents::Labelled;
+use crate::left_out::smoothing_choice::SmoothingChoice;
+use crate::linear::choices::WeightedOptions;
+use crate::linear::columns::Columns;
+use crate::numbers::logs::softplus;
+use crate::numbers::random::SplitMix64;
+
+/// Generated documents of some classes, and their counts.
+struct Set {
+    rows: Vec<(ClassId, CountVector)>,
+    counts: Statistics,
+    columns: Columns,
+    options: WeightedOptions,
+}
+
+impl Set {
+    fn new(n_classes: usize, n: usize) -> Set {
+        let mut random = SplitMix64::new(n_classes as u64);
+        let mut document = |i: usize| {
+            let class = random.below(n_classes);
+            let mut terms = vec![(500 + random.below(9), 1)];
+            terms.extend((0..6).map(|at| (at * 40 + random.below(40), 1 + i as u32 % 2)));
+            terms.extend((0..2).map(|at| (300 + at * 80 + (class + random.below(3)) % n_classes, 1)));
+            let terms = terms.into_iter().take(if i % 100 == 7 { 0 } else { 9 });
+            let terms = terms.map(|(term, tf)| (term as TermId, tf));
+            (class as ClassId, CountVector::from_pairs(terms).unwrap())
+        };
+        let rows: Vec<_> = (0..n).map(&mut document).collect();
+        let mut counts = Statistics::new(n_classes);
+        rows.iter().for_each(|(class, row)| counts.observe_times(*class, row.row(), 1).unwrap());
+        let (columns, options) = (Columns::new(n_classes, 1).unwrap(), WeightedOptions::default());
+        Set { rows, counts, columns, options }
+    }
+
+    /// The documents, dealt to partitions.
+    fn deal(&self, n_partitions: usize) -> Vec<Vec<Labelled<'_>>> {
+        let mut dealt = vec![Vec::new(); n_partitions];
+        for (i, (class, row)) in self.rows.iter().enumerate() {
+            let document = Labelled { row: row.row(), class: *class, multiplicity: 1, group: i as u64 };
+            dealt[i % n_partitions].push(document);
+        }
+        dealt
+    }
+
+    fn choices(&self) -> Choices {
+        Choices::for_classes(self.columns.n_classes())
+    }
+
+    fn partitions<'a>(&'a self, dealt: &'a [Vec<Labelled<'_>>], choices: &Choices) -> Vec<Partition<'a>> {
+        let partition = |documents: &'a Vec<_>| {
+            let fit = Fit { counts: &self.counts, documents, columns: self.columns, options: &self.options };
+            Partition::new(fit, choices, dealt.len() as u32).unwrap()
+        };
+        dealt.iter().map(partition).collect()
+    }
+}
+
+/// What is least at the optimum: of every column |w|^2 / 2 + the sum over documents of C ln(1 + exp(-s z)).
+fn objective(partitions: &[Partition<'_>]) -> f64 {
+    let n_terms = partitions.iter().map(|partition| partition.fit.documents.n_terms()).max().unwrap();
+    let mut sum = 0.0;
+    for (at, column) in partitions[0].columns.iter().enumerate() {
+        let mut w = vec![0.0; n_terms + 1];
+        let mut margins = Vec::new();
+        for adds in [true, false] {
+            for partition in partitions {
+                let Partition { fit, source, competitors, view, squares, coefficients, .. } = partition;
+                let group = &coefficients.groups[at / COLUMNS_TOGETHER];
+                for document in 0..fit.documents.len() {
+                    let terms = source.kept(document).unwrap();
+                    let scale = f64::from(view.vectors.scales[document]) * TF_UNIT;
+                    let x = |(id, tf): (TermId, f32)| {
+                        let idf = f64::from(squares[id as usize]).sqrt();
+                        (id as usize, scale * f64::from(tf) * idf)
+                    };
+                    let Some(place) = competitors.place(document, column.column) else { continue };
+                    if terms.is_empty() {
+                        continue;
+                    }
+                    let c = group.values[document * group.columns.len() + at % COLUMNS_TOGETHER];
+                    if adds {
+                        terms.iter().map(x).for_each(|(term, x)| w[term] += f64::from(c) * x);
+                        w[n_terms] += f64::from(c);
+                        continue;
+                    }
+                    let z = f64::from(view.odds[place] * column.tau as f32)
+                        + w[n_terms]
+                        + terms.iter().map(x).map(|(term, x)| w[term] * x).sum::<f64>();
+                    let own = fit.columns.of(fit.documents.label(document).class);
+                    margins.push(if own == Some(usize::from(column.column)) { z } else { -z });
+                }
+            }
+        }
+        let c = partitions[0].ascent.c;
+        sum += w.iter().map(|w| w * w).sum::<f64>() / 2.0;
+        sum += margins.into_iter().map(|margin| c * softplus(-margin)).sum::<f64>();
+    }
+    sum
+}
+
+/// Bit for bit.
+#[test]
+fn a_single_partition_is_the_fit_of_one_machine() {
+    for (n_classes, n) in [(2, 600), (3, 500), (40, 900)] {
+        let set = Set::new(n_classes, n);
+        let dealt = set.deal(1);
+        let (counts, columns, options) = (&set.counts, set.columns, &set.options);
+        let smoothing = SmoothingChoice::new(counts, &dealt[0], columns, options);
+        let expected = Fit { counts, documents: &dealt[0], columns, options }.fit(smoothing).unwrap();
+        let mut partitions = set.partitions(&dealt, &expected.choices);
+        let fitted = fit_partitions(&mut partitions, ROUNDS).unwrap();
+        let (mut correction, mut coefficients) = (fitted.correction, partitions[0].coefficients().clone());
+        if n_classes == 2 {
+            let column = TAUS.iter().position(|tau| *tau == expected.choices.tau).unwrap() as ClassId;
+            (correction, coefficients) = (correction.column(column).unwrap(), coefficients.column(column));
+        }
+        assert!(correction == expected.correction && correction.n_weights() > 0, "{n_classes} classes");
+        assert!(coefficients == expected.coefficients, "{n_classes} classes");
+    }
+}
+
+#[test]
+fn partitions_converge_to_the_optimum_of_all_documents() {
+    for (n_classes, n) in [(2, 640), (3, 640)] {
+        let mut set = Set::new(n_classes, n);
+        // so few documents converge slowly without more regularisation
+        set.options.regularisation = 0.25;
+        let optimum = |n_partitions: usize, rounds: usize| {
+            let dealt = set.deal(n_partitions);
+            let mut partitions = set.partitions(&dealt, &set.choices());
+            partitions.iter_mut().for_each(|partition| partition.ascent.tolerance = 1e-5);
+            let mut correction = Correction::default();
+            for _ in 0..rounds {
+                for change in partitions.iter_mut().map(|p| p.round(&correction).unwrap()).collect::<Vec<_>>()
+                {
+                    correction.merge(&change.correction).unwrap();
+                }
+            }
+            objective(&partitions)
+        };
+        let expected = optimum(1, 100);
+        for n_partitions in [8, 32] {
+            let name = format!("{n_classes} classes, {n_partitions} partitions");
+            check_near(&name, &[optimum(n_partitions, 300) / expected], &[1.0], 1e-5);
+            // what a fit takes
+            let few = optimum(n_partitions, ROUNDS) / expected;
+            assert!(few < 1.002, "{name}: {few}");
+        }
+    }
+}
+
+/// Whatever a partition has: documents sorted by class, or none.
+#[test]
+fn the_order_of_partitions_leaves_no_trace() {
+    for n_classes in [2, 3, 12] {
+        let set = Set::new(n_classes, 300);
+        let mut dealt = vec![Vec::new(); n_classes + 1];
+        for document in set.deal(1).concat() {
+            dealt[usize::from(document.class)].push(document);
+        }
+        let n_partitions = dealt.len();
+        let mut partitions = set.partitions(&dealt, &set.choices());
+        let fitted = fit_partitions(&mut partitions, 3).unwrap();
+        assert_eq!((fitted.largest_changes.len(), fitted.weights_sent.len()), (3, 3), "{n_classes} classes");
+
+        let mut again = set.partitions(&dealt, &set.choices());
+        let mut correction = Correction::default();
+        for _ in 0..3 {
+            let changes: Vec<_> = again.iter_mut().map(|p| p.round(&correction).unwrap()).collect();
+            changes.iter().rev().for_each(|change| correction.merge(&change.correction).unwrap());
+            assert_eq!(changes[n_partitions - 1], Change::default());
+        }
+        assert!(correction == fitted.correction && correction.n_weights() > 0);
+
+        // and it is the sum of all coefficients
+        let mut sum = Correction::default();
+        for (partition, documents) in partitions.iter().zip(&dealt) {
+            for (at, document) in documents.iter().enumerate() {
+                let own: Vec<_> = partition.coefficients().of(at).collect();
+                sum.add(document.row, &own).unwrap();
+            }
+        }
+        assert!(sum == correction);
+    }
+}
