@@ -92,9 +92,10 @@ fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
         return Ok(0);
     }
     let lock = lock(&args.model, args.replace)?;
-    lock.save(&trainer.finish()?)?;
+    let model = trainer.finish()?;
+    lock.save(&model)?;
     drop(lock);
-    let filter = Filter::open(&args.model)?;
+    let filter = model.into_filter()?;
     say_chosen_terms(&options, filter.information().recipe);
     say_contradictions(&filter)?;
     report(&args.model, &filter)?;

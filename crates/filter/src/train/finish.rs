@@ -13,13 +13,31 @@ use crate::file::header::Header;
 use crate::file::table::Table;
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
-use crate::gather::union::Union;
+use crate::gather::union::{Shard, Union};
 use crate::store::summarize::{summarize, summarize_columns};
 use crate::train::fit::fit;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::train::trainer::Trainer;
 
+/// What a trainer counted, in canonical order.
+pub(crate) struct InOrder {
+    pub(crate) parts: Vec<Shard>,
+    pub(crate) union: Union,
+    pub(crate) documents: Ordered,
+}
+
 impl Trainer {
+    /// Takes what was counted, in canonical order; with the union of the parts if it was made already.
+    pub(crate) fn take_in_order(&mut self, union: Option<Union>) -> Result<InOrder> {
+        self.forget_places();
+        let mut parts = std::mem::take(&mut self.parts);
+        let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
+        let union = union.map_or_else(|| Union::new(&parts), Ok)?;
+        let size = (self.classes.len(), union.n_terms());
+        let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?;
+        Ok(InOrder { parts, union, documents })
+    }
+
     /// Makes the model of everything learned.
     ///
     /// # Errors
@@ -31,12 +49,8 @@ impl Trainer {
         }
         let (trainer, union) = self.settle_terms()?;
         self = trainer;
-        self.forget_places();
-        let mut parts = self.parts;
-        let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
-        let union = union.map_or_else(|| Union::new(&parts), Ok)?;
+        let InOrder { parts, union, mut documents } = self.take_in_order(union)?;
         let (n_classes, n_terms) = (self.classes.len(), union.n_terms());
-        let mut documents = Ordered::new(self.documents, rows, &union.ids, (n_classes, n_terms))?;
         let statistics = &union.statistics;
         let scoring = settle_scoring(&self.options, n_classes, statistics)?;
         let asked = &self.options.decision;

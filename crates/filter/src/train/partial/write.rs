@@ -14,6 +14,7 @@ use crate::file::varint::{put_varint, zigzag};
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
 use crate::gather::union::{Shard, Union};
+use crate::train::finish::InOrder;
 use crate::train::trainer::Trainer;
 
 impl Trainer {
@@ -29,18 +30,14 @@ impl Trainer {
         let bodies = [Some(self), pairs.map(|pairs| *pairs)].into_iter().flatten().map(body);
         let (bodies, sections) = bodies.collect::<Result<(Vec<_>, Vec<_>)>>()?;
         let file = partial::write(&PartialHeader { options, classes, bodies }, &sections)?;
-        Partial::new(Model::new(file).map_err(spill)?.into_bytes())
+        // just written: its checksums are right
+        Partial::unverified(Model::new(file).map_err(spill)?.into_bytes())
     }
 }
 
 /// What a trainer counted, without its pairs.
 fn body(mut trainer: Trainer) -> Result<(Body, [Spool; 2])> {
-    trainer.forget_places();
-    let mut parts = trainer.parts;
-    let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
-    let union = Union::new(&parts)?;
-    let (n_classes, n_terms) = (trainer.classes.len(), union.n_terms());
-    let mut documents = Ordered::new(trainer.documents, rows, &union.ids, (n_classes, n_terms))?;
+    let InOrder { parts, union, mut documents } = trainer.take_in_order(None)?;
     let (terms, of_documents) =
         rayon::join(|| terms_section(&union, &parts), || documents_section(&mut documents));
     let (terms, of_documents) = (terms?, of_documents?);
@@ -49,7 +46,7 @@ fn body(mut trainer: Trainer) -> Result<(Body, [Spool; 2])> {
         n_different: documents.len() as u64,
         n_equal: trainer.n_equal,
         missing: trainer.missing,
-        n_terms: n_terms as u64,
+        n_terms: union.n_terms() as u64,
         lengths: [terms.len(), of_documents.len()],
     };
     Ok((body, [terms, of_documents]))
