@@ -46,6 +46,20 @@ impl Choices<'_> {
         values[usize::from(self.byte()) % values.len()].clone()
     }
 
+    /// Changes bytes of a file, as long as there are choices left.
+    pub fn damage(&mut self, file: &mut Vec<u8>) {
+        while self.0.len() >= 4 && !file.is_empty() {
+            let (at, change, value) = (self.number() % file.len(), self.byte(), self.byte());
+            match change % 8 {
+                0 => file.truncate(at),
+                1 => file.insert(at, value),
+                2 => file[at] = file[at].wrapping_add(value),
+                3 => file[at] ^= 1 << (value % 8),
+                _ => file[at] = value,
+            }
+        }
+    }
+
     pub fn number(&mut self) -> usize {
         usize::from(self.byte()) << 8 | usize::from(self.byte())
     }

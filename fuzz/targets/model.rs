@@ -24,16 +24,7 @@ pub fn run(data: &[u8]) {
         return;
     };
     let mut file = model.clone();
-    while choices.0.len() >= 4 && !file.is_empty() {
-        let (at, change, value) = (choices.number() % file.len(), choices.byte(), choices.byte());
-        match change % 8 {
-            0 => file.truncate(at),
-            1 => file.insert(at, value),
-            2 => file[at] = file[at].wrapping_add(value),
-            3 => file[at] ^= 1 << (value % 8),
-            _ => file[at] = value,
-        }
-    }
+    choices.damage(&mut file);
     let is_same = file == *model;
     if repair {
         repair_checksums(&mut file);
@@ -73,19 +64,24 @@ fn ask(file: &[u8]) -> Option<usize> {
 /// Writes the checksums that a file should have, if the file goes so far: of the header, whose last numbers are the
 /// lengths of the sections, and of every block of them. That of all sections nobody reads.
 fn repair_checksums(file: &mut [u8]) {
-    const PREFACE: usize = 24;
-    let number = |file: &[u8], at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
-    let Some(length) = number(file, 12) else { return };
-    let start = PREFACE.saturating_add(length);
-    let Some(header) = file.get(PREFACE..start) else { return };
-    let lengths = header[header.len().saturating_sub(5 * 8)..].to_vec();
-    let seed = crc32(crc32(0, &file[8..20]), header);
-    file[20..24].copy_from_slice(&seed.to_le_bytes());
-    let Some(at) = repair_sections(file, seed, start, &lengths) else { return };
+    let Some((seed, at)) = repair_base(file, 5) else { return };
     let slots = at.next_multiple_of(SECTOR);
     let segments = repair_slots(file, seed, slots);
     segments.iter().for_each(|segment| repair_segment(file, seed, segment.clone()));
     repair_log(file, seed, segments.last().map_or(slots + 2 * SECTOR, |last| last.end));
+}
+
+/// Writes the checksums of the header, whose last numbers are the lengths of so many sections, and of these; returns the
+/// header's and where they end.
+pub(super) fn repair_base(file: &mut [u8], n_sections: usize) -> Option<(u32, usize)> {
+    const PREFACE: usize = 24;
+    let length = u32::from_le_bytes(*file.get(12..)?.first_chunk()?) as usize;
+    let start = PREFACE.saturating_add(length);
+    let header = file.get(PREFACE..start)?;
+    let lengths = header[header.len().saturating_sub(n_sections * 8)..].to_vec();
+    let seed = crc32(crc32(0, &file[8..20]), header);
+    file[20..24].copy_from_slice(&seed.to_le_bytes());
+    Some((seed, repair_sections(file, seed, start, &lengths)?))
 }
 
 /// Bytes that a disk writes whole.
@@ -124,7 +120,7 @@ fn repair_segment(file: &mut [u8], seed: u32, segment: Range<usize>) {
 }
 
 /// Writes the checksums of sections of these lengths, which begin at a place; returns where they end.
-pub(super) fn repair_sections(file: &mut [u8], seed: u32, mut at: usize, lengths: &[u8]) -> Option<usize> {
+fn repair_sections(file: &mut [u8], seed: u32, mut at: usize, lengths: &[u8]) -> Option<usize> {
     const BLOCK: usize = 256;
     for length in lengths.as_chunks().0 {
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
@@ -161,7 +157,7 @@ fn repair_log(file: &mut [u8], seed: u32, mut at: usize) {
 }
 
 /// CRC-32 (IEEE 802.3) that goes on from another one, bit by bit.
-pub(super) fn crc32(seed: u32, bytes: &[u8]) -> u32 {
+fn crc32(seed: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
     !bytes.iter().fold(!seed, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }

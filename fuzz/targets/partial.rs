@@ -1,7 +1,7 @@
 //! Partials: as they come, and small ones with bytes changed behind their checksums.
 
 use super::Choices;
-use super::model::{crc32, repair_sections};
+use super::model::repair_base;
 use std::sync::LazyLock;
 use tamis_filter::{
     Column, ColumnKind, Document, Keep, Kind, Pairs, Partial, Scoring, TrainOptions, Trainer,
@@ -14,19 +14,13 @@ pub fn run(data: &[u8]) {
     let (base, repair) = (usize::from(choices.byte()), choices.flag());
     let known = PARTIALS.get(base % 8);
     let mut file = known.map_or_else(|| choices.0.to_vec(), Vec::clone);
-    while known.is_some() && choices.0.len() >= 4 && !file.is_empty() {
-        let (at, change, value) = (choices.number() % file.len(), choices.byte(), choices.byte());
-        match change % 8 {
-            0 => file.truncate(at),
-            1 => file.insert(at, value),
-            2 => file[at] = file[at].wrapping_add(value),
-            3 => file[at] ^= 1 << (value % 8),
-            _ => file[at] = value,
-        }
+    if known.is_some() {
+        choices.damage(&mut file);
     }
     let is_same = known == Some(&file);
     if repair {
-        repair_checksums(&mut file);
+        // of one body, whose sections are two
+        repair_base(&mut file, 2);
     }
     let Ok(partial) = Partial::from_bytes(file) else {
         return assert!(!is_same || repair, "damage was seen where there is none");
@@ -39,18 +33,6 @@ pub fn run(data: &[u8]) {
     if let Ok(again) = trainer.into_partial() {
         let _ = again.to_trainer().and_then(Trainer::finish);
     }
-}
-
-/// Writes the checksums that a partial of one body should have, if the file goes so far: the last numbers of the header
-/// are the lengths of its sections.
-fn repair_checksums(file: &mut [u8]) {
-    let Some(length) = file.get(12..16).and_then(|bytes| bytes.first_chunk()) else { return };
-    let start = (u32::from_le_bytes(*length) as usize).saturating_add(24);
-    let Some(header) = file.get(24..start) else { return };
-    let lengths = header[header.len().saturating_sub(2 * 8)..].to_vec();
-    let seed = crc32(crc32(0, &file[8..20]), header);
-    file[20..24].copy_from_slice(&seed.to_le_bytes());
-    repair_sections(file, seed, start, &lengths);
 }
 
 /// A small partial of every kind.
