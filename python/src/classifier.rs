@@ -8,6 +8,7 @@ use tamis_filter::Kind;
 
 use crate::error::TamisError;
 use crate::filter::Filter;
+use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
@@ -49,16 +50,16 @@ fn count<'py>(
 
 /// The model of partials if there are two labels or more, their labels, and the bytes of the partial that they are together.
 #[pyfunction]
-#[pyo3(signature = (partials, options, *, kind, threads))]
+#[pyo3(signature = (partials, options, *, kind, n_jobs))]
 fn fit<'py>(
     py: Python<'py>,
     partials: Vec<PyBackedBytes>,
     options: &Bound<'py, PyDict>,
     kind: &str,
-    threads: usize,
+    n_jobs: Option<i64>,
 ) -> PyResult<(Option<Filter>, Vec<String>, Bound<'py, PyBytes>)> {
     let options = Options::new(kind_named(kind)?, options)?;
-    let (partial, model) = training::fit(py, partials, &options, threads)?;
+    let (partial, model) = training::fit(py, partials, &options, threads(n_jobs)?)?;
     let labels = partial.classes().iter().map(|(_, label)| label.to_owned()).collect();
     Ok((model.map(Filter::of_model).transpose()?, labels, PyBytes::new(py, partial.as_bytes())))
 }
@@ -67,7 +68,7 @@ fn fit<'py>(
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct How {
-    threads: usize,
+    n_jobs: Option<i64>,
     progress: bool,
     encoding: String,
     decode_error: String,
@@ -81,12 +82,12 @@ fn training(
     how: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Training, bool)> {
     let py = documents.py();
-    let How { threads, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
+    let How { n_jobs, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
     let kind = kind_named(kind)?;
     let options = Options::new(kind, options)?;
     let decoding = Decoding::new(py, &encoding, &decode_error)?;
     let (documents, labels) = (Documents::new(kind, documents, decoding)?, Labels::new(labels)?);
-    Ok((Training::new(documents, labels, options, threads)?, progress))
+    Ok((Training::new(documents, labels, options, threads(n_jobs)?)?, progress))
 }
 
 /// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats.
@@ -98,9 +99,9 @@ fn scores<'py>(
     how: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Scores<'py>> {
     let py = filter.py();
-    let How { threads, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
+    let How { n_jobs, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
     let decoding = Decoding::new(py, &encoding, &decode_error)?;
-    let (model, batch) = filter.get().batch(documents, decoding, threads, progress)?;
+    let (model, batch) = filter.get().batch(documents, decoding, threads(n_jobs)?, progress)?;
     let shape = [batch.scores.len(), model.labels.names().len()];
     let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
     Ok((probabilities, PyArray1::from_iter(py, batch.scores.iter().map(|scored| scored.score.log_odds))))

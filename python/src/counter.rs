@@ -1,6 +1,5 @@
 //! Counting documents as they come, to be merged with what others count.
 
-use std::str::Utf8Error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -9,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict};
 use tamis_filter::{Partial, Trainer};
 
 use crate::classifier::kind_named;
-use crate::error::{TamisError, raised, wrong_row};
+use crate::error::{TamisError, raised};
 use crate::filter::Filter;
 use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
@@ -109,13 +108,7 @@ impl Counter {
         py.detach(|| {
             let mut trainer = self.trainer();
             let trainer = trainer.as_mut().ok_or_else(used_up)?;
-            for row in 0..documents.len() {
-                let of_row = |error: Utf8Error| wrong_row(row, error);
-                let (document, label) =
-                    (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
-                trainer.add(label, document).map_err(|error| wrong_row(row, error))?;
-            }
-            Ok(())
+            Ok(training::learn(trainer, &documents, &labels, 0..documents.len())?)
         })
     }
 

@@ -1,5 +1,6 @@
 //! Training: documents and labels to the bytes of a model.
 
+use std::ops::Range;
 use std::str::Utf8Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -148,12 +149,7 @@ fn count(
                 return Ok(trainer);
             }
             watch.add_done(block.len());
-            for row in block {
-                let of_row = |error: Utf8Error| Failure::Changed(row, error);
-                let (document, label) =
-                    (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
-                trainer.add(label, document).map_err(|error| Failure::Row(row, error))?;
-            }
+            learn(&mut trainer, documents, labels, block)?;
         }
     };
     let mut trainers = rayon::broadcast(|_| count_blocks()).into_iter();
@@ -164,8 +160,23 @@ fn count(
     Ok(all)
 }
 
+/// Learns the documents of some rows, in order.
+pub(crate) fn learn(
+    trainer: &mut Trainer,
+    documents: &Documents,
+    labels: &Labels,
+    rows: Range<usize>,
+) -> Result<(), Failure> {
+    for row in rows {
+        let of_row = |error: Utf8Error| Failure::Changed(row, error);
+        let (document, label) = (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
+        trainer.add(label, document).map_err(|error| Failure::Row(row, error))?;
+    }
+    Ok(())
+}
+
 /// Why documents were not counted.
-enum Failure {
+pub(crate) enum Failure {
     Library(Error),
     Row(usize, Error),
     /// A row is text no longer: others can write to its buffer.

@@ -241,14 +241,14 @@ class Learner:
         self, kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None: ...
 
-# What TamisClassifier is made of. `how` is threads, progress, encoding and decode_error.
+# What TamisClassifier is made of. `how` is n_jobs, progress, encoding and decode_error.
 
 def train(documents: Any, labels: Any, options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
 def count(
     documents: Any, labels: Any, options: dict[str, Any], *, kind: str, **how: Any
 ) -> tuple[bytes, int]: ...
 def fit(
-    partials: Sequence[bytes], options: dict[str, Any], *, kind: str, threads: int
+    partials: Sequence[bytes], options: dict[str, Any], *, kind: str, n_jobs: int | None
 ) -> tuple[Filter | None, list[str], bytes]: ...
 def scores(
     filter: Filter, documents: Any, **how: Any

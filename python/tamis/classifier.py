@@ -239,8 +239,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         self._partials = [*getattr(self, "_partials", []), partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
         if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0):
-            threads = n_threads(self.n_jobs)
-            merged = _tamis.fit(self._partials, self._options(), kind=self.kind, threads=threads)
+            merged = _tamis.fit(self._partials, self._options(), kind=self.kind, n_jobs=self.n_jobs)
             self.filter_, self._labels, partial = merged
             self._partials, self.n_fitted_ = [partial], self.n_documents_
         return self
@@ -384,7 +383,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     def _how(self) -> dict[str, Any]:
         """How documents are read and gone through."""
         return {
-            "threads": n_threads(self.n_jobs),
+            "n_jobs": self.n_jobs,
             "progress": bool(self.progress),
             "encoding": self.encoding,
             "decode_error": self.decode_error,
@@ -438,12 +437,3 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
 def n_learned(model: _tamis.Filter) -> int:
     """The number of documents that a model has learned."""
     return sum(model.information["documents"].values())
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """The number of threads for ``n_jobs`` as scikit-learn has it: 1 for None, one a core for -1."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = 1 if n_jobs is None else n_jobs if n_jobs >= 0 else max(1, cores + 1 + n_jobs)
-    if not 1 <= threads <= 1024:
-        raise _tamis.TamisError(f"n_jobs: expected 1 to 1024 threads, or -1 for all cores, got {n_jobs}")
-    return threads
