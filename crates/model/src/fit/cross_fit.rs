@@ -6,14 +6,14 @@ use tamis_tokenizer::{CountRow, CountVector};
 use crate::bayes::error::FitError;
 use crate::counts::statistics::error::StatisticsError;
 use crate::fit::ascent::DualWeights;
+use crate::fit::choose::{HeldOutScores, TAUS};
 use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fitted, Fold, FoldView, TriedTau, scale};
+use crate::fit::fit::{Fit, Fitted, Fold, FoldView, scale};
 use crate::left_out::documents::{Block, BlockReader};
 use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::{SmoothingChoice, enough_to_choose};
-use crate::left_out::stacking::StackingInput;
+use crate::left_out::smoothing_choice::SmoothingChoice;
 use crate::linear::choices::Choices;
 use crate::linear::coefficients::{Coefficients, Correction};
 
@@ -48,9 +48,7 @@ impl Fit<'_> {
     /// Options out of their ranges; overflow of a sum of coefficients.
     pub fn fit(&self, smoothing: SmoothingChoice) -> Result<Fitted, FitError<StatisticsError>> {
         self.options.check().map_err(FitError::Parameters)?;
-        let default = Choices::for_classes(self.columns.n_classes()).fixed_by(self.options);
-        let SmoothingChoice { alpha, idf_power, bayes, .. } = smoothing;
-        let choices = Choices { alpha, idf_power, bayes, ..default };
+        let choices = self.choices_with(&smoothing);
         let none = Fitted {
             choices,
             smoothing,
@@ -71,29 +69,6 @@ impl Fit<'_> {
     }
 }
 
-/// The shares tau of the counts to choose from, for two classes.
-pub const TAUS: [f64; 2] = [0.5, 1.0];
-
-/// The held-out scores of a document.
-struct HeldOutScores {
-    /// The scores of the counts.
-    held: HeldOut,
-    /// d of every fitted column: of the document, then of each window with a known term.
-    said: Vec<Vec<f64>>,
-}
-
-impl HeldOutScores {
-    /// The scores with d of a selection of the fitted columns.
-    fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
-        let mut said = self.said.iter().map(|said| group(said));
-        let mut held = HeldOut { correction: said.next().unwrap_or_default(), ..self.held.clone() };
-        for (both, said) in held.windows.iter_mut().zip(said) {
-            both[1] = said.first().copied().unwrap_or(0.0);
-        }
-        held
-    }
-}
-
 /// The view without the documents of a fold, and their scores by the counts.
 type FoldScores<'a> = (FoldView<'a>, Vec<HeldOut>);
 
@@ -106,25 +81,12 @@ struct CrossFit<'a> {
 
 impl<'a> CrossFit<'a> {
     /// Two classes, one column: chooses tau by the held-out loss.
-    fn fit_two_classes(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
+    fn fit_two_classes(&self, fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
         let group = TAUS.map(|tau| FitColumn { column: 0, tau });
         let groups: [&[FitColumn]; 1] = [&group];
         let (mut coefficients, views) = self.fit_all(&fitted.choices, &groups);
         let read = self.fit_folds(&fitted.choices, &groups, &coefficients, views);
-        let mut best: Option<(f64, usize, Choices, Vec<HeldOut>)> = None;
-        let chooses = enough_to_choose(self.fit.documents, 2);
-        for (lane, tau) in TAUS.into_iter().enumerate().take(if chooses { TAUS.len() } else { 1 }) {
-            let held_out: Vec<_> = read.iter().map(|read| read.with(|said| vec![said[lane]])).collect();
-            let (choices, loss) = self.with_stacking(Choices { tau, ..fitted.choices }, &held_out, chooses);
-            if chooses && self.fit.options.correction {
-                fitted.taus.push(TriedTau { tau, loss });
-            }
-            if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
-                best = Some((loss, lane, choices, held_out));
-            }
-        }
-        let Some((_, lane, choices, held_out)) = best else { return Ok(fitted) };
-        (fitted.choices, fitted.held_out) = (self.with_window_line(choices, &held_out, chooses), held_out);
+        let (mut fitted, lane) = self.fit.choose(fitted, &read);
         let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
         group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
         fitted.correction = self.columns.sum_correction(&coefficients)?;
@@ -143,13 +105,7 @@ impl<'a> CrossFit<'a> {
             || self.columns.sum_correction(&coefficients),
         );
         fitted.correction = correction?;
-        let held_out: Vec<_> = read.iter().map(|read| read.with(<[f64]>::to_vec)).collect();
-        let chooses = enough_to_choose(self.fit.documents, columns.len());
-        let (choices, loss) = self.with_stacking(fitted.choices, &held_out, chooses);
-        if chooses && self.fit.options.correction {
-            fitted.taus.push(TriedTau { tau, loss });
-        }
-        (fitted.choices, fitted.held_out) = (choices, held_out);
+        let (fitted, _) = self.fit.choose(fitted, &read);
         Ok(self.with_coefficients(fitted, coefficients))
     }
 
@@ -161,7 +117,7 @@ impl<'a> CrossFit<'a> {
     ) -> (Coefficients, Option<Vec<FoldScores<'a>>>) {
         let CrossFit { columns: ColumnFit { fit, source, competitors }, folds, .. } = *self;
         let full = || {
-            let view = fit.view(choices, source, competitors, &[], fit.counts);
+            let view = fit.view(choices, source, competitors, &[], (fit.counts, fit.squares(fit.counts)));
             let of_group = |group: &&[FitColumn]| self.columns.fit_group(&view, group);
             let groups = groups.par_iter().with_max_len(1).map(of_group).collect();
             Coefficients { scales: view.vectors.scales, groups }
@@ -204,7 +160,8 @@ impl<'a> CrossFit<'a> {
         let rows = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
         let counts = hold_back_rows(fit.counts, fit.documents, rows);
         let readings = fit.score_held_out(choices, fold, &counts);
-        (fit.view(choices, source, competitors, &fold.documents, &counts), readings)
+        let counts = (&counts, fit.squares(&counts));
+        (fit.view(choices, source, competitors, &fold.documents, counts), readings)
     }
 
     /// Scores of the documents of a fold by the fit without them.
@@ -266,40 +223,6 @@ impl<'a> CrossFit<'a> {
             (0..group.len()).map(|lane| sums[lane] + weights.bias[lane]).collect()
         };
         (0..rows.len()).into_par_iter().map(read).collect()
-    }
-
-    /// The choices with stacking weights fitted to held-out scores, and their mean log loss.
-    fn with_stacking(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> (Choices, f64) {
-        let columns = self.fit.columns;
-        let n_parts = if columns.is_one() { 3 } else { 2 };
-        let mut parts = StackingInput::new(columns.len(), n_parts);
-        for held in held_out.iter().filter(|held| held.known_terms > 0) {
-            let both = held.bayes.iter().zip(&held.correction);
-            let values = both.flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(self.fit.documents.label(held.document).class), held.weight);
-        }
-        let mut choices = choices;
-        if chooses && self.fit.options.correction && parts.len() > 0 {
-            let default = Choices::for_classes(columns.n_classes()).stack;
-            choices = choices.with_stack(&parts, &default[..n_parts]);
-        }
-        let loss = parts.mean(&parts.losses(&choices.stack[..n_parts]));
-        (choices, if loss.is_nan() { f64::MAX } else { loss })
-    }
-
-    /// The choices with the calibration line for windows: from the highest log-odds of a document's windows to its
-    /// log-odds.
-    fn with_window_line(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> Choices {
-        if !self.fit.documents.has_windows() || !chooses {
-            return choices;
-        }
-        let mut parts = StackingInput::new(1, 2);
-        for held in held_out.iter().filter(|held| held.known_terms > 0) {
-            let z = held.log_odds(&choices).first().copied().unwrap_or(0.0);
-            let column = self.fit.columns.of(self.fit.documents.label(held.document).class);
-            parts.push([z, 1.0], column, held.weight);
-        }
-        choices.with_line(&parts)
     }
 
     /// Adds the coefficients, if there is a correction.

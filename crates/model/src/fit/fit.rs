@@ -136,15 +136,8 @@ impl Fit<'_> {
         folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
     }
 
-    /// The training data without the documents `held`; `counts` are without them too.
-    pub(super) fn view<'a>(
-        &self,
-        choices: &Choices,
-        source: &BlockReader<'_>,
-        competitors: &Competitors,
-        held: &'a [usize],
-        counts: &Statistics,
-    ) -> FoldView<'a> {
+    /// idf^2 of every term by these counts; 0 of one without counts.
+    pub(super) fn squares(&self, counts: &Statistics) -> Vec<f32> {
         let documents = counts.totals().iter().map(|totals| totals.documents).sum();
         let log_documents = log_documents(documents);
         let ids: Vec<TermId> = (0..=TermId::MAX).take(self.documents.n_terms()).collect();
@@ -153,7 +146,18 @@ impl Fit<'_> {
             let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
             (idf * idf) as f32
         };
-        let squares: Vec<f32> = ids.par_iter().with_min_len(1 << 12).map(square).collect();
+        ids.par_iter().with_min_len(1 << 12).map(square).collect()
+    }
+
+    /// The training data without the documents `held`; `counts` are without them too, and `squares` those of the terms.
+    pub(super) fn view<'a>(
+        &self,
+        choices: &Choices,
+        source: &BlockReader<'_>,
+        competitors: &Competitors,
+        held: &'a [usize],
+        (counts, squares): (&Statistics, Vec<f32>),
+    ) -> FoldView<'a> {
         let left_out = LeftOutBayes::new(self.columns, choices, counts);
         let (n, width) = (self.documents.len(), competitors.width());
         let (mut scales, mut odds) = (vec![0.0; n], vec![0.0; n * width]);

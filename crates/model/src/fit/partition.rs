@@ -4,11 +4,12 @@ use rayon::prelude::*;
 
 use crate::bayes::error::{FitError, ParametersError};
 use crate::counts::counts::ClassId;
+use crate::counts::statistics::Statistics;
 use crate::counts::statistics::error::StatisticsError;
 use crate::fit::ascent::{DualAscent, DualWeights, spread};
+use crate::fit::choose::TAUS;
 use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES};
 use crate::fit::competitors::Competitors;
-use crate::fit::cross_fit::TAUS;
 use crate::fit::fit::{Fit, FoldView};
 use crate::left_out::documents::BlockReader;
 use crate::linear::choices::Choices;
@@ -68,12 +69,28 @@ impl<'a> Partition<'a> {
     /// # Errors
     /// Options or choices out of their ranges.
     pub fn new(fit: Fit<'a>, choices: &Choices, n_partitions: u32) -> Result<Self, ParametersError> {
+        Partition::without(fit, fit.counts, choices, n_partitions)
+    }
+
+    /// The same while some documents are held out, in no partition: `counts` are without them, those of `fit` are of all.
+    ///
+    /// Only what the counts say of a document comes from `counts`; everything else stays as it is when the held-out
+    /// documents take part as a partition of their own, so the rounds can [go on](Self::resume) with them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn without(
+        fit: Fit<'a>,
+        counts: &Statistics,
+        choices: &Choices,
+        n_partitions: u32,
+    ) -> Result<Self, ParametersError> {
         fit.options.check()?;
         choices.check()?;
         let source = BlockReader::new(fit.documents);
         let competitors = Competitors::new(fit.columns, fit.counts, &source, choices);
-        let mut view = fit.view(choices, &source, &competitors, &[], fit.counts);
-        let squares = view.vectors.squares.clone();
+        let squares = fit.squares(fit.counts);
+        let mut view = fit.view(choices, &source, &competitors, &[], (counts, squares.clone()));
         for (term, square) in (0..).zip(&mut view.vectors.squares) {
             *square *= spread(n_partitions, fit.counts.document_frequency(term));
         }
@@ -105,6 +122,27 @@ impl<'a> Partition<'a> {
     /// The coefficients of its documents.
     pub fn coefficients(&self) -> &Coefficients {
         &self.coefficients
+    }
+
+    /// The number of rounds it has fitted, and its coefficients as numbers: what [`resume`](Self::resume) needs to go on
+    /// elsewhere.
+    pub fn state(&self) -> (u64, impl Iterator<Item = f32> + '_) {
+        (self.round, self.coefficients.groups.iter().flat_map(|group| group.values.iter().copied()))
+    }
+
+    /// Goes on after so many rounds with these coefficients, those of the same documents and columns.
+    ///
+    /// Returns whether they were of the right number; otherwise nothing changes.
+    #[must_use]
+    pub fn resume(&mut self, round: u64, coefficients: &[f32]) -> bool {
+        let n: usize = self.coefficients.groups.iter().map(|group| group.values.len()).sum();
+        if n != coefficients.len() {
+            return false;
+        }
+        let values = self.coefficients.groups.iter_mut().flat_map(|group| &mut group.values);
+        values.zip(coefficients).for_each(|(to, value)| *to = *value);
+        self.round = round;
+        true
     }
 
     /// Fits its documents to the correction of all partitions, which is empty in the first round.
@@ -155,18 +193,29 @@ fn ascend<const N: usize>(
     (view, group): (&FoldView<'_>, &[FitColumn]),
     fitted: &mut GroupCoefficients,
 ) {
+    let mut weights = weights_of::<N>(correction, squares, first, group.len());
+    fit.ascend(ascent, (view, group), &mut fitted.values, &mut weights);
+}
+
+/// The weights of so many columns of a correction, the first of which is this one.
+pub(super) fn weights_of<const N: usize>(
+    correction: &Correction,
+    squares: &[f32],
+    first: usize,
+    n: usize,
+) -> DualWeights<N> {
     let mut weights = DualWeights::<N>::new(squares.len());
     // columns are numbered by `ClassId`
-    let columns = first as ClassId..=(first + group.len() - 1) as ClassId;
+    let columns = first as ClassId..=(first + n - 1) as ClassId;
     for ((term, to), square) in (0..).zip(&mut weights.terms).zip(squares) {
         for weight in correction.weights_of(term, columns.clone()) {
             to[usize::from(weight.class) - first] = (weight.value() * f64::from(*square)) as f32;
         }
     }
-    for (to, units) in weights.bias.iter_mut().zip(correction.bias().iter().skip(first)) {
+    for (to, units) in weights.bias.iter_mut().zip(correction.bias().iter().skip(first).take(n)) {
         *to = *units as f64 / COEFFICIENT_ONE as f64;
     }
-    fit.ascend(ascent, (view, group), &mut fitted.values, &mut weights);
+    weights
 }
 
 /// The result of [`fit_partitions`].

@@ -181,7 +181,19 @@ impl Correction {
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
     }
 
-    pub(crate) fn add_bias(&mut self, class: ClassId, bias: i64) -> Result<(), StatisticsError> {
+    /// Adds to the weight of a term in a column, as it was stored.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_weight(&mut self, term: TermId, weight: ClassWeight) -> Result<(), StatisticsError> {
+        self.cells.add(term, weight)
+    }
+
+    /// Adds to the bias of a column.
+    ///
+    /// # Errors
+    /// Overflow of `i64`.
+    pub fn add_bias(&mut self, class: ClassId, bias: i64) -> Result<(), StatisticsError> {
         let column = usize::from(class);
         self.bias.resize(self.bias.len().max(column + 1), 0);
         self.bias[column] = self.bias[column].checked_add(bias).ok_or(TOO_LARGE)?;

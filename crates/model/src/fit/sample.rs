@@ -1,0 +1,110 @@
+//! What a fit by partitions chooses by a sample of the documents that its correction has not learned from.
+
+use rayon::prelude::*;
+
+use crate::bayes::error::FitError;
+use crate::counts::counts::ClassId;
+use crate::counts::statistics::error::StatisticsError;
+use crate::fit::choose::{HeldOutScores, TAUS};
+use crate::fit::column_fit::COLUMNS_TOGETHER;
+use crate::fit::fit::{Fit, Fitted, Fold, scale};
+use crate::fit::partition::weights_of;
+use crate::left_out::documents::Block;
+use crate::left_out::folds::hold_back_rows;
+use crate::left_out::held_out::HeldOut;
+use crate::left_out::smoothing_choice::SmoothingChoice;
+use crate::linear::choices::Choices;
+use crate::linear::coefficients::{Coefficients, Correction};
+use crate::linear::columns::Columns;
+use crate::numbers::random::scramble;
+
+impl Fit<'_> {
+    /// What a fit by [partitions](crate::Partition) chooses: the stacking weights of counts and correction and, for two
+    /// classes, tau, by the documents of this fit, a sample. The correction must not have learned from them; the counts
+    /// are of all documents, and are taken without the sample.
+    ///
+    /// The result has no coefficients, and the correction as it is now; [`Choices::correction`] takes a later one.
+    ///
+    /// # Errors
+    /// Options out of their ranges; more weights than a `u32` can number.
+    pub fn choose_by_sample(
+        &self,
+        smoothing: SmoothingChoice,
+        correction: &Correction,
+    ) -> Result<Fitted, FitError<StatisticsError>> {
+        self.options.check().map_err(FitError::Parameters)?;
+        let choices = self.choices_with(&smoothing);
+        let documents: Vec<usize> = (0..self.documents.len()).collect();
+        let fold =
+            Fold { weights: vec![1.0; documents.len()], rows: self.documents.rows(&documents), documents };
+        let held_back = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
+        let counts = hold_back_rows(self.counts, self.documents, held_back);
+        let read = self.with_correction(self.score_held_out(&choices, &fold, &counts), &fold, correction);
+        let fitted = Fitted {
+            choices,
+            smoothing,
+            taus: Vec::new(),
+            correction: Correction::default(),
+            coefficients: Coefficients::default(),
+            held_out: Vec::new(),
+        };
+        let (fitted, _) = self.choose(fitted, &read);
+        let correction = fitted.choices.correction(self.columns, correction).map_err(FitError::Counts)?;
+        Ok(Fitted { correction, ..fitted })
+    }
+
+    /// The held-out scores with what each column of the correction says.
+    fn with_correction(
+        &self,
+        held_out: Vec<HeldOut>,
+        fold: &Fold,
+        correction: &Correction,
+    ) -> Vec<HeldOutScores> {
+        let squares = self.squares(self.counts);
+        let block = Block::of(fold.rows.iter().map(|row| row.row()));
+        let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
+        let of_group = |first: usize| {
+            let n = COLUMNS_TOGETHER.min(n_columns - first);
+            let weights = weights_of::<COLUMNS_TOGETHER>(correction, &squares, first, n);
+            let said = |at: usize| {
+                let sums = weights.dot(block.terms(at), scale(&squares, block.terms(at)));
+                (0..n).map(|lane| sums[lane] + weights.bias[lane]).collect::<Vec<_>>()
+            };
+            (0..block.len()).into_par_iter().map(said).collect::<Vec<_>>()
+        };
+        let groups: Vec<_> = (0..n_columns).step_by(COLUMNS_TOGETHER).map(of_group).collect();
+        let scores = |(at, held)| HeldOutScores {
+            held,
+            said: vec![groups.iter().flat_map(|group| &group[at]).copied().collect()],
+        };
+        held_out.into_iter().enumerate().map(scores).collect()
+    }
+}
+
+impl Choices {
+    /// The columns that these choices take of a correction fitted by [partitions](crate::Partition): for two classes that
+    /// of tau, otherwise all.
+    ///
+    /// # Errors
+    /// More weights than a `u32` can number.
+    pub fn correction(
+        &self,
+        columns: Columns,
+        correction: &Correction,
+    ) -> Result<Correction, StatisticsError> {
+        match columns.is_one() {
+            true => {
+                let lane = TAUS.iter().position(|tau| *tau == self.tau).unwrap_or(0);
+                correction.column(lane as ClassId)
+            }
+            false => Ok(correction.clone()),
+        }
+    }
+}
+
+/// Whether documents of a group are in a sample of this share of all. The same groups are in every sample of the same or a
+/// larger share.
+pub fn is_sampled(group: u64, share: f64) -> bool {
+    // 2^64 times the share; casts saturate
+    share >= 1.0 || scramble(group) < (share * 2f64.powi(64)) as u64
+}
