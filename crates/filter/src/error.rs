@@ -61,7 +61,7 @@ pub enum ErrorKind {
         /// The format of the file.
         got: u32,
     },
-    /// A model was given for a partial, or a partial for a model.
+    /// A file of ours that is not of the kind expected, such as a model for a partial.
     WrongFile {
         /// What it should be.
         expected: &'static str,
@@ -173,6 +173,13 @@ pub enum ErrorKind {
         /// How long one waited.
         waited: Duration,
     },
+    /// Something that a fit by partitions cannot do.
+    DistributedUnsupported {
+        /// What it is.
+        got: &'static str,
+    },
+    /// Counts without their documents were given where documents are needed.
+    CountsAlone,
     /// A model that does not learn one document at a time.
     IncrementalUnsupported {
         /// What it is.

@@ -84,6 +84,8 @@ pub use score::remembered::Suspect;
 pub use score::score::Scratch;
 pub use score::verdict::Score;
 pub use store::information::Information;
+pub use train::distributed::lead::DistributedTrainer;
+pub use train::distributed::plan::{FitPlan, PartitionRound};
 pub use train::duplicates::Contradiction;
 pub use train::partial::Partial;
 pub use train::trainer::Trainer;

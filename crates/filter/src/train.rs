@@ -1,5 +1,6 @@
 //! Training: from labelled documents to a model.
 
+pub(crate) mod distributed;
 pub(crate) mod duplicates;
 pub(crate) mod finish;
 pub(crate) mod fit;

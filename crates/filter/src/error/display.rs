@@ -90,6 +90,12 @@ impl fmt::Display for ErrorKind {
                     path.display()
                 )
             }
+            ErrorKind::DistributedUnsupported { got } => {
+                write!(f, "{got} cannot be fitted by partitions: fit it on one machine")
+            }
+            ErrorKind::CountsAlone => {
+                write!(f, "expected documents with their terms, got counts without the documents")
+            }
             ErrorKind::IncrementalUnsupported { got } => {
                 write!(f, "a model {got} does not learn one document at a time: train it anew")
             }

@@ -15,6 +15,11 @@ pub(crate) type Magic = [u8; 8];
 
 pub(crate) const MODEL: &Magic = b"TAMIS\r\n\x1a";
 pub(crate) const PARTIAL: &Magic = b"TAMIS\r\np";
+pub(crate) const MESSAGE: &Magic = b"TAMIS\r\nf";
+
+/// What each magic is of.
+const KINDS: [(&Magic, &str); 3] =
+    [(MODEL, "a model"), (PARTIAL, "a partial"), (MESSAGE, "a message of a fit by partitions")];
 
 /// Maximum length of a header, in bytes. It grows with the classes, not with the terms.
 const HEADER_LIMIT: usize = 64 << 20;
@@ -74,13 +79,12 @@ pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
 
 /// Checks that a file begins with this magic.
 pub(crate) fn check_magic(file: &[u8], expected: &'static Magic) -> Result<()> {
-    let name = |magic| if magic == MODEL { "a model" } else { "a partial" };
-    match file.get(..expected.len()).unwrap_or(file) {
-        got if got == expected => Ok(()),
-        got => match [MODEL, PARTIAL].into_iter().find(|magic| got == *magic) {
-            Some(got) => Err(ErrorKind::WrongFile { expected: name(expected), got: name(got) }.into()),
-            None => Err(ErrorKind::NotAModel { got: got.to_vec() }.into()),
-        },
+    let got = file.get(..expected.len()).unwrap_or(file);
+    let named = |of: &[u8]| KINDS.into_iter().find(|(magic, _)| of == *magic).map(|(_, name)| name);
+    match (named(expected), named(got)) {
+        _ if got == expected => Ok(()),
+        (Some(expected), Some(got)) => Err(ErrorKind::WrongFile { expected, got }.into()),
+        _ => Err(ErrorKind::NotAModel { got: got.to_vec() }.into()),
     }
 }
 

@@ -32,6 +32,8 @@ const VERSION: u32 = 1;
 pub(crate) struct PartialHeader {
     pub(crate) options: TrainOptions,
     pub(crate) classes: Classes,
+    /// Whether only counts are there, of documents that are elsewhere.
+    pub(crate) counts_alone: bool,
     /// The documents as the options say; then, if it is undecided whether pairs of words are terms, with pairs.
     pub(crate) bodies: Vec<Body>,
 }
@@ -79,6 +81,13 @@ impl PartialHeader {
             return Err(Error::inconsistent("header", format!("{bodies:?} bodies"), self.bodies.len()));
         }
         for body in &self.bodies {
+            if self.counts_alone && body.n_different > 0 {
+                return Err(Error::inconsistent(
+                    "header",
+                    "no documents beside counts alone",
+                    body.n_different,
+                ));
+            }
             let (n_classes, got) = (self.classes.len(), body.documents.len());
             if !(n_classes..=n_classes + 1).contains(&got) {
                 return Err(Error::inconsistent("header", format!("documents of {n_classes} labels"), got));

@@ -1,11 +1,11 @@
 //! Finishing training: from counts to the bytes of a model file.
 
-use tamis_model::{Counts, GaussianStatistics, Statistics};
+use tamis_model::{Classes, Counts, GaussianStatistics, Statistics};
 use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
+use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring, TriedPairs};
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
@@ -16,6 +16,7 @@ use crate::gather::ordered::Ordered;
 use crate::gather::union::{Shard, Union};
 use crate::store::summarize::{summarize, summarize_columns};
 use crate::train::fit::fit;
+use crate::train::fitting::Fitted;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::train::trainer::Trainer;
 
@@ -42,17 +43,20 @@ impl Trainer {
     ///
     /// # Errors
     /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
-    /// that only [`Scoring::Weighted`] supports, or the model is larger than its format allows.
+    /// that only [`Scoring::Weighted`] supports, documents are needed that are elsewhere, or the model is larger than its
+    /// format allows.
     pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
         }
+        if self.counts_alone && self.options.needs_terms() {
+            return Err(ErrorKind::CountsAlone.into());
+        }
         let (trainer, union) = self.settle_terms()?;
         self = trainer;
         let InOrder { parts, union, mut documents } = self.take_in_order(union)?;
-        let (n_classes, n_terms) = (self.classes.len(), union.n_terms());
         let statistics = &union.statistics;
-        let scoring = settle_scoring(&self.options, n_classes, statistics)?;
+        let scoring = settle_scoring(&self.options, self.classes.len(), statistics)?;
         let asked = &self.options.decision;
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
         let fitted = fit(how, &self.classes, statistics, &mut documents, None)?;
@@ -65,37 +69,54 @@ impl Trainer {
             }
             _ => None,
         };
-        let keep = self.options.keep;
-        let (sections, documents) = rayon::join(
-            || {
-                term_sections(n_terms, |writer, id| {
-                    write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
-                })
-            },
-            || document_sections(&mut documents, &fitted, keep),
-        );
-        let bias = fitted.bias();
-        let Ok(summary) = summarize(&scoring, statistics);
-        let totals = statistics.totals().to_vec();
-        let header = Header {
-            keep,
-            names: self.options.names,
-            asked: Some(self.options.decision),
-            summary,
-            table,
-            decision: fitted.decision,
-            chosen: fitted.chosen.map(|chosen| Chosen { pairs: self.tried_pairs, ..chosen }),
-            bias,
-            em_model: fitted.em_model,
-            expected: fitted.expected,
-            ..Header::new(self.options.recipe, scoring, self.classes, totals)
-        };
-        seal(header, sections?, documents?)
+        let Trainer { options, classes, tried_pairs, .. } = self;
+        let learned = InOrder { parts, union, documents };
+        write_model((options, classes, scoring), learned, (fitted, table), tried_pairs)
     }
 }
 
+/// The model of what was learned and fitted.
+pub(crate) fn write_model(
+    (options, classes, scoring): (TrainOptions, Classes, Scoring),
+    learned: InOrder,
+    (fitted, table): (Fitted, Option<Table>),
+    tried_pairs: Option<TriedPairs>,
+) -> Result<Model> {
+    let InOrder { parts, union, mut documents } = learned;
+    let (keep, statistics) = (options.keep, &union.statistics);
+    let (sections, documents) = rayon::join(
+        || {
+            term_sections(union.n_terms(), |writer, id| {
+                write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
+            })
+        },
+        || document_sections(&mut documents, &fitted, keep),
+    );
+    let bias = fitted.bias();
+    let Ok(summary) = summarize(&scoring, statistics);
+    let totals = statistics.totals().to_vec();
+    let header = Header {
+        keep,
+        names: options.names,
+        asked: Some(options.decision),
+        summary,
+        table,
+        decision: fitted.decision,
+        chosen: fitted.chosen.map(|chosen| Chosen { pairs: tried_pairs, ..chosen }),
+        bias,
+        em_model: fitted.em_model,
+        expected: fitted.expected,
+        ..Header::new(options.recipe, scoring, classes, totals)
+    };
+    seal(header, sections?, documents?)
+}
+
 /// The scoring asked for, or the default for what was counted.
-fn settle_scoring(options: &TrainOptions, n_classes: usize, statistics: &Statistics) -> Result<Scoring> {
+pub(crate) fn settle_scoring(
+    options: &TrainOptions,
+    n_classes: usize,
+    statistics: &Statistics,
+) -> Result<Scoring> {
     let has_unlabelled = statistics.totals().len() > n_classes;
     let all = statistics.totals().iter().map(|t| t.documents).sum();
     let scoring = match (&options.scoring, has_unlabelled) {

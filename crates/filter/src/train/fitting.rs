@@ -80,9 +80,18 @@ pub(crate) fn fit(
     documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<Fitted> {
-    let columns = columns(classes)?;
-    let fit = Fit { counts: statistics, documents, columns, options };
+    let fit = Fit { counts: statistics, documents, columns: columns(classes)?, options };
     let fitted = fit.fit(smoothing).map_err(refused)?;
+    conclude((options, fitted), decide, documents, classes)
+}
+
+/// What follows from a fit, of which these documents were held out: thresholds, and what is expected of the filter.
+pub(crate) fn conclude(
+    (options, fitted): (&WeightedOptions, tamis_model::Fitted),
+    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
+    documents: &dyn Documents,
+    classes: &Classes,
+) -> Result<Fitted> {
     let choices = fitted.choices;
     let chosen =
         Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
@@ -91,7 +100,7 @@ pub(crate) fn fit(
         false => FittedWeights::None,
     };
     let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
-    if !columns.is_one() {
+    if classes.len() != 2 {
         return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents), ..rest });
     }
     let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);

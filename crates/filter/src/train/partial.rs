@@ -1,6 +1,7 @@
 //! Partials: what one shard counted, unfitted, as bytes that can be sent and merged.
 
 mod read;
+mod select;
 mod write;
 
 use std::io::Write;

@@ -52,6 +52,8 @@ pub struct Trainer {
     terms: Vec<(TermId, u32)>,
     /// While it is undecided whether pairs of words are terms: the same labels and documents, counted with pairs.
     pub(crate) pairs: Option<Box<Trainer>>,
+    /// Whether it has counts of documents that are elsewhere.
+    pub(crate) counts_alone: bool,
     /// If pairs were tried, the mean log loss with and without them.
     pub(crate) tried_pairs: Option<TriedPairs>,
 }
@@ -82,6 +84,7 @@ impl Trainer {
             counted: Counted::grouping(),
             terms: Vec::new(),
             pairs,
+            counts_alone: false,
             tried_pairs: None,
         })
     }
@@ -309,6 +312,7 @@ impl Trainer {
         for (_, label) in other.classes.iter() {
             self.class_of(label)?;
         }
+        self.counts_alone |= other.counts_alone;
         self.parts.append(&mut other.parts);
         for mut document in other.documents {
             document.part += first as u16;

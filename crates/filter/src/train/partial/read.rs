@@ -32,6 +32,7 @@ impl Trainer {
         // the rest stay as they are, those without a label have none here either
         let classes = partial.classes().iter().map(|(_, label)| self.classes.index(label));
         let classes: Vec<_> = classes.map(|class| class.unwrap_or_default()).chain([UNLABELLED]).collect();
+        self.counts_alone |= partial.header.counts_alone;
         let pairs = self.pairs.take();
         self.add_body(partial, 0, &classes)?;
         if let (Some(mut pairs), Some(_)) = (pairs, partial.header.bodies.get(1)) {
@@ -65,7 +66,7 @@ impl Trainer {
             document.class = classes[class];
             self.remember(document)?;
         }
-        if !documents.0.is_empty() || counted != body.documents {
+        if !documents.0.is_empty() || (counted != body.documents && !partial.header.counts_alone) {
             return Err(broken());
         }
         self.n_equal = self.n_equal.saturating_add(body.n_equal);

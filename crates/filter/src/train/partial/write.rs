@@ -27,9 +27,10 @@ impl Trainer {
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
         let (options, classes, pairs) = (self.options.clone(), self.classes.clone(), self.pairs.take());
+        let counts_alone = self.counts_alone;
         let bodies = [Some(self), pairs.map(|pairs| *pairs)].into_iter().flatten().map(body);
         let (bodies, sections) = bodies.collect::<Result<(Vec<_>, Vec<_>)>>()?;
-        let file = partial::write(&PartialHeader { options, classes, bodies }, &sections)?;
+        let file = partial::write(&PartialHeader { options, classes, counts_alone, bodies }, &sections)?;
         // just written: its checksums are right
         Partial::unverified(Model::new(file).map_err(spill)?.into_bytes())
     }

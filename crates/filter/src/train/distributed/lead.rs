@@ -1,0 +1,267 @@
+//! The lead of a fit by partitions: it has the counts of all documents, and a sample of them.
+
+use tamis_model::{Choices, Coefficients, Correction, Counts, Fitted, ROUNDS, SmoothingChoice, is_sampled};
+
+use super::messages::{self, Header, PlanHeader, WeightsHeader};
+use super::plan::{FitPlan, HELD_OUT_ROUNDS, add};
+use crate::config::keep::Keep;
+use crate::config::training::TrainOptions;
+use crate::disk::model::Model;
+use crate::error::{Error, ErrorKind, Result};
+use crate::gather::ordered::Ordered;
+use crate::train::finish::{InOrder, settle_scoring, write_model};
+use crate::train::fitting;
+use crate::train::partial::Partial;
+use crate::train::trainer::Trainer;
+
+/// Documents of the sample by which the lead chooses.
+const SAMPLE: f64 = 20_000.0;
+/// The share of the documents that is held out, if that is fewer than the sample.
+const HELD_OUT: f64 = 0.1;
+/// Rounds end when no document's error changes by this much, times the number of partitions.
+const TOLERANCE: f64 = 0.02;
+
+/// Fits more documents than one machine can hold: they stay where they are, in partitions.
+///
+/// Partitions count their documents as usual. The lead needs two things of each: its
+/// [counts](Partial::without_documents), and the [sample](Partial::sample) of its documents of the share that
+/// [`sample_share`](Self::sample_share) tells. Merged, they make a lead. Its [plan](Self::plan) goes to every partition once.
+/// Then there are rounds: the [correction](Self::correction) goes to every partition,
+/// [`FitPlan::round`] makes a change of it, and all changes come back, [merged](FitPlan::merge) or one by one, until the lead
+/// [is done](Self::is_done), after 20 rounds at most.
+///
+/// Counts are exact. Smoothing is chosen by the sample. A tenth of the documents, at most the sample, takes no part in the first
+/// eight rounds; by it the lead chooses how counts and correction are weighed, and thresholds. Later it takes part like a partition.
+/// The same partitions give the same bytes. Other ones give about the same scores; a single machine's are not quite reached
+/// the more partitions there are. The model remembers no documents.
+///
+/// Equal documents count as often as they are there, and it must be settled whether pairs of words are terms.
+///
+/// ```
+/// use tamis_filter::{DistributedTrainer, Document, FitPlan, Kind, Pairs, TrainOptions, Trainer};
+///
+/// let mut options = TrainOptions::new(Kind::Text);
+/// options.pairs = Pairs::Fixed;
+/// let count = |words: [&str; 2]| {
+///     let mut trainer = Trainer::new(options.clone())?;
+///     for i in 0..100 {
+///         trainer.add("fruit", Document::Text(&format!("{} and pears {i}", words[0])))?;
+///         trainer.add("metal", Document::Text(&format!("{} and tin {i}", words[1])))?;
+///     }
+///     trainer.into_partial()
+/// };
+/// let partitions = [count(["apples", "iron"])?, count(["plums", "lead"])?];
+///
+/// let share = DistributedTrainer::sample_share(400);
+/// let (mut counts, mut sample) = (Trainer::new(options.clone())?, Trainer::new(options.clone())?);
+/// for partition in &partitions {
+///     counts = counts.merge_partial(&partition.without_documents()?)?;
+///     sample = sample.merge_partial(&partition.sample(share)?)?;
+/// }
+/// let mut lead = DistributedTrainer::new(counts, sample, 2)?;
+/// let plan = FitPlan::from_bytes(lead.plan())?;
+/// let mut states: [Option<Vec<u8>>; 2] = [None, None];
+/// while !lead.is_done() {
+///     let correction = lead.correction()?;
+///     for (partition, state) in partitions.iter().zip(&mut states) {
+///         let round = plan.round(partition, state.as_deref(), &correction)?;
+///         *state = Some(round.state);
+///         lead.add(&round.change)?;
+///     }
+/// }
+/// let filter = lead.finish()?.into_filter()?;
+/// assert_eq!(filter.classes().len(), 2);
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+pub struct DistributedTrainer {
+    plan: FitPlan,
+    plan_bytes: Vec<u8>,
+    /// All documents of the sample, of which some are held out.
+    sample: Partial,
+    held_out: Ordered,
+    smoothing: SmoothingChoice,
+    correction: Correction,
+    round: u64,
+    /// What came of this round so far.
+    sum: Option<(WeightsHeader, Correction)>,
+    /// The coefficients of the held-out documents.
+    coefficients: Vec<f32>,
+    /// The largest change of the last round.
+    largest: f64,
+    /// What was chosen by the held-out documents, with their scores.
+    fitted: Option<Fitted>,
+}
+
+impl DistributedTrainer {
+    /// The share of so many documents that the lead needs: 20,000 of them.
+    pub fn sample_share(n_documents: u64) -> f64 {
+        (SAMPLE / n_documents.max(1) as f64).min(1.0)
+    }
+
+    /// The lead of so many partitions, which have all documents that were counted, each at most once.
+    ///
+    /// # Errors
+    /// If there are fewer than two labels, the scoring is not weighted, the sample is not one of these documents, or a count
+    /// overflows.
+    pub fn new(counts: Trainer, sample: Trainer, n_partitions: u32) -> Result<Self> {
+        if counts.classes.len() < 2 {
+            return Err(ErrorKind::TooFewLabels { expected: 2, got: counts.classes.len() }.into());
+        }
+        if counts.n_unlabelled() > 0 {
+            return Err(ErrorKind::Unlabelled.into());
+        }
+        let share = Self::sample_share(counts.n_documents());
+        settle_scoring(&counts.options, counts.classes.len(), &counts.parts[0].statistics)?;
+        let (counts, sample) = (counts.into_partial()?, sample.into_partial()?);
+        let default = Choices::for_classes(counts.classes().len());
+        let held_out_share = share.min(HELD_OUT);
+        let held_out = sample.sample(held_out_share)?;
+        let mut header =
+            PlanHeader { choices: default, n_partitions, held_out: held_out_share, lengths: [0; 2] };
+        let mut plan = FitPlan::new(header.clone(), counts.to_trainer()?, held_out.to_trainer()?)?;
+        let documents = plan.documents(&sample, |_| true)?;
+        let statistics = &plan.union.statistics;
+        let smoothing = fitting::smoothing(&plan.weighted, statistics, &documents, &plan.classes)?;
+        let SmoothingChoice { alpha, idf_power, bayes, .. } = smoothing;
+        header.choices = Choices { alpha, idf_power, bayes, ..default.fixed_by(&plan.weighted) };
+        let sections = [&counts, &held_out].map(Partial::without_documents);
+        let [counts, held_out] = sections;
+        let sections = [counts?.as_bytes().to_vec(), held_out?.as_bytes().to_vec()];
+        header.lengths = sections.each_ref().map(|section| section.len() as u64);
+        plan.header = header.clone();
+        let sections = sections.map(Into::into);
+        let plan_bytes = messages::write(&Header::Plan(header), &sections.each_ref())?;
+        let held_out = plan.documents(&sample, |group| is_sampled(group, held_out_share))?;
+        Ok(DistributedTrainer {
+            plan,
+            plan_bytes,
+            sample,
+            held_out,
+            smoothing,
+            correction: Correction::default(),
+            round: 0,
+            sum: None,
+            coefficients: Vec::new(),
+            largest: f64::INFINITY,
+            fitted: None,
+        })
+    }
+
+    /// What every partition needs, as [`FitPlan::from_bytes`] reads it.
+    pub fn plan(&self) -> &[u8] {
+        &self.plan_bytes
+    }
+
+    /// The rounds fitted so far.
+    pub fn n_rounds(&self) -> u64 {
+        self.round
+    }
+
+    /// Whether the last round was fitted.
+    pub fn is_done(&self) -> bool {
+        let is_settled = self.largest < TOLERANCE / f64::from(self.plan.header.n_partitions.max(1));
+        !self.plan.weighted.correction
+            || self.round >= ROUNDS as u64
+            || (self.round > HELD_OUT_ROUNDS + 1 && is_settled)
+    }
+
+    /// The correction so far, which every partition needs for the next round.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be used.
+    pub fn correction(&self) -> Result<Vec<u8>> {
+        let header = WeightsHeader { round: self.round, ..Default::default() };
+        messages::write_weights(header, &self.correction, self.plan.union.n_terms())
+    }
+
+    /// Adds the change of a partition, or of several. The round ends with the last one; then there is another
+    /// [correction](Self::correction).
+    ///
+    /// # Errors
+    /// If it is of another round, of more partitions than there are, or other bytes; overflow of a sum.
+    pub fn add(&mut self, change: &[u8]) -> Result<()> {
+        let (header, change) = self.plan.read_weights(change)?;
+        if header.round != self.round || header.n_partitions == 0 {
+            let expected = format_args!("a change of round {}", self.round).to_string();
+            return Err(Error::inconsistent("message", expected, header.round));
+        }
+        let (header, sum) = match self.sum.take() {
+            None => (header, change),
+            Some((before, mut sum)) => {
+                sum.merge(&change)?;
+                (add(&before, &header)?, sum)
+            }
+        };
+        let (expected, got) = (self.plan.header.n_partitions, header.n_partitions);
+        if got > expected {
+            return Err(Error::inconsistent(
+                "message",
+                format_args!("changes of {expected} partitions"),
+                got,
+            ));
+        }
+        self.sum = Some((header, sum));
+        if got == expected { self.end_round() } else { Ok(()) }
+    }
+
+    fn end_round(&mut self) -> Result<()> {
+        let Some((header, sum)) = self.sum.take() else { return Ok(()) };
+        self.largest = header.largest;
+        if self.round >= HELD_OUT_ROUNDS {
+            // from the same correction as all others
+            let own = self.plan.fit(&self.held_out, (self.round, &self.coefficients), &self.correction)?;
+            self.coefficients = messages::read_state(&own.state)?.1;
+            let (header, change) = self.plan.read_weights(&own.change)?;
+            self.correction.merge(&change)?;
+            self.largest = self.largest.max(header.largest);
+        }
+        self.correction.merge(&sum)?;
+        self.round += 1;
+        if self.round == HELD_OUT_ROUNDS {
+            let held_out = self.plan.of(&self.held_out);
+            let fitted = held_out.choose_by_sample(self.smoothing.clone(), &self.correction);
+            self.fitted = Some(fitted.map_err(fitting::refused)?);
+        }
+        self.held_out.check()
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// If it is not [done](Self::is_done), thresholds are asked for that there are too few held-out documents for, or the
+    /// model is larger than its format allows.
+    pub fn finish(self) -> Result<Model> {
+        if !self.is_done() {
+            return Err(Error::inconsistent("message", format_args!("{ROUNDS} rounds"), self.round));
+        }
+        let DistributedTrainer { plan, sample, held_out, smoothing, correction, fitted, .. } = self;
+        let (fitted, documents) = match fitted {
+            Some(fitted) => {
+                let correction = fitted.choices.correction(plan.columns, &correction)?;
+                (Fitted { correction, coefficients: Coefficients::default(), ..fitted }, held_out)
+            }
+            None => {
+                let documents = plan.documents(&sample, |_| true)?;
+                let fitted = plan.of(&documents).fit(smoothing).map_err(fitting::refused)?;
+                (fitted, documents)
+            }
+        };
+        let FitPlan { options, weighted, classes, parts, union, .. } = plan;
+        // documents are elsewhere
+        let options = TrainOptions { keep: Keep::Digests, names: false, ..options };
+        let scoring = settle_scoring(&options, classes.len(), &union.statistics)?;
+        let (asked, totals) = (&options.decision, union.statistics.totals());
+        let default = asked.default_for(&classes)?;
+        let decide = |scores: &[(f64, bool)]| fitting::decide(scores, asked, default, totals, &classes);
+        let fitted = fitting::conclude((&weighted, fitted), decide, &documents, &classes)?;
+        let none = Ordered::new(Vec::new(), Vec::new(), &[], (classes.len(), union.n_terms()))?;
+        let learned = InOrder { parts, union, documents: none };
+        write_model((options, classes, scoring), learned, (fitted, None), None)
+    }
+}
+
+impl std::fmt::Debug for DistributedTrainer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DistributedTrainer({:?}, {} rounds)", self.plan, self.round)
+    }
+}

@@ -1,0 +1,255 @@
+//! What partitions need: the counts of all, and what was chosen by them.
+
+use tamis_model::{
+    Classes, Columns, Correction, Counts, Documents, Fit, Partition, Statistics, TAUS, WeightedOptions,
+    is_sampled,
+};
+use tamis_tokenizer::TermId;
+
+use super::messages::{self, Header, PlanHeader, WeightsHeader};
+use crate::config::scoring::Scoring;
+use crate::config::training::TrainOptions;
+use crate::error::{Error, ErrorKind, Result};
+use crate::gather::ordered::Ordered;
+use crate::gather::union::{Shard, Union};
+use crate::store::compatible::check_equal;
+use crate::train::fitting;
+use crate::train::partial::Partial;
+use crate::train::trainer::Trainer;
+
+/// Rounds in which the held-out documents take no part.
+pub(super) const HELD_OUT_ROUNDS: u64 = 8;
+
+/// What every partition of a fit needs to know, see [`DistributedTrainer`](crate::DistributedTrainer): the counts of all
+/// documents, and what was chosen by them. Its memory grows with the terms, not with the documents.
+///
+/// It is read once by each process that fits partitions; it can fit any number of them, one after another.
+pub struct FitPlan {
+    pub(super) header: PlanHeader,
+    pub(super) options: TrainOptions,
+    pub(super) weighted: WeightedOptions,
+    pub(super) classes: Classes,
+    pub(super) columns: Columns,
+    pub(super) parts: Vec<Shard>,
+    pub(super) union: Union,
+    /// The counts without the held-out documents.
+    without: Statistics,
+}
+
+/// A round of a partition.
+pub struct PartitionRound {
+    /// Where it stands, for its next round.
+    pub state: Vec<u8>,
+    /// How the correction changes, for the lead.
+    pub change: Vec<u8>,
+}
+
+impl FitPlan {
+    /// Reads what [`DistributedTrainer::plan`](crate::DistributedTrainer::plan) wrote.
+    ///
+    /// # Errors
+    /// If these are other bytes, or damaged.
+    pub fn from_bytes(plan: &[u8]) -> Result<Self> {
+        let (Header::Plan(header), sections) = messages::read(plan)? else {
+            return Err(Error::inconsistent("message", "a plan", "another"));
+        };
+        // two sections, as the header says
+        let counts = Partial::from_bytes(sections[0].to_vec())?;
+        let held_out = Partial::from_bytes(sections[1].to_vec())?;
+        FitPlan::new(header, counts.to_trainer()?, held_out.to_trainer()?)
+    }
+
+    pub(super) fn new(header: PlanHeader, mut counts: Trainer, held_out: Trainer) -> Result<Self> {
+        let Scoring::Weighted(weighted) = counts.options.scoring() else {
+            return Err(ErrorKind::NotWeighted.into());
+        };
+        header.choices.check()?;
+        let in_order = counts.take_in_order(None)?;
+        let classes = counts.classes;
+        let columns = fitting::columns(&classes)?;
+        let Some(held_out) = OfShard::new(held_out, &counts.options, &classes)? else {
+            return Err(Error::inconsistent("message", "labels that were counted", "others"));
+        };
+        let without = subtract(&in_order.union, &held_out.union)?;
+        let (parts, union, options) = (in_order.parts, in_order.union, counts.options);
+        Ok(FitPlan { header, options, weighted, classes, columns, parts, union, without })
+    }
+
+    /// A round of a partition: fits its documents to the correction that the lead sent, from where it stood after the round
+    /// before, `state`, which is none in the first.
+    ///
+    /// The same documents, state and correction give the same bytes, for any number of threads.
+    ///
+    /// # Errors
+    /// If the partial was counted by other options or has terms that are not in the plan, or state or correction are of
+    /// another round, or other bytes.
+    pub fn round(
+        &self,
+        partial: &Partial,
+        state: Option<&[u8]>,
+        correction: &[u8],
+    ) -> Result<PartitionRound> {
+        let own = |group: u64| !is_sampled(group, self.header.held_out);
+        let documents = self.documents(partial, own)?;
+        let (weights, correction) = self.read_weights(correction)?;
+        let state = state.map(messages::read_state).transpose()?;
+        let (round, coefficients) = state.unwrap_or((0, Vec::new()));
+        if round != weights.round {
+            return Err(Error::inconsistent("message", format_args!("round {}", weights.round), round));
+        }
+        self.fit(&documents, (round, &coefficients), &correction)
+    }
+
+    /// A round of these documents, without coefficients before the first of them.
+    pub(super) fn fit(
+        &self,
+        documents: &Ordered,
+        (round, before): (u64, &[f32]),
+        correction: &Correction,
+    ) -> Result<PartitionRound> {
+        let PlanHeader { choices, n_partitions, .. } = &self.header;
+        let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.union.statistics };
+        let mut partition = Partition::without(self.of(documents), counts, choices, n_partitions + 1)?;
+        let none: Vec<f32>;
+        let before = match before.is_empty() {
+            true => {
+                none = partition.state().1.map(|_| 0.0).collect();
+                &none
+            }
+            false => before,
+        };
+        if !partition.resume(round, before) {
+            let expected = format_args!("{} coefficients", partition.state().1.count()).to_string();
+            return Err(Error::inconsistent("message", expected, before.len()));
+        }
+        let change = partition.round(correction).map_err(fitting::refused)?;
+        let weights = WeightsHeader { round, n_partitions: 1, largest: change.largest, ..Default::default() };
+        let (round, coefficients) = partition.state();
+        Ok(PartitionRound {
+            state: messages::write_state(round, coefficients)?,
+            change: messages::write_weights(weights, &change.correction, self.union.n_terms())?,
+        })
+    }
+
+    /// The sum of the changes of several partitions in one round: as changes add up, they can be added in a tree.
+    ///
+    /// # Errors
+    /// If they are of different rounds, or other bytes.
+    pub fn merge<'c>(&self, changes: impl IntoIterator<Item = &'c [u8]>) -> Result<Vec<u8>> {
+        let (mut sum, mut all): (Option<WeightsHeader>, _) = (None, Correction::default());
+        for change in changes {
+            let (header, correction) = self.read_weights(change)?;
+            all.merge(&correction)?;
+            sum = Some(match sum {
+                None => header,
+                Some(sum) => add(&sum, &header)?,
+            });
+        }
+        messages::write_weights(sum.unwrap_or_default(), &all, self.union.n_terms())
+    }
+
+    pub(super) fn read_weights(&self, message: &[u8]) -> Result<(WeightsHeader, Correction)> {
+        let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
+        messages::read_weights(message, self.union.n_terms(), n_columns)
+    }
+
+    /// The fit of some documents by the counts of all.
+    pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> Fit<'a> {
+        Fit { counts: &self.union.statistics, documents, columns: self.columns, options: &self.weighted }
+    }
+
+    /// The documents of a partial whose group is wanted, with the terms numbered as in the plan.
+    pub(super) fn documents(&self, partial: &Partial, is_wanted: impl Fn(u64) -> bool) -> Result<Ordered> {
+        let other = || Error::inconsistent("partial", "documents that the plan has counted", "others");
+        let trainer = partial.to_trainer()?;
+        if trainer.counts_alone {
+            return Err(ErrorKind::CountsAlone.into());
+        }
+        let OfShard { mut trainer, parts, union } =
+            OfShard::new(trainer, &self.options, &self.classes)?.ok_or_else(other)?;
+        let ids: Option<Vec<TermId>> = union.ids_in(&self.union).into_iter().collect();
+        let ids = ids.ok_or_else(other)?;
+        let of_part = |own: &Vec<TermId>| {
+            own.iter().map(|id| ids.get(*id as usize).copied().unwrap_or_default()).collect()
+        };
+        let ids: Vec<Vec<TermId>> = union.ids.iter().map(of_part).collect();
+        let mut documents = std::mem::take(&mut trainer.documents);
+        documents.retain(|document| is_wanted(document.group));
+        let rows = parts.into_iter().map(|part| part.rows).collect();
+        Ordered::new(documents, rows, &ids, (self.classes.len(), self.union.n_terms()))
+    }
+}
+
+impl std::fmt::Debug for FitPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let PlanHeader { n_partitions, .. } = self.header;
+        write!(f, "FitPlan({n_partitions} partitions, {} terms)", self.union.n_terms())
+    }
+}
+
+/// The sum of two changes of a round, without their weights.
+pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsHeader> {
+    if one.round != other.round {
+        return Err(Error::inconsistent(
+            "message",
+            format_args!("a change of round {}", one.round),
+            other.round,
+        ));
+    }
+    Ok(WeightsHeader {
+        n_partitions: one.n_partitions.saturating_add(other.n_partitions),
+        largest: one.largest.max(other.largest),
+        ..one.clone()
+    })
+}
+
+/// What a shard counted, with the labels of all.
+struct OfShard {
+    trainer: Trainer,
+    parts: Vec<Shard>,
+    union: Union,
+}
+
+impl OfShard {
+    /// None if it has other labels.
+    fn new(mut trainer: Trainer, options: &TrainOptions, classes: &Classes) -> Result<Option<OfShard>> {
+        check_equal("options", options, &trainer.options)?;
+        for (_, label) in classes.iter() {
+            trainer.class_of(label)?;
+        }
+        if trainer.classes.len() != classes.len() {
+            return Ok(None);
+        }
+        trainer.forget_places();
+        let parts = std::mem::take(&mut trainer.parts);
+        let union = Union::new(&parts)?;
+        Ok(Some(OfShard { trainer, parts, union }))
+    }
+}
+
+/// The counts without those of some documents among them.
+fn subtract(all: &Union, some: &Union) -> Result<Statistics> {
+    let wrong = || Error::inconsistent("message", "held-out documents that were counted", "others");
+    let ids: Option<Vec<TermId>> = some.ids_in(all).into_iter().collect();
+    let mut held_out = std::iter::zip(ids.ok_or_else(wrong)?, 0..).peekable();
+    let (all, some) = (&all.statistics, &some.statistics);
+    let documents = std::iter::zip(all.totals(), some.totals());
+    let documents = documents.map(|(all, some)| all.documents.checked_sub(some.documents));
+    let documents: Option<Vec<u64>> = documents.collect();
+    let mut without = Statistics::with_documents(documents.ok_or_else(wrong)?);
+    let mut cells = Vec::new();
+    for term in 0..all.n_terms() as TermId {
+        cells.clear();
+        cells.extend(all.cells(term));
+        if let Some((_, own)) = held_out.next_if(|(id, _)| *id == term) {
+            for cell in some.cells(own) {
+                let of_class = cells.iter_mut().find(|all| all.class == cell.class).ok_or_else(wrong)?;
+                of_class.df = of_class.df.checked_sub(cell.df).ok_or_else(wrong)?;
+                of_class.tf = of_class.tf.checked_sub(cell.tf).ok_or_else(wrong)?;
+            }
+            cells.retain(|cell| cell.df > 0);
+        }
+        without.push_term(&mut cells)?;
+    }
+    Ok(without)
+}

@@ -1,0 +1,85 @@
+//! Parts of a partial: the counts alone, or some of its documents.
+
+use tamis_model::is_sampled;
+use tamis_tokenizer::{CountVector, TermId};
+
+use super::Partial;
+use crate::config::scoring::Scoring;
+use crate::disk::spool::spill;
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::partial::PartialHeader;
+use crate::gather::learned::LearnedDocument;
+use crate::gather::union::Shard;
+use crate::train::trainer::Trainer;
+
+impl Partial {
+    /// The counts alone, for [`DistributedTrainer`](crate::DistributedTrainer): what merges is as small as the terms, however
+    /// many documents there are. A trainer that merges it cannot [finish](Trainer::finish) but with naive Bayes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DistributedUnsupported`](crate::ErrorKind::DistributedUnsupported): if equal documents count once, for which
+    /// all must be compared, it is open whether pairs of words are terms, or there are windows.
+    pub fn without_documents(&self) -> Result<Partial> {
+        check_distributed(&self.header)?;
+        let mut trainer = self.to_trainer()?;
+        trainer.counts_alone = true;
+        trainer.documents.clear();
+        trainer.forget_places();
+        trainer.into_partial()
+    }
+
+    /// The documents that are in a [sample](tamis_model::is_sampled) of this share of all, with the counts of them.
+    ///
+    /// # Errors
+    /// As [`without_documents`](Self::without_documents); if the documents are elsewhere.
+    pub fn sample(&self, share: f64) -> Result<Partial> {
+        check_distributed(&self.header)?;
+        if self.header.counts_alone {
+            return Err(ErrorKind::CountsAlone.into());
+        }
+        let mut trainer = self.to_trainer()?;
+        trainer.forget_places();
+        trainer.documents.retain(|document| is_sampled(document.group, share));
+        recount(&mut trainer)?;
+        trainer.into_partial()
+    }
+}
+
+/// Checks that documents can be fitted by partitions.
+fn check_distributed(header: &PartialHeader) -> Result<()> {
+    let options = &header.options;
+    let got = match options.scoring() {
+        Scoring::ExpectationMaximization(_) => "expectation maximization",
+        Scoring::Mixed(_) => "a table of columns other than text",
+        _ if options.counts_once() => "documents of which equal ones count once",
+        _ if options.recipe.windows.is_some() => "windows of text",
+        _ if header.bodies.len() > 1 => "an open choice of pairs of words",
+        _ => return Ok(()),
+    };
+    Err(ErrorKind::DistributedUnsupported { got }.into())
+}
+
+/// Counts the documents of a trainer anew.
+fn recount(trainer: &mut Trainer) -> Result<()> {
+    let mut counted = Shard::new(trainer.classes.len());
+    // a partial is one part
+    let part = &mut trainer.parts[0];
+    for document in &mut trainer.documents {
+        let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
+        let id = |(id, count): (TermId, u32)| {
+            let text = part.vocabulary.term(id).unwrap_or_default();
+            Ok((counted.vocabulary.intern(text)?, count))
+        };
+        let terms = terms.into_iter().map(id).collect::<Result<Vec<_>>>()?;
+        let vector = CountVector::from_pairs(terms.iter().copied())
+            .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
+        let LearnedDocument { class, multiplicity, .. } = *document;
+        let (statistics, class) = counted.statistics_of(class);
+        statistics.observe_times(class, vector.row(), multiplicity)?;
+        if document.terms.is_some() {
+            document.terms = Some(counted.rows.push(terms.into_iter()).map_err(spill)?);
+        }
+    }
+    (trainer.parts, trainer.n_equal) = (vec![counted], 0);
+    Ok(())
+}
