@@ -3,6 +3,8 @@
 
 mod api;
 mod attacks;
+mod bogofilter;
+mod bogofilter_peer;
 mod cluster;
 mod compressed;
 mod crash;

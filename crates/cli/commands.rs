@@ -14,11 +14,14 @@ pub(crate) mod score;
 pub(crate) mod suspects;
 pub(crate) mod train;
 
+use std::ffi::OsString;
+
 use anyhow::{Context, Result};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
+use crate::bogofilter;
 use crate::commands::evaluate::EvaluateArgs;
 use crate::commands::expire::ExpireArgs;
 use crate::commands::explain::ExplainArgs;
@@ -82,6 +85,29 @@ pub(crate) enum Command {
     Verify(ModelArg),
     /// Measure a model on labelled documents
     Evaluate(EvaluateArgs),
+    /// Do what bogofilter does, with its options
+    Bogofilter(BogofilterArgs),
+}
+
+/// Takes the place of bogofilter.
+#[derive(Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "\
+The model is model.tamis in bogofilter's folder: that of -d, else bogofilter_dir of bogofilter.cf, \
+else $BOGOFILTER_DIR, else ~/.bogofilter. A word list of bogofilter's there is imported once, by \
+bogoutil, and left as it is. `tamis bogofilter -h` lists the options. Called by the name of \
+bogofilter, tamis is this command.
+
+Example:
+  tamis bogofilter -n < ham.eml
+  tamis bogofilter -p -e < message.eml
+  ln -s \"$(command -v tamis)\" ~/bin/bogofilter"
+)]
+pub(crate) struct BogofilterArgs {
+    /// Options of bogofilter
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
 }
 
 pub(crate) fn run(command: Command) -> Result<u8> {
@@ -100,6 +126,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
+        Command::Bogofilter(args) => Ok(bogofilter::run::run(&args.arguments)),
     }
 }
 

@@ -14,6 +14,8 @@ mod input;
 
 mod model;
 
+mod bogofilter;
+
 mod commands;
 
 use std::ffi::OsString;
@@ -32,6 +34,9 @@ use crate::output::usage::text;
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     rescue::keep_lost_pages();
+    if let Some(arguments) = bogofilter::run::asked(&arguments) {
+        return ExitCode::from(bogofilter::run::run(arguments));
+    }
     if passes_input_through(&arguments) {
         rescue::arm(libc::STDIN_FILENO);
     }

@@ -1,4 +1,6 @@
 //! An open model, whose file others may change meanwhile.
 
+pub(crate) mod held;
+pub(crate) mod learning;
 pub(crate) mod opened;
 pub(crate) mod rescue;

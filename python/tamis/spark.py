@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import functools
 import hashlib
+import itertools
 import os
 import shutil
 import tempfile
@@ -87,7 +88,8 @@ def train(
     with _explained():
         options = _with_ngrams(rows, kind, options, sample)
         counter = Counter(kind=kind, **options)
-        partials = rows.mapInArrow(_count(kind, options), _PARTIAL).persist(_on_disk())
+        count = _on_executors("_count", kind, options)
+        partials = rows.mapInArrow(count, _PARTIAL).persist(_on_disk())
         try:
             for _, partial in _whole(_merged(partials, kind, options).toArrow()):
                 counter.merge(partial)
@@ -129,23 +131,12 @@ def score(
     taken = {"prediction", "probability", "log_odds"} & set(df.columns)
     if taken:
         raise tamis.TamisError(f"expected no columns named as those of scores, got {', '.join(sorted(taken))}")
-    name, version = _send(df.sparkSession, model), tamis.__version__
+    name = _send(df.sparkSession, model)
     types = [("prediction", T.StringType()), ("probability", T.DoubleType()), ("log_odds", T.DoubleType())]
     schema = T.StructType([*df.schema.fields, *(T.StructField(name, type) for name, type in types)])
-
-    def score(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        _check_version(version)
-        filter = _opened(name)
-        for batch in batches:
-            scores = pa.record_batch(filter.score_table(batch.column(batch.num_columns - 1)))
-            names = [*batch.schema.names[:-1], *(name for name, _ in types)]
-            yield pa.RecordBatch.from_arrays([*batch.columns[:-1], *scores.columns], names=names)
-
     # no column of anyone has this name
     with_document = df.withColumn(f"document of {name.removesuffix('.tamis')}", document)
-    return with_document.mapInArrow(score, schema)
+    return with_document.mapInArrow(_on_executors("_score", name, schema.names), schema)
 
 
 def _document(text_col: str | None, mail_col: str | None) -> tuple[str, Column]:
@@ -188,34 +179,64 @@ def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: in
     return {**options, "ngrams": (1, 2) if counter.choose_pairs() else 1}
 
 
-def _count(kind: str, options: dict[str, Any]) -> Any:
-    """What counts a partition."""
+def _on_executors(function: str, *arguments: Any) -> Any:
+    """What calls a function of this module on the executors.
+
+    It refers to nothing of this module: the version is checked before anything of another one is looked for.
+    """
     version = tamis.__version__
 
-    def count(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
+    def call(data):  # type: ignore[no-untyped-def]  # Spark looks at annotations, and finds no pyarrow here
+        import tamis
 
-        _check_version(version)
-        counter = Counter(kind=kind, **options)
-        for batch in batches:
-            counter.add(batch.column(1), batch.column(0))
-        yield from _pieces(TaskContext.get().partitionId(), counter.partial())
+        if tamis.__version__ != version:
+            import platform
 
-    return count
+            where = f"{tamis.__version__} on {platform.node()}"
+            raise RuntimeError(f"expected tamis {version} on the executors, as on the driver, got {where}")
+        from tamis import spark
+
+        return getattr(spark, function)(data, *arguments)
+
+    return call
+
+
+def _count(batches: Iterable[pa.RecordBatch], kind: str, options: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Counts a partition."""
+    from pyspark import TaskContext
+
+    counter = Counter(kind=kind, **options)
+    for batch in batches:
+        counter.add(batch.column(1), batch.column(0))
+    yield from _pieces(TaskContext.get().partitionId(), counter.partial())
+
+
+def _merge(table: pa.Table, kind: str, options: dict[str, Any]) -> pa.Table:
+    """Merges the partials of a group."""
+    import pyarrow as pa
+
+    counter, part = Counter(kind=kind, **options), 0
+    for part, partial in _whole(table):
+        counter.merge(partial)
+    return pa.Table.from_batches(_pieces(part // _FAN_IN, counter.partial()))
+
+
+def _score(batches: Iterable[pa.RecordBatch], model: str, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Scores a partition, of which the last column are the documents."""
+    import pyarrow as pa
+
+    filter = _opened(model)
+    for batch in batches:
+        *columns, documents = batch.columns
+        scores = pa.record_batch(filter.score_table(documents))
+        yield pa.RecordBatch.from_arrays([*columns, *scores.columns], names=names)
 
 
 def _merged(partials: DataFrame, kind: str, options: dict[str, Any]) -> DataFrame:
     """The partials, merged in a tree until few are left."""
     from pyspark.sql import functions as F
 
-    def merge(table: pa.Table) -> pa.Table:
-        import pyarrow as pa
-
-        counter, parts = Counter(kind=kind, **options), _whole(table)
-        for _, partial in parts:
-            counter.merge(partial)
-        return pa.Table.from_batches(_pieces(parts[0][0] // _FAN_IN, counter.partial()))
-
+    merge = _on_executors("_merge", kind, options)
     n_parts = 1 + (partials.agg(F.max("part")).first()[0] or 0)
     while n_parts > _FAN_IN:
         group = F.floor(F.col("part") / _FAN_IN)
@@ -234,22 +255,12 @@ def _pieces(part: int, partial: bytes) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict(row, schema=schema)
 
 
-def _whole(table: pa.Table) -> list[tuple[int, bytes]]:
-    """Partials put together again, in order."""
-    pieces: dict[int, list[tuple[int, bytes]]] = {}
-    for part, piece, data in zip(*(table.column(name).to_pylist() for name in ("part", "piece", "bytes"))):
-        pieces.setdefault(part, []).append((piece, data))
-    return [(part, b"".join(data for _, data in sorted(own))) for part, own in sorted(pieces.items())]
-
-
-def _check_version(expected: str) -> None:
-    """Another version may count otherwise."""
-    if tamis.__version__ != expected:
-        import platform
-
-        raise RuntimeError(
-            f"expected tamis {expected} on the executors, as on the driver, got {tamis.__version__} on {platform.node()}"
-        )
+def _whole(table: pa.Table) -> Iterator[tuple[int, bytes]]:
+    """Partials put together again, in order, one at a time."""
+    parts, pieces = (table.column(name).to_pylist() for name in ("part", "piece"))
+    order = sorted(range(table.num_rows), key=lambda row: (parts[row], pieces[row]))
+    for part, rows in itertools.groupby(order, key=parts.__getitem__):
+        yield part, b"".join(table.column("bytes")[row].as_buffer() for row in rows)
 
 
 def _send(spark: Any, model: Filter | str | os.PathLike[str]) -> str:
@@ -289,6 +300,8 @@ def _opened(name: str) -> Filter:
 
 # what workers say, and what is to be done
 _CAUSES = {
+    "Cannot run program": "the executors have no Python at PYSPARK_PYTHON: set it to one that is there on every worker",
+    "pyspark.daemon's stdout": "Python does not start on the executors: set PYSPARK_PYTHON to the driver's version",
     "No module named 'pyarrow'": "the executors have no pyarrow: install it there, in the Python of PYSPARK_PYTHON",
     "No module named 'tamis'": "the executors have no tamis: install it there, in the Python of PYSPARK_PYTHON",
     "PYTHON_VERSION_MISMATCH": "the executors have another Python than the driver: set PYSPARK_PYTHON to the same",

@@ -92,6 +92,18 @@ def test_polars(parquet, alone, tmp_path):
     check_scores(pa.table({"text": table["text"], **dict(zip(names, scores))}), alone)
 
 
+def test_spark_connect(parquet, alone, tmp_path):
+    """The program is a client of the server that pyspark starts for it."""
+    for name in ("pyspark", "grpc", "grpc_status", "google.rpc", "zstandard"):
+        pytest.importorskip(name)
+    model, scored = tmp_path / "spark.tamis", tmp_path / "scored"
+    # where Spark is tested, the server takes a free port
+    environment = {"SPARK_REMOTE": "local[2]", "SPARK_TESTING": "1", "PYSPARK_PYTHON": sys.executable}
+    run([sys.executable, EXAMPLES / "spark_train.py", parquet, model, parquet, scored], **environment)
+    assert model.read_bytes() == alone
+    check_scores(pq.read_table(scored), alone)
+
+
 def test_spark_submit(parquet, alone, tmp_path):
     home = Path(pytest.importorskip("pyspark").__file__).parent
     model, scored = tmp_path / "spark.tamis", tmp_path / "scored"

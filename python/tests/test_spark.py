@@ -2,12 +2,16 @@
 
 import os
 import sys
+import venv
+from pathlib import Path
 
+import numpy
 import pytest
 
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
 
+import tamis  # noqa: E402
 from tamis import Counter, Filter, TamisError  # noqa: E402
 from tamis.spark import score, train  # noqa: E402
 
@@ -21,7 +25,8 @@ def spark():
         SparkSession.builder.master(os.environ.get("TAMIS_SPARK_MASTER", "local-cluster[2,1,1024]"))
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.speculation", "true")
+        # what a killed executor held is given up at once
+        .config("spark.shuffle.io.retryWait", "100ms")
         .getOrCreate()
     )
     yield session
@@ -53,7 +58,9 @@ def alone(rows, **options) -> bytes:
         {},
         {"documents": True},
         {"likelihood": "multinomial"},
+        {"likelihood": "multinomial", "occurrences": True},
         {"likelihood": "bernoulli"},
+        {"likelihood": "complement"},
         {"likelihood": "complement-normalized"},
         {"correction": False},
         {"ngrams": (1, 2)},
@@ -61,16 +68,12 @@ def alone(rows, **options) -> bytes:
     ids=str,
 )
 @pytest.mark.parametrize("n_labels", [2, 4])
-def test_the_model_has_the_bytes_of_one_machine(spark, options, n_labels):
+@pytest.mark.parametrize("sort", [False, True], ids=["mixed", "sorted"])
+def test_the_model_has_the_bytes_of_one_machine(spark, options, n_labels, sort):
+    """Sorted by label, partitions have one label or nothing."""
     rows = texts(240, n_labels)
-    model = train(frame(spark, rows, 11), "label", "text", **options)
+    model = train(frame(spark, rows, 11, sort), "label", "text", **options)
     assert model.to_bytes() == alone(rows, **options)
-
-
-def test_partitions_of_one_label_and_empty_ones(spark):
-    rows = texts(120)
-    model = train(frame(spark, rows, 12, sort=True), "label", "text")
-    assert model.to_bytes() == alone(rows)
 
 
 def test_pairs_of_many_rows_are_chosen_by_a_sample(spark):
@@ -123,6 +126,34 @@ def test_a_task_that_fails_and_is_tried_again_counts_once(spark, tmp_path):
     assert model.to_bytes() == alone(rows)
 
 
+def test_what_killed_executors_counted_is_counted_again(spark, tmp_path):
+    """Two executors die while they count, with what they had counted before."""
+    if not spark.sparkContext.master.startswith("local-cluster"):
+        pytest.skip("the executors are in the driver's process")
+    rows, marks = texts(240), str(tmp_path)
+
+    def kill_executor(batches):
+        import signal
+
+        from pyspark import TaskContext
+
+        yield from batches
+        part = TaskContext.get().partitionId()
+        mark = Path(marks, str(part))
+        if part in (5, 8) and not mark.exists():
+            # the executor started this process, or the one that did
+            pid = os.getpid()
+            while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            mark.write_text(str(pid))
+            os.kill(pid, signal.SIGKILL)
+
+    df = frame(spark, rows, 11).mapInArrow(kill_executor, "label string, text string")
+    model = train(df, "label", "text")
+    assert len({mark.read_text() for mark in tmp_path.iterdir()}) == 2
+    assert model.to_bytes() == alone(rows)
+
+
 def test_wrong_rows_and_options_are_told(spark):
     df = spark.createDataFrame([("a", "text"), ("b", None)], "label string, text string").coalesce(1)
     with pytest.raises(TamisError, match="row 1: expected text, got null"):
@@ -138,12 +169,32 @@ def test_wrong_rows_and_options_are_told(spark):
         score(df.withColumnRenamed("label", "probability"), filter, "text")
 
 
-def test_other_versions_are_refused(spark, monkeypatch):
-    import tamis
+def test_what_executors_lack_is_told(spark, monkeypatch, tmp_path):
+    """Another environment of the same Python, which gets one package after the other."""
+    df = frame(spark, texts(10), 1)
+    context = spark.sparkContext
 
-    monkeypatch.setattr(tamis, "__version__", "9.9")
-    with pytest.raises(RuntimeError, match="expected tamis 9.9 on the executors"):
-        train(frame(spark, texts(10), 1), "label", "text")
+    def told(message: str) -> None:
+        with pytest.raises(RuntimeError, match=message):
+            train(df, "label", "text")
+
+    monkeypatch.setattr(context, "pythonExec", str(tmp_path / "bin" / "python"))
+    told("the executors have no Python at PYSPARK_PYTHON")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to("/bin/false")
+    told("Python does not start on the executors")
+    venv.create(tmp_path, clear=True, symlinks=True)
+    told("the executors have no pyarrow")
+    (packages,) = tmp_path.glob("lib/python*/site-packages")
+    for package in (numpy, pa):
+        (packages / package.__name__).symlink_to(Path(package.__file__).parent)
+    told("the executors have no tamis")
+    (packages / "tamis").mkdir()
+    (packages / "tamis" / "__init__.py").write_text("__version__ = '0.0'\n")
+    told(f"expected tamis {tamis.__version__} on the executors, as on the driver, got 0.0 on ")
+    # as if the driver had another Python
+    monkeypatch.setattr(context, "pythonVer", "3.9")
+    told("the executors have another Python than the driver")
 
 
 def test_no_documents_at_all(spark):
@@ -161,4 +212,5 @@ def test_a_partial_larger_than_a_row_is_sent_in_pieces(spark, monkeypatch):
     partial = counter.partial()
     table = pa.Table.from_batches(module._pieces(3, partial))
     assert table.num_rows > 5
-    assert module._whole(table.take(list(reversed(range(table.num_rows))))) == [(3, partial)]
+    backwards = table.take(list(reversed(range(table.num_rows))))
+    assert list(module._whole(backwards)) == [(3, partial)]

@@ -128,7 +128,7 @@ fn set(name: &str) -> Option<PathBuf> {
 }
 
 /// Makes a folder that only its owner may enter, and the folders above it by the user's umask.
-fn make_private(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         std::fs::create_dir_all(above)?;
     }

@@ -18,6 +18,7 @@ use crate::args::input::InputArgs;
 use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::items::Item;
+use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::expectation;
 use crate::output::numbers::{counted, grouped};
@@ -173,11 +174,10 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     })?;
     check_unchanged(learner.filter())?;
     learner.commit()?;
-    // only if the file was just rewritten, and never if there is a shared model, whose documents would be missing
+    // never if there is a shared model, whose documents would be missing
     let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
-    if may_retrain && learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
-        learner.retrain()?;
-        say!("retrained on {}", counted(learner.filter().information().documents as u64, "document"));
+    if may_retrain {
+        retrain_if_due(&mut learner)?;
     }
     let parts = [
         (tally.already, "already known"),

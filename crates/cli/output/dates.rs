@@ -1,5 +1,7 @@
 //! Days as people read them.
 
+use std::time::SystemTime;
+
 /// The day (UTC) of a time in seconds from 1970, as `2003-02-11`.
 ///
 /// Years are taken to begin in March, so that a leap day is the last of its year (Howard Hinnant, "chrono-compatible
@@ -14,6 +16,14 @@ pub(crate) fn day(seconds: i64) -> String {
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The time now (UTC), as `2003-02-11T08:15:00Z`.
+pub(crate) fn now() -> String {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
+    let of_day = seconds.rem_euclid(86_400);
+    format!("{}T{:02}:{:02}:{:02}Z", day(seconds), of_day / 3_600, of_day / 60 % 60, of_day % 60)
 }
 
 #[cfg(test)]

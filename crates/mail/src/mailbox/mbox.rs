@@ -31,6 +31,7 @@ pub struct Reader<R: BufRead> {
     /// The start of the next line, already read; empty at the end of the file.
     line: Vec<u8>,
     started: bool,
+    is_raw: bool,
 }
 
 /// One message of an mbox file.
@@ -47,7 +48,22 @@ pub struct Entry {
 impl<R: BufRead> Reader<R> {
     /// Reads messages of at most `max_message_bytes` each from `reader`.
     pub fn new(reader: R, max_message_bytes: usize) -> Self {
-        Reader { reader, max_message_bytes, number: 0, line: Vec::new(), started: false }
+        Reader { reader, max_message_bytes, number: 0, line: Vec::new(), started: false, is_raw: false }
+    }
+
+    /// Leaves messages as they stand in the file: each with its separator, its quotes and its final empty line.
+    ///
+    /// ```
+    /// use tamis_mail::mbox::Reader;
+    ///
+    /// let file = b"From a@b.org Fri Aug 23 11:03:04 2002\nSubject: 1\n\n>From here on\n\n";
+    /// let mut entries = Reader::new(&file[..], 1 << 20).raw();
+    /// assert_eq!(entries.next().unwrap()?.bytes, file);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn raw(self) -> Self {
+        Reader { is_raw: true, ..self }
     }
 
     /// Reads the next line, or the next 4 KiB of a longer one, into `self.line`.
@@ -89,7 +105,7 @@ impl<R: BufRead> Reader<R> {
         if self.line.is_empty() {
             return Ok(None);
         }
-        if is_separator(&self.line) {
+        if is_separator(&self.line) && !self.is_raw {
             self.skip_line()?;
         }
         self.number += 1;
@@ -103,11 +119,11 @@ impl<R: BufRead> Reader<R> {
             if at_line_start && message.blank.is_some() && is_separator(&self.line) {
                 break;
             }
-            message.add(&self.line, at_line_start);
+            message.add(&self.line, at_line_start, self.is_raw);
             at_line_start = self.line.ends_with(b"\n");
             self.advance()?;
         }
-        Ok(Some(message.entry))
+        Ok(Some(message.finish(self.is_raw)))
     }
 }
 
@@ -132,16 +148,23 @@ struct Message {
 }
 
 impl Message {
-    fn add(&mut self, line: &[u8], at_line_start: bool) {
+    fn add(&mut self, line: &[u8], at_line_start: bool, is_raw: bool) {
         if let Some(blank) = self.blank.take() {
             self.push(blank);
         }
         match line {
             b"\n" if at_line_start => self.blank = Some(b"\n"),
             b"\r\n" if at_line_start => self.blank = Some(b"\r\n"),
-            _ if at_line_start && is_quoted(line) => self.push(&line[1..]),
+            _ if at_line_start && !is_raw && is_quoted(line) => self.push(&line[1..]),
             _ => self.push(line),
         }
+    }
+
+    fn finish(mut self, is_raw: bool) -> Entry {
+        if let Some(blank) = self.blank.take().filter(|_| is_raw) {
+            self.push(blank);
+        }
+        self.entry
     }
 
     fn push(&mut self, bytes: &[u8]) {

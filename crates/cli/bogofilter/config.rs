@@ -1,0 +1,135 @@
+//! Reads bogofilter's options: the command line, before it the configuration files.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::bogofilter::arguments::Given;
+use crate::bogofilter::keys::{Key, by_key};
+use crate::bogofilter::settings::Settings;
+use crate::output::shown::{plain, say, shown, shown_path};
+
+/// What the command line asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Work,
+    Help,
+    Version,
+}
+
+/// The configuration of the whole system.
+const SYSTEM: &str = "/etc/bogofilter.cf";
+
+/// The most bytes that are read of a configuration file.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Sets what the options say. Those of the command line count more than those of files, whichever comes first.
+///
+/// # Errors
+/// An option without its value, an invalid value or combination, or a file of `-c` that cannot be read.
+pub(super) fn read(given: &[Given], others: &[OsString], settings: &mut Settings) -> Result<Order> {
+    let mut reads_usual_files = true;
+    for option in given {
+        match option {
+            Given::Unknown(argument) => {
+                say!("bogofilter: {}: an unknown option, passed over", shown_path(argument));
+            }
+            Given::WithoutValue(argument) => bail!("{}: expected a value", shown_path(argument)),
+            Given::Option { key: Key::Help, .. } => return Ok(Order::Help),
+            Given::Option { key: Key::Version, .. } => return Ok(Order::Version),
+            Given::Option { key: Key::NoConfigFile, .. } => reads_usual_files = false,
+            Given::Option { key: Key::ConfigFile, value: Some(path) } => {
+                reads_usual_files = false;
+                read_file(Path::new(path), settings)?;
+            }
+            Given::Option { key: Key::Verbose, .. } => settings.verbose = settings.verbose.saturating_add(1),
+            Given::Option { key: key @ Key::UserConfigFile, value } => {
+                settings.set(*key, value.as_deref())?
+            }
+            Given::Option { .. } => (),
+        }
+    }
+    if reads_usual_files {
+        read_if_there(Path::new(SYSTEM), settings)?;
+        let own = settings.user_config_file.clone();
+        read_if_there(&own, settings)?;
+    }
+    for option in given {
+        if let Given::Option { key, value } = option {
+            settings.set(*key, value.as_deref())?;
+        }
+    }
+    settings.settle(others)?;
+    Ok(Order::Work)
+}
+
+fn read_if_there(path: &Path, settings: &mut Settings) -> Result<()> {
+    match read_file(path, settings) {
+        Err(error) if error.downcast_ref::<io::Error>().is_some() => Ok(()),
+        other => other,
+    }
+}
+
+fn read_file(path: &Path, settings: &mut Settings) -> Result<()> {
+    let (path, mut bytes) = (at_home(path), Vec::new());
+    let read = File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    read.with_context(|| shown_path(&path))?;
+    for (number, line) in (1..).zip(String::from_utf8_lossy(&bytes).lines()) {
+        let line = line.trim_end_matches(|c: char| c.is_whitespace() || c.is_control());
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        let place = || format!("{}, line {number}", shown_path(&path));
+        match setting(line) {
+            Some((key, value)) => set(settings, key, value).with_context(place)?,
+            None => say!("bogofilter: {}: no option of bogofilter's: {}", place(), shown(line)),
+        }
+    }
+    Ok(())
+}
+
+/// The option and the value of a line: a name, then space or an equals sign, then the value.
+fn setting(line: &str) -> Option<(Key, &str)> {
+    let (name, value) = line.trim_start().split_once([' ', '\t', '='])?;
+    let value = value.trim_start_matches([' ', '\t', '=']);
+    Some((by_key(name)?, if value == "''" { "" } else { value }))
+}
+
+fn set(settings: &mut Settings, key: Key, value: &str) -> Result<()> {
+    match key {
+        Key::Directory => settings.directory = Some(at_home(Path::new(value))),
+        key => settings.set(key, Some(value.as_ref()))?,
+    }
+    Ok(())
+}
+
+/// A path in which `~` stands for the home folder.
+fn at_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), std::env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => path.to_owned(),
+    }
+}
+
+/// Why a file cannot be opened, in the words of the program.
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("{}: {}", shown_path(path), plain(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_names_and_values() {
+        assert_eq!(setting("ham_cutoff = 0.45"), Some((Key::HamCutoff, "0.45")));
+        assert_eq!(setting("  terse=yes"), Some((Key::Terse, "yes")));
+        assert_eq!(setting("spam_subject_tag=''"), Some((Key::SpamSubjectTag, "")));
+        assert_eq!(setting("header_format = %h: %c, x=%p"), Some((Key::HeaderFormat, "%h: %c, x=%p")));
+        assert_eq!(setting("terse"), None);
+        assert_eq!(setting("nonsense = 1"), None);
+    }
+}

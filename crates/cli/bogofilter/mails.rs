@@ -1,0 +1,156 @@
+//! The messages that bogofilter is asked about: on standard input, in files and mboxes, in folders.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, BufRead};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use tamis_mail::{maildir, mbox};
+
+use crate::bogofilter::config::unreadable;
+use crate::bogofilter::settings::{Bulk, Settings};
+use crate::input::reading::Stream;
+use crate::output::shown::{say, shown_path, told};
+
+/// Which messages, and how much is read of each.
+#[derive(Clone, Copy)]
+pub(super) struct Mails<'a> {
+    pub(super) settings: &'a Settings,
+    /// The arguments that are no options.
+    pub(super) others: &'a [OsString],
+    /// The most bytes to read of a message; none if it is passed on.
+    pub(super) most: Option<usize>,
+}
+
+/// What is done with each: the name of its file, if it has one that is told, and the message.
+pub(super) type Work<'w> = dyn FnMut(Option<&Path>, &[u8]) -> Result<()> + 'w;
+
+impl Mails<'_> {
+    /// Visits the messages one by one. In bulk, the first name that there is no file of ends it, which is no error.
+    pub(super) fn for_each(&self, work: &mut Work<'_>) -> Result<()> {
+        match self.settings.bulk {
+            Bulk::None => match &self.settings.input {
+                Some(path) if path.is_dir() => self.folder(path, work),
+                Some(path) => self.file(path, None, work),
+                None => self.file(Path::new("-"), None, work),
+            },
+            Bulk::Input => {
+                for line in io::stdin().lock().split(b'\n') {
+                    let line = line.context("standard input")?;
+                    if !self.named(Path::new(OsStr::from_bytes(&line)), work)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+            Bulk::Arguments => {
+                for path in self.others {
+                    if !self.named(Path::new(path), work)? {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Visits what a name in bulk stands for; returns whether there was such a file or folder.
+    fn named(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => self.folder(path, work)?,
+            Ok(_) => return self.readable(path, work),
+            Err(error) => {
+                say!("bogofilter: {}", unreadable(path, &error));
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Visits a file; returns whether it could be read.
+    fn readable(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
+        match Stream::of(path) {
+            Ok(stream) => self.stream(stream, path, Some(path), work).map(|()| true),
+            Err(error) => {
+                say!("bogofilter: {}", unreadable(path, &error));
+                Ok(false)
+            }
+        }
+    }
+
+    fn file(&self, path: &Path, name: Option<&Path>, work: &mut Work<'_>) -> Result<()> {
+        let whole = || if path.as_os_str() == "-" { "standard input".to_owned() } else { shown_path(path) };
+        let stream = Stream::of(path).with_context(whole)?;
+        self.stream(stream, path, name, work)
+    }
+
+    fn stream(&self, stream: Stream, path: &Path, name: Option<&Path>, work: &mut Work<'_>) -> Result<()> {
+        let context = || shown_path(path);
+        if !self.settings.mbox {
+            let most = self.most.map_or(u64::MAX, |most| most as u64);
+            return work(name, &stream.into_document(most).with_context(context)?);
+        }
+        let reader = mbox::Reader::new(stream.into_reader(), self.most.unwrap_or(usize::MAX));
+        let mut reader = if self.most.is_none() { reader.raw() } else { reader }.peekable();
+        if reader.peek().is_none() {
+            // an empty mbox is one message without words
+            return work(name, b"");
+        }
+        reader.try_for_each(|entry| work(name, &entry.with_context(context)?.bytes))
+    }
+
+    /// Visits the messages of a Maildir, or of an MH folder.
+    fn folder(&self, path: &Path, work: &mut Work<'_>) -> Result<()> {
+        let mut files = Vec::new();
+        if maildir::is_maildir(path) {
+            for folder in ["new", "cur"] {
+                files.extend(listed(&joined(path, folder), |name| !name.starts_with(b"."))?);
+            }
+        } else {
+            files = listed(path, |name| name.first().is_some_and(u8::is_ascii_digit))?;
+        }
+        for file in files {
+            self.readable(&file, work)?;
+        }
+        Ok(())
+    }
+}
+
+/// The regular files of a folder with such names, sorted.
+fn listed(folder: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| shown_path(folder))? {
+        let name = entry.with_context(|| shown_path(folder))?.file_name();
+        let path = joined(folder, &name);
+        if is_wanted(name.as_bytes()) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A path in a folder as bogofilter names it: `.` stays part of it.
+fn joined(folder: &Path, name: impl AsRef<OsStr>) -> PathBuf {
+    let folder = folder.as_os_str().as_bytes();
+    let folder = folder.strip_suffix(b"/").unwrap_or(folder);
+    OsString::from_vec([folder, b"/", name.as_ref().as_bytes()].concat()).into()
+}
+
+/// Checks that the file of `-I` is there.
+///
+/// # Errors
+/// If it is not.
+pub(super) fn check_input(settings: &Settings) -> Result<()> {
+    match settings.input.as_ref().map(|path| (path, fs::metadata(path))) {
+        Some((path, Err(error))) => bail!("-I {}", unreadable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Says what went wrong with a message, and goes on.
+pub(super) fn complain(error: &anyhow::Error) {
+    say!("bogofilter: {}", told(error));
+}

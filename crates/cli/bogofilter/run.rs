@@ -1,0 +1,403 @@
+//! Does what bogofilter's options ask for.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use tamis_filter::{Document, Filter, Learner, Limits, Scratch};
+use tamis_mail::passthrough::Head;
+
+use crate::bogofilter::arguments::{Given, cut};
+use crate::bogofilter::config::{Order, read};
+use crate::bogofilter::folder::Folder;
+use crate::bogofilter::header::{Marks, head, line_end};
+use crate::bogofilter::keys::Key;
+use crate::bogofilter::layout::{Facts, line};
+use crate::bogofilter::mails::{Mails, check_input, complain};
+use crate::bogofilter::outcome::Outcome;
+use crate::bogofilter::query::{self, HELP};
+use crate::bogofilter::report;
+use crate::bogofilter::settings::{Bulk, Registration, Settings};
+use crate::model::held::{Held, standard_output};
+use crate::model::opened::Model;
+use crate::output::shown::{shown_path, told};
+use crate::output::status::{ERROR, is_closed_pipe};
+
+/// The arguments of bogofilter, if it is what was called: by the name of the program, or by the first argument.
+pub(crate) fn asked(arguments: &[OsString]) -> Option<&[OsString]> {
+    let called = Path::new(arguments.first()?).file_name()?;
+    if called == "bogofilter" {
+        return Some(&arguments[1..]);
+    }
+    arguments.get(1).filter(|name| *name == "bogofilter").map(|_| &arguments[2..])
+}
+
+/// Does what the arguments ask for; returns the exit status. Whatever fails, a message that is to be passed on is written.
+pub(crate) fn run(arguments: &[OsString]) -> u8 {
+    let (given, others) = cut(arguments);
+    let mut settings = Settings::default();
+    let order = match read(&given, &others, &mut settings).and_then(|order| {
+        check_input(&settings)?;
+        Ok(order)
+    }) {
+        Ok(order) => order,
+        Err(error) => {
+            complain(&error);
+            if asks_for(&given, Key::Passthrough) {
+                copy_unchanged(value_of(&given, Key::InputFile).as_deref(), None);
+            }
+            return ERROR;
+        }
+    };
+    match order {
+        Order::Help => print(HELP),
+        Order::Version => print(&query::version()),
+        Order::Work if settings.query > 0 => print(&described(&settings)),
+        Order::Work => {
+            let mut session = Session::new(&settings, &others);
+            match catch_unwind(AssertUnwindSafe(|| session.work())) {
+                Ok(Ok(status)) => status,
+                Ok(Err(error)) if is_closed_pipe(&error) => 0,
+                Ok(Err(error)) => {
+                    complain(&error);
+                    ERROR
+                }
+                Err(_) => ERROR,
+            }
+        }
+    }
+}
+
+fn asks_for(given: &[Given], wanted: Key) -> bool {
+    given.iter().any(|option| matches!(option, Given::Option { key, .. } if *key == wanted))
+}
+
+fn value_of(given: &[Given], wanted: Key) -> Option<PathBuf> {
+    given.iter().rev().find_map(|option| match option {
+        Given::Option { key, value } if *key == wanted => value.as_ref().map(PathBuf::from),
+        _ => None,
+    })
+}
+
+fn print(text: &str) -> u8 {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => 0,
+        Err(_) => ERROR,
+    }
+}
+
+fn described(settings: &Settings) -> String {
+    let mut text = query::settings(settings);
+    if let Ok(folder) = Folder::of(settings).as_ref().map(|folder| shown_path(&folder.path))
+        && settings.query > 1
+    {
+        text += &format!("{:<17} = {folder}\n", "bogofilter-dir");
+    }
+    text
+}
+
+/// Copies a message as it is.
+fn copy_unchanged(input: Option<&Path>, output: Option<&File>) {
+    // copy whatever can be read
+    let _ = Held::open(input).and_then(|mut message| message.write(output, &[], 0));
+}
+
+/// One call of the program.
+struct Session<'a> {
+    settings: &'a Settings,
+    others: &'a [OsString],
+    scratch: Scratch,
+    /// The exit status of the last message.
+    status: u8,
+    /// Different words registered, counted only if that is to be printed.
+    words: BTreeSet<String>,
+    messages: u64,
+}
+
+/// What became of a message.
+struct Judged {
+    outcome: Outcome,
+    spamicity: f64,
+    /// The line of the verdict, and tables.
+    lines: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    fn new(settings: &'a Settings, others: &'a [OsString]) -> Self {
+        let (scratch, words) = (Scratch::default(), BTreeSet::new());
+        Session { settings, others, scratch, status: 0, words, messages: 0 }
+    }
+
+    fn work(&mut self) -> Result<u8> {
+        let is_one = self.settings.bulk == Bulk::None && !self.settings.mbox;
+        let is_folder = self.settings.input.as_ref().is_some_and(|path| path.is_dir());
+        if self.settings.passthrough && is_one && !is_folder {
+            return self.pass_one_on();
+        }
+        let folder = self.folder();
+        if self.settings.passthrough {
+            self.pass_on(folder)?;
+        } else if self.settings.registration.any() {
+            self.register(&folder?)?;
+        } else {
+            self.score(&folder?)?;
+        }
+        Ok(if self.settings.exit_zero && self.status != ERROR { 0 } else { self.status })
+    }
+
+    /// The folder of the model, made if it is not there.
+    fn folder(&self) -> Result<Folder> {
+        let folder = Folder::of(self.settings)?;
+        if self.settings.debug_database && self.settings.verbose > 1 {
+            self.debug(&format!("open {}", shown_path(&folder.model())))?;
+        }
+        folder.make()?;
+        Ok(folder)
+    }
+
+    /// Writes a line where debug output goes: standard error, or with -D standard output.
+    fn debug(&self, line: &str) -> Result<()> {
+        if self.settings.debug_to_output {
+            writeln!(std::io::stdout(), "{line}").context("standard output")
+        } else {
+            writeln!(std::io::stderr(), "{line}").context("standard error")
+        }
+    }
+
+    /// Prints a verdict for each message.
+    fn score(&mut self, folder: &Folder) -> Result<()> {
+        let mut model = Model::new(|| folder.open());
+        let most = model.filter()?.information().recipe.limits.bytes.saturating_add(1);
+        let mails = Mails { settings: self.settings, others: self.others, most: Some(most) };
+        let mut out = standard_output()?;
+        mails.for_each(&mut |name, mail| {
+            let judged = model.ask(|filter| self.judge(filter, mail))?;
+            self.update(folder, mail, &judged)?;
+            self.status = judged.outcome.status();
+            let has_line = self.settings.verbose > 0 || self.settings.terse || self.settings.dataframe;
+            if has_line {
+                let named = name.filter(|_| self.settings.verbose > 0 && !self.settings.quiet);
+                out.write_all(&written(named, &judged.lines, &out)).context("standard output")?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Registers all messages, and writes the model once.
+    fn register(&mut self, folder: &Folder) -> Result<()> {
+        let what = self.settings.registration;
+        let mails = Mails { settings: self.settings, others: self.others, most: Some(most_bytes()) };
+        // the model is locked from the first message on, not while that is waited for
+        let mut learner: Option<Learner> = None;
+        mails.for_each(&mut |_, mail| {
+            let learner = match &mut learner {
+                Some(learner) => learner,
+                none => none.insert(folder.learner()?),
+            };
+            self.register_one(learner, what, mail)
+        })?;
+        let mut learner = learner.map_or_else(|| folder.learner(), Ok)?;
+        Folder::commit(&mut learner)?;
+        self.say_registered()
+    }
+
+    fn register_one(&mut self, learner: &mut Learner, what: Registration, mail: &[u8]) -> Result<()> {
+        if has_no_words(mail) {
+            return Ok(());
+        }
+        self.messages += 1;
+        let takes_back = !what.spam && !what.ham;
+        if takes_back {
+            self.count_words(learner.filter(), mail)?;
+        }
+        Folder::register(learner, what, mail)?;
+        if !takes_back {
+            self.count_words(learner.filter(), mail)?;
+        }
+        Ok(())
+    }
+
+    fn count_words(&mut self, filter: &Filter, mail: &[u8]) -> Result<()> {
+        if self.settings.verbose > 0 {
+            let explanation = filter.explain(Document::Mail(mail), &mut self.scratch)?;
+            self.words.extend(explanation.terms.into_iter().map(|term| term.term));
+        }
+        Ok(())
+    }
+
+    fn say_registered(&self) -> Result<()> {
+        if self.settings.verbose == 0 {
+            return Ok(());
+        }
+        let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let (words, messages) = (self.words.len() as u64, self.messages);
+        self.debug(&format!("# {}, {}", counted(words, "word"), counted(messages, "message")))
+    }
+
+    /// Registers a message under the verdict it got, if that is asked for and it was not unsure.
+    fn update(&mut self, folder: &Folder, mail: &[u8], judged: &Judged) -> Result<()> {
+        let least = self.settings.thresh_update;
+        let (spam, ham) = match judged.outcome {
+            Outcome::Spam => (judged.spamicity <= 1.0 - least, false),
+            Outcome::Ham => (false, judged.spamicity >= least),
+            Outcome::Unsure => (false, false),
+        };
+        if !self.settings.update || !spam && !ham {
+            return Ok(());
+        }
+        let what = Registration { spam, ham, ..Default::default() };
+        let mut learner = folder.learner()?;
+        self.words.clear();
+        self.register_one(&mut learner, what, mail)?;
+        Folder::commit(&mut learner)?;
+        self.say_registered()
+    }
+
+    /// The verdict on a message, and what is to be printed of it.
+    fn judge(&mut self, filter: &Filter, mail: &[u8]) -> Result<Judged> {
+        let settings = self.settings;
+        let score = filter.score_mail(mail, &mut self.scratch)?;
+        let is_unknown = score.known_terms == 0 || has_no_words(mail);
+        let spamicity = if is_unknown { settings.robx } else { score.probability };
+        let outcome = Outcome::of(spamicity, settings.cutoffs);
+        let mut lines = Vec::new();
+        if settings.passthrough || settings.verbose > 0 || settings.terse {
+            let facts =
+                Facts { outcome, spamicity, message: mail, words: 0, messages: self.messages, run: "" };
+            let format = if settings.terse { &settings.terse_format } else { &settings.header_format };
+            lines.push(line(format, settings, &facts)?);
+        }
+        lines.extend(report::lines(settings, filter, mail, (outcome, spamicity))?);
+        Ok(Judged { outcome, spamicity, lines })
+    }
+
+    /// Judges a message that is to be passed on, and registers it if asked to.
+    fn judge_and_learn(&mut self, folder: &Folder, mail: &[u8]) -> Result<Judged> {
+        let what = self.settings.registration;
+        if what.any() {
+            let mut learner = folder.learner()?;
+            self.register_one(&mut learner, what, mail)?;
+            Folder::commit(&mut learner)?;
+            self.say_registered()?;
+        }
+        let judged = Model::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
+        self.update(folder, mail, &judged)?;
+        Ok(judged)
+    }
+
+    fn marked(&self, mail: &[u8], judged: &Judged) -> Head {
+        let tag = match judged.outcome {
+            Outcome::Spam => &self.settings.spam_subject_tag,
+            Outcome::Unsure => &self.settings.unsure_subject_tag,
+            Outcome::Ham => "",
+        };
+        let Settings { header_name, header_place, .. } = self.settings;
+        head(mail, &Marks { name: header_name, place: header_place, lines: &judged.lines, subject_tag: tag })
+    }
+
+    /// Writes one message with its verdict, or unchanged if anything fails. Of a large one the rest is copied.
+    fn pass_one_on(&mut self) -> Result<u8> {
+        let mut message = Held::open(self.settings.input.as_deref())?;
+        // a bug of ours must not lose a message
+        let marked = catch_unwind(AssertUnwindSafe(|| {
+            message.read_for(&Limits::default())?;
+            let folder = self.folder()?;
+            let judged = self.judge_and_learn(&folder, message.bytes())?;
+            Ok((self.marked(message.bytes(), &judged), judged.outcome))
+        }))
+        .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));
+        let (output, is_lost) = self.output();
+        let end = line_end(message.bytes());
+        match marked {
+            Ok((Head { bytes, rest }, outcome)) => {
+                let last = message.write(output.as_ref(), &bytes, rest)?;
+                if last.is_some_and(|last| last != b'\n') {
+                    let mut out = output.map_or_else(standard_output, Ok)?;
+                    out.write_all(end).context("the message")?;
+                }
+                let status = if self.settings.exit_zero { 0 } else { outcome.status() };
+                Ok(if is_lost { ERROR } else { status })
+            }
+            Err(error) => {
+                complain(&error.context("the message is passed on unchanged"));
+                message.write(output.as_ref(), &[], 0)?;
+                Ok(ERROR)
+            }
+        }
+    }
+
+    /// The file that messages are passed on to, standard output if none; and whether there should have been one.
+    fn output(&self) -> (Option<File>, bool) {
+        let Some(path) = &self.settings.output else { return (None, false) };
+        match File::create(path).with_context(|| shown_path(path)) {
+            Ok(file) => (Some(file), false),
+            Err(error) => {
+                complain(&error.context("the message goes to standard output"));
+                (None, true)
+            }
+        }
+    }
+
+    /// Writes messages of an mbox, or in bulk, with their verdicts; those that cannot be judged unchanged.
+    fn pass_on(&mut self, folder: Result<Folder>) -> Result<()> {
+        let (output, mut has_failed) = self.output();
+        let mut out = output.map_or_else(standard_output, Ok)?;
+        let mails = Mails { settings: self.settings, others: self.others, most: None };
+        let finished = mails.for_each(&mut |_, mail| {
+            let folder = folder.as_ref().map_err(|error| anyhow::anyhow!("{}", told(error)));
+            let judged = folder.and_then(|folder| self.judge_and_learn(folder, mail));
+            match judged {
+                Ok(judged) => {
+                    let Head { bytes, rest } = self.marked(mail, &judged);
+                    out.write_all(&[&bytes, &mail[rest..]].concat()).context("the message")?;
+                    if !mail[rest..].is_empty() && !mail.ends_with(b"\n") {
+                        out.write_all(line_end(mail)).context("the message")?;
+                    }
+                    self.status = judged.outcome.status();
+                }
+                Err(error) => {
+                    complain(&error.context("the message is passed on unchanged"));
+                    out.write_all(mail).context("the message")?;
+                    has_failed = true;
+                }
+            }
+            Ok(())
+        });
+        if has_failed {
+            self.status = ERROR;
+        }
+        finished
+    }
+}
+
+/// Whether a message is nothing but white space.
+fn has_no_words(mail: &[u8]) -> bool {
+    mail.iter().all(u8::is_ascii_whitespace)
+}
+
+/// What is read of a message, and one byte more to tell that there is more.
+fn most_bytes() -> usize {
+    Limits::default().bytes.saturating_add(1)
+}
+
+/// Lines behind the name of the file, as programs read them; a terminal gets a name that it cannot obey.
+fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(name) = name {
+        match out.is_terminal() {
+            true => bytes.extend_from_slice(shown_path(name).as_bytes()),
+            false => bytes.extend_from_slice(name.as_os_str().as_bytes()),
+        }
+        bytes.push(b' ');
+    }
+    for line in lines {
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+    }
+    bytes
+}
