@@ -50,7 +50,7 @@ use crate::work::run;
 /// >>> counter.finish().score("apples").label
 /// 'fruit'
 #[pyclass(module = "tamis", frozen)]
-struct Counter {
+pub(crate) struct Counter {
     options: Options,
     /// None once it was used up.
     trainer: Mutex<Option<Trainer>>,
@@ -61,7 +61,7 @@ impl Counter {
         self.trainer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self) -> PyResult<Trainer> {
+    pub(crate) fn take(&self) -> PyResult<Trainer> {
         self.trainer().take().ok_or_else(used_up)
     }
 }

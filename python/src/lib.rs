@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod classifier;
 mod counter;
+mod distributed;
 mod error;
 mod evaluation;
 mod explanation;
@@ -25,6 +26,7 @@ fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     classifier::add_to(module)?;
     counter::add_to(module)?;
+    distributed::add_to(module)?;
     error::add_to(module)?;
     explanation::add_to(module)?;
     filter::add_to(module)?;
