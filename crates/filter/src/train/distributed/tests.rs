@@ -119,7 +119,9 @@ fn without_a_correction_there_are_no_rounds() {
     // the sample has all documents, so that everything is chosen as on one machine; only the documents are missing
     let one = one.to_trainer().unwrap().finish().unwrap().into_filter().unwrap();
     let model = model.into_filter().unwrap();
-    let scores = |filter: &crate::Filter, text: &str| filter.score(Document::Text(text), &mut Scratch::default()).unwrap();
+    let scores = |filter: &crate::Filter, text: &str| {
+        filter.score(Document::Text(text), &mut Scratch::default()).unwrap()
+    };
     rows.iter().for_each(|(_, text)| assert_eq!(scores(&one, text), scores(&model, text)));
 }
 
