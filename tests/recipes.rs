@@ -1,4 +1,4 @@
-//! The recipes of `contrib/mail`, run by the programs that they are for.
+//! The recipes of `contrib/mail` for procmail, maildrop and mutt, run by these. That for Sieve needs a whole Dovecot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,19 +118,7 @@ fn mutt_teaches_and_files() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(fs::read_to_string(world.path("mail/Junk")).unwrap().contains(message.lines().last().unwrap()));
-    assert!(world.succeed(&["inspect"]).contains("86 spam"), "{}", world.succeed(&["inspect"]));
-}
-
-#[test]
-fn sieve_is_compiled() {
-    if skip_without(&["sievec"]) {
-        return;
-    }
-    let world = World::new();
-    let script = world.write("tamis.sieve", recipe("tamis.sieve"));
-    let mut sievec = Command::new("sievec");
-    let set = ["plugin/sieve_plugins=sieve_extprograms", "plugin/sieve_extensions=+vnd.dovecot.filter"];
-    sievec.args(set.iter().flat_map(|setting| ["-o", setting])).arg(script).current_dir(world.path(""));
-    let output = feed(sievec, b"");
-    assert!(output.status.success(), "{}", stderr(&output));
+    let known = world.succeed(&["inspect"]);
+    let documents = known.lines().find_map(|line| line.strip_prefix("spam ")?.split_whitespace().next());
+    assert_eq!(documents, Some("86"), "{known}");
 }
