@@ -93,6 +93,17 @@ pub fn feed(mut command: Command, input: &[u8]) -> Output {
     })
 }
 
+/// Whether one of these programs is missing; says that the test skips then.
+pub fn skip_without(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let missing = programs.iter().find(|name| !is_there(name));
+    if let Some(name) = missing {
+        eprintln!("skipped: there is no {name}");
+    }
+    missing.is_some()
+}
+
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

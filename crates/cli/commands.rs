@@ -1,9 +1,11 @@
 //! The commands, one per file, each with its arguments.
 
+pub(crate) mod complete;
 pub(crate) mod evaluate;
 pub(crate) mod expire;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod label;
@@ -17,15 +19,17 @@ pub(crate) mod train;
 use std::ffi::OsString;
 
 use anyhow::{Context, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
 use crate::bogofilter;
+use crate::commands::complete::CompleteArgs;
 use crate::commands::evaluate::EvaluateArgs;
 use crate::commands::expire::ExpireArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::generate::GenerateArgs;
 use crate::commands::import::ImportArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::label::LabelArgs;
@@ -87,6 +91,12 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Do what bogofilter does, with its options
     Bogofilter(BogofilterArgs),
+    /// Print what may stand where a word is being typed, for a shell
+    #[command(hide = true)]
+    Complete(CompleteArgs),
+    /// Write the manual pages or the completions into a folder
+    #[command(hide = true)]
+    Generate(GenerateArgs),
 }
 
 /// Takes the place of bogofilter.
@@ -127,6 +137,8 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Verify(args) => inspect::verify(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
         Command::Bogofilter(args) => Ok(bogofilter::run::run(&args.arguments)),
+        Command::Complete(args) => complete::run(&args, Cli::command()),
+        Command::Generate(args) => generate::run(&args, Cli::command()),
     }
 }
 
@@ -141,8 +153,6 @@ fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Res
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// A heading applies until the next one, so every option must be below that of its own group.

@@ -7,6 +7,7 @@ pub(crate) mod dates;
 pub(crate) mod expected;
 pub(crate) mod facts;
 pub(crate) mod fixed;
+pub(crate) mod manual;
 pub(crate) mod numbers;
 pub(crate) mod path_text;
 pub(crate) mod report;

@@ -82,7 +82,7 @@ pub fn run(data: &[u8]) {
 }
 
 /// A folder of this thread, where the disk costs nothing if there is such a place.
-fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     let place = if memory.is_dir() { memory } else { std::env::temp_dir() };
     let name = format!("tamis-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());

@@ -1,5 +1,6 @@
 //! What must hold for any bytes: a function a target, which panics where something does not.
 
+pub mod capi;
 pub mod filter;
 pub mod html;
 pub mod learn;
@@ -16,6 +17,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
 pub const ALL: &[Target] = &[
+    ("capi", capi::run),
     ("filter", filter::run),
     ("html", html::run),
     ("learn", learn::run),

@@ -1,0 +1,3 @@
+module example.org/score
+
+go 1.19

@@ -1,0 +1,142 @@
+//! The edge to C: pointers become references or errors, errors and panics become a text that C may ask for.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// What the last call that failed on this thread said.
+    static LAST_ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// A value, or what is said instead.
+pub(crate) type Answer<T> = Result<T, String>;
+
+/// Runs a call from C. If it fails or panics, the text is kept and `failed` returned.
+pub(crate) fn guard<T>(failed: T, call: impl FnOnce() -> Answer<T>) -> T {
+    // what a panic leaves half done is behind locks that are taken all the same: see `TamisFilter`
+    let said = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(value)) => return value,
+        Ok(Err(said)) => said,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+            format!("a fault of tamis: {text}")
+        }
+    };
+    // a thread that is ending has no place for it any more
+    let _ = LAST_ERROR.try_with(|last| last.replace(c_text(&said)));
+    failed
+}
+
+/// The text of the last failure on this thread, empty if there was none. It is there until the next one.
+pub(crate) fn last_error() -> *const c_char {
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// Text for C, which ends at the first zero byte: those within the text are replaced.
+pub(crate) fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
+}
+
+/// The object behind a pointer.
+///
+/// # Safety
+/// The pointer is null, or of an object that lives and is not written to for as long as the reference is used.
+pub(crate) unsafe fn object<'a, T>(name: &str, pointer: *const T) -> Answer<&'a T> {
+    // SAFETY: not null is looked at here, all else is the caller's promise
+    unsafe { pointer.as_ref() }.ok_or_else(|| format!("{name}: expected a pointer, got NULL"))
+}
+
+/// The bytes behind a pointer, which may be null if there are none.
+///
+/// # Safety
+/// The pointer is null, or of so many bytes that live and are not written to for as long as the slice is used.
+pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) -> Answer<&'a [u8]> {
+    match length {
+        0 => Ok(&[]),
+        _ if pointer.is_null() => Err(format!("{name}: expected a pointer to {length} bytes, got NULL")),
+        _ if length > isize::MAX as usize => {
+            Err(format!("{name}: expected at most {} bytes, got {length}", isize::MAX))
+        }
+        // SAFETY: not null and no longer than an object may be; all else is the caller's promise
+        _ => Ok(unsafe { std::slice::from_raw_parts(pointer, length) }),
+    }
+}
+
+/// The text behind a pointer, up to its zero byte.
+///
+/// # Safety
+/// The pointer is null, or of bytes that end with a zero and are not written to for as long as the text is used.
+pub(crate) unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Answer<&'a CStr> {
+    // SAFETY: the caller promises that a zero byte ends what is there
+    let text = (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) });
+    text.ok_or_else(|| format!("{name}: expected text, got NULL"))
+}
+
+/// Writes a value where a pointer says.
+///
+/// # Safety
+/// The pointer is null, or of room for the value that nobody else uses meanwhile.
+pub(crate) unsafe fn write<T>(name: &str, pointer: *mut T, value: T) -> Answer<()> {
+    if pointer.is_null() {
+        return Err(format!("{name}: expected a pointer, got NULL"));
+    }
+    // SAFETY: not null, and room for a value by the caller's promise; what was there is overwritten, not dropped
+    unsafe { pointer.write(value) };
+    Ok(())
+}
+
+/// Drops what a pointer owns; nothing if it is null.
+///
+/// # Safety
+/// The pointer is null, or of `Box::into_raw`, and is not used again.
+pub(crate) unsafe fn free<T>(pointer: *mut T) -> Answer<()> {
+    if !pointer.is_null() {
+        // SAFETY: it came from a box, by the caller's promise
+        drop(unsafe { Box::from_raw(pointer) });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said() -> String {
+        // SAFETY: text of this thread, which is not written to before it is copied
+        unsafe { CStr::from_ptr(last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_ends_at_the_edge_and_is_told() {
+        assert_eq!(guard(-1, || panic!("expected {}", 5)), -1);
+        assert_eq!(said(), "a fault of tamis: expected 5");
+        assert_eq!(guard(-1, || panic!("plain")), -1);
+        assert_eq!(said(), "a fault of tamis: plain");
+        assert_eq!(guard(-1, || std::panic::panic_any(7)), -1);
+        assert_eq!(said(), "a fault of tamis: a panic");
+    }
+
+    #[test]
+    fn errors_are_those_of_their_thread_until_the_next() {
+        assert_eq!(guard(-1, || Err("a\0b".to_owned())), -1);
+        assert_eq!(guard(-1, || Ok(1)), 1);
+        assert_eq!(said(), "a\u{fffd}b");
+        assert_eq!(std::thread::spawn(said).join().unwrap(), "");
+    }
+
+    #[test]
+    fn null_is_an_error_and_no_bytes_need_no_pointer() {
+        // SAFETY: null is allowed everywhere, and no pointer here is of anything else
+        unsafe {
+            assert!(object::<u8>("x", std::ptr::null()).is_err());
+            assert!(text("x", std::ptr::null()).is_err());
+            assert!(write("x", std::ptr::null_mut(), 1).is_err());
+            assert!(bytes("x", std::ptr::null(), 1).is_err());
+            assert_eq!(bytes("x", std::ptr::null(), 0).unwrap(), b"");
+            assert!(bytes("x", [0].as_ptr(), usize::MAX).is_err());
+            free::<u8>(std::ptr::null_mut()).unwrap();
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The C API: `include/tamis.h` is its page, which cbindgen writes from this crate.
+//!
+//! [`functions`] has a function of C each, [`filter`] what a handle is, [`edge`] what stands between the two languages:
+//! pointers are looked at and panics end there.
+#![allow(unsafe_code, reason = "C passes pointers; each use of one has its reason beside it")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the first lines of the header say what holds for every pointer"
+)]
+
+// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+mod edge;
+
+mod filter;
+
+mod functions;
+
+pub use filter::TamisFilter;
+pub use functions::{
+    TamisExplanation, TamisScore, TamisTerm, tamis_explain_mail, tamis_explain_text, tamis_explanation_free,
+    tamis_forget_mail, tamis_forget_text, tamis_free, tamis_last_error, tamis_learn_mail, tamis_learn_text,
+    tamis_open, tamis_open_bytes, tamis_reload, tamis_score_mail, tamis_score_text, tamis_version,
+};

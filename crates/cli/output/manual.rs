@@ -1,0 +1,223 @@
+//! Manual pages: of the commands, from their definitions, and of the model file, from `docs/format.md`.
+
+use clap::builder::StyledStr;
+use clap::{Arg, Command};
+use roff::{Inline, Roff, bold, italic, roman};
+
+const SOURCE: &str = concat!("tamis ", env!("CARGO_PKG_VERSION"));
+
+/// The page of a command, which has been built; dated so.
+pub(crate) fn command_page(command: &mut Command, date: &str) -> Vec<u8> {
+    let usage = command.render_usage().to_string();
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let mut page = begin(&name, "1", date, &plain(command.get_about()));
+    page.control("SH", ["SYNOPSIS"]);
+    page.text([bold(usage.trim_start_matches("Usage: "))]);
+    page.control("SH", ["DESCRIPTION"]);
+    page.text([roman(plain(command.get_long_about().or(command.get_about())))]);
+    if command.has_subcommands() {
+        page.control("SH", ["COMMANDS"]);
+        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+            page.control("TP", []);
+            page.text([bold(inner.get_name())]);
+            page.text([roman(plain(inner.get_about()))]);
+        }
+    }
+    options(&mut page, command);
+    details(&mut page, &plain(command.get_after_help()));
+    page.control("SH", ["SEE ALSO"]);
+    let mut pages: Vec<_> = command.get_subcommands().filter(|inner| !inner.is_hide_set()).collect();
+    pages.retain(|inner| inner.get_name() != "help");
+    let mut pages: Vec<_> = pages.iter().map(|inner| (format!("{name}-{}", inner.get_name()), "1")).collect();
+    if pages.is_empty() {
+        pages.push(("tamis".to_owned(), "1"));
+    }
+    pages.push(("tamis".to_owned(), "5"));
+    let last = pages.len() - 1;
+    for (n, (name, section)) in pages.into_iter().enumerate() {
+        page.text([bold(name), roman(format!("({section}){}", if n == last { "" } else { "," }))]);
+    }
+    page.render().into_bytes()
+}
+
+fn begin(name: &str, section: &str, date: &str, about: &str) -> Roff {
+    let mut page = Roff::new();
+    page.control("TH", [name, section, date, SOURCE, "tamis"]);
+    page.control("SH", ["NAME"]);
+    page.text([roman(format!("{name} - {about}"))]);
+    page
+}
+
+fn plain(text: Option<&StyledStr>) -> String {
+    text.map_or_else(String::new, |text| text.to_string())
+}
+
+/// The arguments, under the headings that the help has them under.
+fn options(page: &mut Roff, command: &Command) {
+    let shown: Vec<_> = command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
+    let mut headings = vec![None];
+    for argument in &shown {
+        if !headings.contains(&argument.get_help_heading()) {
+            headings.push(argument.get_help_heading());
+        }
+    }
+    for heading in headings {
+        match heading {
+            None => page.control("SH", ["OPTIONS"]),
+            Some(heading) => page.control("SS", [heading]),
+        };
+        for argument in shown.iter().filter(|argument| argument.get_help_heading() == heading) {
+            option(page, argument);
+        }
+    }
+}
+
+fn option(page: &mut Roff, argument: &Arg) {
+    let mut tag = Vec::new();
+    if let Some(short) = argument.get_short() {
+        tag.extend([bold(format!("-{short}")), roman(", ")]);
+    }
+    tag.extend(argument.get_long().map(|long| bold(format!("--{long}"))));
+    if argument.is_positional() || argument.get_action().takes_values() {
+        let value = argument.get_value_names().unwrap_or_default().join(" ");
+        tag.extend((!argument.is_positional()).then(|| roman(" ")));
+        tag.push(italic(value));
+    }
+    page.control("TP", []);
+    page.text(tag);
+    page.text([roman(plain(argument.get_help()))]);
+    if !argument.get_action().takes_values() {
+        return;
+    }
+    let values: Vec<_> =
+        argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    if !values.is_empty() && !argument.is_hide_possible_values_set() {
+        page.text([roman(format!("[one of: {}]", values.join(", ")))]);
+    }
+    let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if !default.is_empty() && !argument.is_hide_default_value_set() {
+        page.text([roman(format!("[default: {}]", default.join(", ")))]);
+    }
+}
+
+/// The sections of a help text that follows the options: its paragraphs, by how they begin.
+fn details(page: &mut Roff, help: &str) {
+    let heading = |block: &str| match block.split_once([':', ' ']) {
+        Some(("Example", _)) => "EXAMPLES",
+        Some(("Exit", _)) => "EXIT STATUS",
+        _ => "DETAILS",
+    };
+    for section in ["DETAILS", "EXIT STATUS", "EXAMPLES"] {
+        let blocks = help.split("\n\n").filter(|block| !block.trim().is_empty() && heading(block) == section);
+        for (n, block) in blocks.enumerate() {
+            match n {
+                0 => page.control("SH", [section]),
+                _ => page.control("PP", []),
+            };
+            let is_named = block.starts_with("Example:\n") || section == "EXIT STATUS";
+            let block = block.split_once(':').filter(|_| is_named).map_or(block, |(_, rest)| rest);
+            lines(page, block.strip_prefix(' ').unwrap_or(block).trim_start_matches('\n'));
+        }
+    }
+}
+
+/// Text, of which indented lines stay as they are.
+fn lines(page: &mut Roff, text: &str) {
+    let mut is_code = false;
+    for line in text.lines() {
+        let code = line.strip_prefix("  ");
+        if code.is_some() != is_code {
+            is_code = !is_code;
+            begin_or_end_code(page, is_code);
+            if !is_code {
+                page.control("PP", []);
+            }
+        }
+        page.text([roman(code.unwrap_or(line))]);
+    }
+    if is_code {
+        begin_or_end_code(page, false);
+    }
+}
+
+fn begin_or_end_code(page: &mut Roff, begins: bool) {
+    if begins {
+        page.control("IP", []);
+    }
+    page.control(if begins { "nf" } else { "fi" }, []);
+}
+
+/// The page of the model file: `docs/format.md`, of whose Markdown it takes what stands in that file.
+pub(crate) fn format_page(date: &str) -> Vec<u8> {
+    let mut page = begin("tamis", "5", date, "the model file, byte by byte");
+    let (mut is_code, mut is_after_heading, mut begins_paragraph) = (false, false, false);
+    for line in include_str!("../../../docs/format.md").lines() {
+        if line.is_empty() && !is_code {
+            begins_paragraph = !is_after_heading;
+            continue;
+        }
+        if line.starts_with("```") {
+            is_code = !is_code;
+            begin_or_end_code(&mut page, is_code);
+        } else if is_code {
+            page.text([roman(line)]);
+        } else if line.starts_with("# ") {
+            page.control("SH", ["DESCRIPTION"]);
+        } else if let Some(title) = line.strip_prefix("## ") {
+            page.control("SH", [&*title.to_uppercase()]);
+        } else if let Some(title) = line.strip_prefix("### ") {
+            page.control("SS", [title]);
+        } else if let Some(row) = line.strip_prefix('|') {
+            table_row(&mut page, row);
+        } else if let Some(point) = line.strip_prefix("* ") {
+            page.control("IP", ["\\(bu", "2"]);
+            page.text(inlines(point));
+        } else {
+            if begins_paragraph {
+                page.control("PP", []);
+            }
+            page.text(inlines(line.trim_start()));
+        }
+        (is_after_heading, begins_paragraph) = (line.starts_with('#') && !is_code, false);
+    }
+    page.render().into_bytes()
+}
+
+/// A row of a table: its last cell, behind a tag of the others. Rows without text are rules and empty heads.
+fn table_row(page: &mut Roff, row: &str) {
+    let cells: Vec<_> = row.trim_end_matches('|').split('|').map(str::trim).collect();
+    let is_text = |cell: &&str| !cell.is_empty() && !cell.starts_with("---");
+    let Some((last, tags)) = cells.split_last().filter(|(last, _)| is_text(last)) else { return };
+    let tag = tags.iter().copied().filter(is_text).collect::<Vec<_>>().join(", ");
+    page.control("TP", []);
+    page.text(inlines(if tag.is_empty() { "also" } else { &tag }));
+    page.text(inlines(last));
+}
+
+/// Markdown within a line: `**bold**`, `*italic*`, code in backticks, the text of links.
+fn inlines(line: &str) -> Vec<Inline> {
+    let mut all = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['*', '`', '[']) {
+        let (before, from) = rest.split_at(at);
+        let mark = if from.starts_with("**") { "**" } else { &from[..1] };
+        let end = if mark == "[" { "](" } else { mark };
+        all.push(roman(before));
+        let Some((inner, after)) = from[mark.len()..].split_once(end) else {
+            all.push(roman(mark));
+            rest = &from[mark.len()..];
+            continue;
+        };
+        rest = after;
+        match mark {
+            "*" => all.push(italic(inner)),
+            "[" => {
+                all.push(roman(inner));
+                rest = after.split_once(')').map_or("", |(_, after)| after);
+            }
+            _ => all.push(bold(inner)),
+        }
+    }
+    all.push(roman(rest));
+    all
+}
