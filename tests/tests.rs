@@ -35,6 +35,7 @@ mod partials;
 mod public_corpora;
 mod readme;
 mod recipes;
+mod report;
 mod rooms;
 mod score;
 mod sources;

@@ -9,6 +9,7 @@ pub(crate) mod facts;
 pub(crate) mod fixed;
 pub(crate) mod manual;
 pub(crate) mod numbers;
+pub(crate) mod page;
 pub(crate) mod path_text;
 pub(crate) mod report;
 pub(crate) mod status;
