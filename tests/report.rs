@@ -111,8 +111,7 @@ fn figures_of_a_spam_filter_are_those_of_json() {
 fn figures_of_topics_are_those_of_json() {
     let world = World::new();
     let topics = root().join("corpora/topics").display().to_string();
-    world.succeed(&["train", "-m", "topics.tamis", &format!("{topics}/train")]);
-    let (json, page) = evaluate(&world, &["-m", "topics.tamis", &format!("{topics}/test")]);
+    let (json, page) = evaluate(&world, &["--folds", "5", &format!("{topics}/train")]);
     check_common(&json, &page);
     let mixed_up: f64 = page.numbers("mixed up most").iter().flat_map(|rows| *rows).map(|row| row[2]).sum();
     let classes = json["classes"].as_array().unwrap();
@@ -120,6 +119,7 @@ fn figures_of_topics_are_those_of_json() {
     let right = |class: &Value| class["verdicts"][class["label"].as_str().unwrap()].as_f64().unwrap();
     let wrong: f64 = classes.iter().map(|c| count(c, "documents") - count(c, "unsure") - right(c)).sum();
     assert_eq!(mixed_up, wrong);
+    assert!(wrong > 0.0);
     assert!(json["operating_points"].is_null());
 }
 
@@ -162,7 +162,10 @@ fn hostile_names_and_labels_stay_text() {
     for file in ["model.html", "why.html"] {
         let page = Html::parse(&fs::read_to_string(world.path(file)).unwrap());
         page.assert_self_contained();
-        assert!(page.text.contains("word1") && page.text.contains(&shown(LABELS[0])), "{file}");
+        assert!(
+            page.text.contains("word1") && LABELS.iter().any(|label| page.text.contains(&shown(label))),
+            "{file}"
+        );
     }
 }
 

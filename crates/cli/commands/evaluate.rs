@@ -139,7 +139,8 @@ impl Evaluated {
     fn page(&self, title: &str, outcomes: &[HeldOutScore], report: &Report<'_>) -> Page {
         let Evaluated { classes, spam, decision, .. } = self;
         let (evaluation, learning) = (&report.evaluation, &report.learning[..]);
-        let mislabels = self.mislabels();
+        let name = |place: usize| to_text(&self.named[place].0).into_owned();
+        let mislabels = Mislabel::of_outcomes(classes, outcomes, MOST_MISLABELS, name);
         EvaluationReport {
             title,
             classes,
@@ -151,29 +152,6 @@ impl Evaluated {
             mislabels: &mislabels,
         }
         .page()
-    }
-
-    /// The documents that contradict their label most.
-    fn mislabels(&self) -> Vec<Mislabel> {
-        let against = |outcome: &HeldOutScore| match self.classes.len() {
-            2 => -outcome.log_odds_of(outcome.class),
-            _ => ((1.0 - outcome.probability) / outcome.probability).ln(),
-        };
-        let all = self.named.iter().map(|(name, outcome)| (against(outcome), name, outcome));
-        let mut worst: Vec<_> = all.filter(|(against, ..)| *against > 0.0).collect();
-        // a stable sort: equal ones stay as they came
-        worst.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let label = |class: ClassId| self.classes.label(class).unwrap_or_default().to_owned();
-        let mislabel = |(log_odds, name, outcome): (f64, &OsString, &HeldOutScore)| Mislabel {
-            name: to_text(name).into_owned(),
-            label: label(outcome.class),
-            log_odds,
-            note: outcome
-                .score
-                .label
-                .map_or("unsure".to_owned(), |verdict| format!("verdict {}", label(verdict))),
-        };
-        worst.into_iter().take(MOST_MISLABELS).map(mislabel).collect()
     }
 }
 

@@ -109,7 +109,7 @@ fn every_page_is_well_formed_and_self_contained() {
     let pages = [
         explanation_page(HOSTILE[3], filter.classes(), &explanation, 2),
         model_page(HOSTILE[4], &filter, [2, 5], &[]).unwrap(),
-        score_page(filter.classes(), &score, scratch.probabilities()),
+        score_page(filter.classes(), Some("spam"), score.log_odds, scratch.probabilities()),
         page(&classes, &outcomes, &[]),
     ];
     for page in pages {

@@ -55,7 +55,9 @@ impl Html {
                 (heading, in_heading) = (String::new(), true);
             }
             html.n_figures += usize::from(name == "figure");
-            html.note_numbers(&name, &attributes, &heading);
+            if name == "tbody" || open.iter().any(|element| element == "tbody") {
+                html.note_numbers(&name, &attributes, &heading);
+            }
             if !tag.ends_with('/') && name != "meta" {
                 open.push(name.clone());
             }

@@ -111,7 +111,7 @@ impl<'a> Cells<'a> {
             _ => (f64::max(17.0, 4.8 * digits + 2.0), 17.0),
         };
         let is_wide = CHARACTER * longest <= width;
-        let top = if is_wide { 40.0 } else { labels + 16.0 };
+        let top = if is_wide { 40.0 } else { CHARACTER * longest + 28.0 };
         let has_unsure = order.iter().any(|class| matrix.unsure(*class) > 0);
         Cells { classes, matrix, order, ends, has_unsure, width, height, left: labels, top, is_wide }
     }
@@ -204,7 +204,7 @@ const CHARACTER: f64 = 7.2;
 
 /// A share for a small cell: `3%`, `<1%`.
 fn short_percent(share: f64) -> String {
-    if share < 0.005 { "&lt;1%".to_owned() } else { format!("{:.0}%", 100.0 * share) }
+    if share < 0.01 { "&lt;1%".to_owned() } else { format!("{:.0}%", 100.0 * share) }
 }
 
 fn labels_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table {

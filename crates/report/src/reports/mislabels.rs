@@ -1,5 +1,7 @@
 //! Documents that are probably mislabelled, by name.
 
+use tamis_filter::{ClassId, Classes, HeldOutScore};
+
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
 use crate::text::{Name, nats, number};
@@ -15,6 +17,37 @@ pub struct Mislabel {
     pub log_odds: f64,
     /// More about it, such as its date.
     pub note: String,
+}
+
+impl Mislabel {
+    /// The `most` documents whose scores contradict their labels most, the worst first; `name` tells what the document of
+    /// a place in `outcomes` is called.
+    pub fn of_outcomes(
+        classes: &Classes,
+        outcomes: &[HeldOutScore],
+        most: usize,
+        name: impl Fn(usize) -> String,
+    ) -> Vec<Mislabel> {
+        let against = |outcome: &HeldOutScore| match classes.len() {
+            2 => -outcome.log_odds_of(outcome.class),
+            _ => ((1.0 - outcome.probability) / outcome.probability).ln(),
+        };
+        let all = outcomes.iter().enumerate().map(|(place, outcome)| (against(outcome), place));
+        let mut worst: Vec<(f64, usize)> = all.filter(|(against, _)| *against > 0.0).collect();
+        // a stable sort: equal ones stay as they came
+        worst.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let label = |class: ClassId| classes.label(class).unwrap_or_default();
+        let mislabel = |(log_odds, place): (f64, usize)| Mislabel {
+            name: name(place),
+            label: label(outcomes[place].class).to_owned(),
+            log_odds,
+            note: match outcomes[place].score.label {
+                Some(verdict) => format!("verdict {}", label(verdict)),
+                None => "unsure".to_owned(),
+            },
+        };
+        worst.into_iter().take(most).map(mislabel).collect()
+    }
 }
 
 /// The figure; `None` without documents.

@@ -1,6 +1,6 @@
 //! The page of a score: the probability of every label.
 
-use tamis_filter::{Classes, Score};
+use tamis_filter::Classes;
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
@@ -10,8 +10,9 @@ use crate::text::{Name, nats, number, percent};
 /// Most labels with a bar.
 const MOST: usize = 20;
 
-/// The page of a score, with the probability of every label in the order of `classes`.
-pub fn score_page(classes: &Classes, score: &Score, probabilities: &[f64]) -> Page {
+/// The page of a score: the verdict, `None` if unsure, its log-odds in nats, and the probability of every label in the
+/// order of `classes`.
+pub fn score_page(classes: &Classes, verdict: Option<&str>, log_odds: f64, probabilities: &[f64]) -> Page {
     let mut labels: Vec<(&str, f64)> =
         classes.iter().zip(probabilities).map(|((_, label), probability)| (label, *probability)).collect();
     labels.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -24,10 +25,7 @@ pub fn score_page(classes: &Classes, score: &Score, probabilities: &[f64]) -> Pa
     let row = |(label, probability): &(&str, f64)| {
         vec![Name(label).to_string(), number(*probability, &format!("{probability:.4}"))]
     };
-    let verdict = score
-        .label
-        .and_then(|class| classes.label(class))
-        .map_or("unsure".to_owned(), |l| Name(l).to_string());
+    let verdict = verdict.map_or("unsure".to_owned(), |label| Name(label).to_string());
     let figure = Figure {
         title: "Probabilities".to_owned(),
         finding: None,
@@ -39,7 +37,7 @@ pub fn score_page(classes: &Classes, score: &Score, probabilities: &[f64]) -> Pa
     };
     Page {
         title: verdict,
-        facts: vec![format!("Log-odds {} nats.", number(score.log_odds, &nats(score.log_odds)))],
+        facts: vec![format!("Log-odds {} nats.", number(log_odds, &nats(log_odds)))],
         figures: vec![figure],
         tables: Vec::new(),
     }
