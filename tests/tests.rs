@@ -7,6 +7,7 @@ mod bogofilter;
 mod bogofilter_peer;
 mod capi;
 mod cluster;
+mod compare;
 mod completions;
 mod compressed;
 mod crash;

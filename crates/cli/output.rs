@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod shown;
+pub(crate) mod comparison;
 pub(crate) mod confusion;
 pub(crate) mod dates;
 pub(crate) mod expected;

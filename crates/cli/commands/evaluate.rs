@@ -1,14 +1,16 @@
 //! `tamis evaluate`
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
-    ClassId, Classes, Decision, Document, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
+    ClassId, Classes, Decision, Document, Filter, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
     Scoring, TrainOptions, Trainer, spam_class,
 };
 use tamis_mail::Message;
@@ -80,7 +82,7 @@ pub(crate) struct EvaluateArgs {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let evaluated = if args.folds.is_some() || args.online { by_learning(args)? } else { by_model(args)? };
+    let evaluated = evaluated(args, false)?;
     let Evaluated { classes, spam, named, status, .. } = &evaluated;
     if named.is_empty() {
         bail!("expected documents to evaluate, got none");
@@ -121,15 +123,17 @@ fn title(args: &EvaluateArgs) -> Result<String> {
 }
 
 /// Scores of documents, and what they are scores of.
-struct Evaluated {
-    classes: Classes,
+pub(crate) struct Evaluated {
+    pub(crate) classes: Classes,
     /// The label that is spam.
-    spam: Option<ClassId>,
+    pub(crate) spam: Option<ClassId>,
     /// The thresholds between two labels.
     decision: Option<Decision>,
-    named: Vec<Named>,
+    pub(crate) named: Vec<Named>,
+    /// How many of the documents the model has learned, if that was looked up.
+    pub(crate) learned: u64,
     /// The exit status.
-    status: u8,
+    pub(crate) status: u8,
 }
 
 /// Documents that a report names as contradicting their label.
@@ -157,8 +161,16 @@ impl Evaluated {
 
 type Named = (OsString, HeldOutScore);
 
-/// Scores documents with a model that has not learned them.
-fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
+/// Scores documents as the options ask; looks up which of them the model has learned if that is wanted.
+pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
+    match args.folds.is_some() || args.online {
+        true => by_learning(args),
+        false => by_model(args, counts_learned),
+    }
+}
+
+/// Scores documents with a model that should not have learned them.
+fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     if args.recipe != Default::default() || args.scoring != Default::default() {
         bail!(
             "options of training: expected --folds or --online with them, since an existing model has its own"
@@ -169,12 +181,16 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
-    let mut outcomes = Vec::new();
+    let known = known_documents(&filter, counts_learned)?;
+    let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
         |scorer, _, label, document| {
             let truth = class_of(filter.classes(), label)?;
+            if !known.is_empty() && known.contains(&filter.digest(document)?) {
+                learned.fetch_add(1, Ordering::Relaxed);
+            }
             let score = scorer.score(document)?;
             Ok(HeldOutScore::new(truth, score, scorer.probabilities()[usize::from(truth)]))
         },
@@ -190,8 +206,15 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
         spam: filter.spam(),
         decision: (filter.classes().len() == 2).then(|| filter.decision()),
         named: outcomes,
+        learned: learned.into_inner(),
         status: corpus.conclude(finished.unreadable),
     })
+}
+
+/// The digests of the documents that a model has learned, if they are wanted.
+fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]>> {
+    let documents = filter.documents().take(if are_wanted { usize::MAX } else { 0 });
+    documents.map(|known| Ok(known?.digest)).collect()
 }
 
 fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
@@ -286,7 +309,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         None => default,
     };
     let decision = (classes.len() == 2).then_some(decision);
-    Ok(Evaluated { classes, spam, decision, named, status: corpus.conclude(finished.unreadable) })
+    let status = corpus.conclude(finished.unreadable);
+    Ok(Evaluated { classes, spam, decision, named, learned: 0, status })
 }
 
 /// The likeliest label if it has this probability; none where nothing is known.

@@ -1,7 +1,8 @@
 //! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, bootstrap confidence
-//! intervals.
+//! intervals, a paired test.
 
 mod bootstrap;
+mod paired;
 mod probabilities;
 mod ranking;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use crate::counts::counts::ClassId;
 
 pub use bootstrap::bootstrap_interval;
+pub use paired::mcnemar_exact;
 pub use probabilities::{brier, expected_calibration_error, log_loss};
 pub use ranking::{RocPoint, caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc, roc_curve};
 
