@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::support::root;
 use crate::theory_page::{text_and_code, words};
 
-const CRATES: [&str; 5] = ["tokenizer", "model", "mail", "filter", "cli"];
+const CRATES: [&str; 6] = ["tokenizer", "model", "mail", "filter", "report", "cli"];
 
 /// Where a path may lead: from the root, from a crate, from its sources.
 fn places(path: &str) -> Vec<PathBuf> {

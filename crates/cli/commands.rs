@@ -1,5 +1,6 @@
 //! The commands, one per file, each with its arguments.
 
+pub(crate) mod compare;
 pub(crate) mod complete;
 pub(crate) mod evaluate;
 pub(crate) mod expire;
@@ -24,6 +25,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
 use crate::bogofilter;
+use crate::commands::compare::CompareArgs;
 use crate::commands::complete::CompleteArgs;
 use crate::commands::evaluate::EvaluateArgs;
 use crate::commands::expire::ExpireArgs;
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     Verify(ModelArg),
     /// Measure a model on labelled documents
     Evaluate(EvaluateArgs),
+    /// Compare models, or settings, on the same labelled documents
+    Compare(CompareArgs),
     /// Do what bogofilter does, with its options
     Bogofilter(BogofilterArgs),
     /// Print what may stand where a word is being typed, for a shell
@@ -136,6 +140,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
+        Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Bogofilter(args) => Ok(bogofilter::run::run(&args.arguments)),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),

@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod shown;
+pub(crate) mod comparison;
 pub(crate) mod confusion;
 pub(crate) mod dates;
 pub(crate) mod expected;
@@ -9,6 +10,7 @@ pub(crate) mod facts;
 pub(crate) mod fixed;
 pub(crate) mod manual;
 pub(crate) mod numbers;
+pub(crate) mod page;
 pub(crate) mod path_text;
 pub(crate) mod report;
 pub(crate) mod status;

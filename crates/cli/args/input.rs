@@ -10,7 +10,7 @@ use crate::args::values::{at_least, delimiter};
 use crate::formats::holds::{Holds, Shape};
 
 /// A list of paths.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct ListArgs {
     /// Also read the paths listed in this file, one per line (- for standard input). A path that is not UTF-8 may be
     /// written as $'...', as in JSON output
@@ -21,7 +21,7 @@ pub(crate) struct ListArgs {
     pub(crate) null: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct InputArgs {
     #[command(flatten)]
     pub(crate) list: ListArgs,

@@ -1,17 +1,20 @@
 //! `tamis evaluate`
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
-    ClassId, Classes, Document, HeldOutScore, Keep, Kind, Prequential, Score, Scoring, TrainOptions, Trainer,
-    spam_class,
+    ClassId, Classes, Decision, Document, Filter, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
+    Scoring, TrainOptions, Trainer, spam_class,
 };
 use tamis_mail::Message;
+use tamis_report::{EvaluationReport, Mislabel, Page};
 
 use crate::args::decision::VerdictArgs;
 use crate::args::input::InputArgs;
@@ -25,6 +28,9 @@ use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::say_equal;
 use crate::input::items::Item;
 use crate::model::opened::check_unchanged;
+use crate::output::numbers::grouped;
+use crate::output::page;
+use crate::output::path_text::to_text;
 use crate::output::report::Report;
 use crate::output::shown::{json_line, shown_path};
 
@@ -35,7 +41,7 @@ With --folds or --online no model is used: documents are learned with the option
 Intervals are of 95 % confidence (bootstrap).
 
 Example:
-  tamis evaluate ham=test/ham spam=test/spam --scores scores.tsv
+  tamis evaluate ham=test/ham spam=test/spam --html report.html
   tamis evaluate --folds 10 ham=mail/ham spam=mail/spam
   tamis evaluate --online --order date spam=Junk.mbox ham=Inbox.mbox")]
 pub(crate) struct EvaluateArgs {
@@ -61,6 +67,9 @@ pub(crate) struct EvaluateArgs {
     /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
     #[arg(long, value_name = "FILE")]
     pub(crate) scores: Option<PathBuf>,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -73,16 +82,20 @@ pub(crate) struct EvaluateArgs {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let (classes, spam, outcomes, status) =
-        if args.folds.is_some() || args.online { by_learning(args)? } else { by_model(args)? };
-    if outcomes.is_empty() {
+    let evaluated = evaluated(args, false)?;
+    let Evaluated { classes, spam, named, status, .. } = &evaluated;
+    if named.is_empty() {
         bail!("expected documents to evaluate, got none");
     }
     if let Some(path) = &args.scores {
-        write_scores(path, &classes, &outcomes).with_context(|| shown_path(path))?;
+        write_scores(path, classes, named).with_context(|| shown_path(path))?;
     }
-    let outcomes: Vec<_> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-    let report = Report::new(&classes, spam, &outcomes);
+    let outcomes: Vec<_> = named.iter().map(|(_, outcome)| *outcome).collect();
+    let learning = if args.online { LearningStep::curve(&outcomes) } else { Vec::new() };
+    let report = Report::new(classes, *spam, &outcomes, learning);
+    if let Some(path) = &args.html {
+        page::write(path, &evaluated.page(&title(args)?, &outcomes, &report))?;
+    }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {
         writeln!(out, "{}", json_line(report.json().to_string()))?;
@@ -90,16 +103,74 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
         report.print(&mut out)?;
     }
     out.flush()?;
-    Ok(status)
+    Ok(*status)
 }
 
-/// The labels and which of them is spam, the documents by name, the exit status.
-type Evaluated = (Classes, Option<ClassId>, Vec<Named>, u8);
+/// What was evaluated, in words.
+fn title(args: &EvaluateArgs) -> Result<String> {
+    const MOST: usize = 4;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let mut names: Vec<_> = sources.iter().take(MOST).map(|source| to_text(source).into_owned()).collect();
+    if sources.len() > MOST {
+        names.push(format!("and {} more", grouped((sources.len() - MOST) as u64)));
+    }
+    let how = match args.folds {
+        Some(folds) => format!("in {folds} folds"),
+        None if args.online => "learned online".to_owned(),
+        None => format!("by {}", to_text(args.model.path()?.as_os_str())),
+    };
+    Ok(format!("{} {how}", names.join(" ")))
+}
+
+/// Scores of documents, and what they are scores of.
+pub(crate) struct Evaluated {
+    pub(crate) classes: Classes,
+    /// The label that is spam.
+    pub(crate) spam: Option<ClassId>,
+    /// The thresholds between two labels.
+    decision: Option<Decision>,
+    pub(crate) named: Vec<Named>,
+    /// How many of the documents the model has learned, if that was looked up.
+    pub(crate) learned: u64,
+    /// The exit status.
+    pub(crate) status: u8,
+}
+
+/// Documents that a report names as contradicting their label.
+const MOST_MISLABELS: usize = 20;
+
+impl Evaluated {
+    fn page(&self, title: &str, outcomes: &[HeldOutScore], report: &Report<'_>) -> Page {
+        let Evaluated { classes, spam, decision, .. } = self;
+        let (evaluation, learning) = (&report.evaluation, &report.learning[..]);
+        let name = |place: usize| to_text(&self.named[place].0).into_owned();
+        let mislabels = Mislabel::of_outcomes(classes, outcomes, MOST_MISLABELS, name);
+        EvaluationReport {
+            title,
+            classes,
+            spam: *spam,
+            outcomes,
+            evaluation,
+            decision: *decision,
+            learning,
+            mislabels: &mislabels,
+        }
+        .page()
+    }
+}
 
 type Named = (OsString, HeldOutScore);
 
-/// Scores documents with a model that has not learned them.
-fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
+/// Scores documents as the options ask; looks up which of them the model has learned if that is wanted.
+pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
+    match args.folds.is_some() || args.online {
+        true => by_learning(args),
+        false => by_model(args, counts_learned),
+    }
+}
+
+/// Scores documents with a model that should not have learned them.
+fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     if args.recipe != Default::default() || args.scoring != Default::default() {
         bail!(
             "options of training: expected --folds or --online with them, since an existing model has its own"
@@ -110,12 +181,16 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
-    let mut outcomes = Vec::new();
+    let known = known_documents(&filter, counts_learned)?;
+    let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
         |scorer, _, label, document| {
             let truth = class_of(filter.classes(), label)?;
+            if !known.is_empty() && known.contains(&filter.digest(document)?) {
+                learned.fetch_add(1, Ordering::Relaxed);
+            }
             let score = scorer.score(document)?;
             Ok(HeldOutScore::new(truth, score, scorer.probabilities()[usize::from(truth)]))
         },
@@ -126,7 +201,20 @@ fn by_model(args: &EvaluateArgs) -> Result<Evaluated> {
     )?;
     check_unchanged(&filter)?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
-    Ok((filter.classes().clone(), filter.spam(), outcomes, corpus.conclude(finished.unreadable)))
+    Ok(Evaluated {
+        classes: filter.classes().clone(),
+        spam: filter.spam(),
+        decision: (filter.classes().len() == 2).then(|| filter.decision()),
+        named: outcomes,
+        learned: learned.into_inner(),
+        status: corpus.conclude(finished.unreadable),
+    })
+}
+
+/// The digests of the documents that a model has learned, if they are wanted.
+fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]>> {
+    let documents = filter.documents().take(if are_wanted { usize::MAX } else { 0 });
+    documents.map(|known| Ok(known?.digest)).collect()
 }
 
 fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
@@ -207,7 +295,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         }
         (held.name, outcome)
     };
-    let outcomes = documents.into_iter().zip(held_out).map(outcome).collect();
+    let named = documents.into_iter().zip(held_out).map(outcome).collect();
     let spam = match &args.decision.spam_label {
         Some(label) => Some(classes.index(label).with_context(|| {
             let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
@@ -215,7 +303,14 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         })?),
         None => spam_class(&classes),
     };
-    Ok((classes, spam, outcomes, corpus.conclude(finished.unreadable)))
+    let default = Decision::for_classes(&classes);
+    let decision = match args.decision.decision.unsure {
+        Some(least) => default.with_unsure_below(least)?,
+        None => default,
+    };
+    let decision = (classes.len() == 2).then_some(decision);
+    let status = corpus.conclude(finished.unreadable);
+    Ok(Evaluated { classes, spam, decision, named, learned: 0, status })
 }
 
 /// The likeliest label if it has this probability; none where nothing is known.

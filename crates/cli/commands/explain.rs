@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
+use tamis_report::explanation_page;
 
 use crate::args::decision::VerdictArgs;
 use crate::args::model::{FallbackArg, ModelArg};
@@ -20,6 +21,7 @@ use crate::input::place::Source;
 use crate::input::reading::Stream;
 use crate::model::opened::check_unchanged;
 use crate::output::numbers::{counted, grouped};
+use crate::output::page;
 use crate::output::path_text::to_text;
 use crate::output::shown::{json_line, shown, shown_path};
 use crate::output::verdict::{say_limits, verdict_line};
@@ -42,6 +44,9 @@ pub(crate) struct ExplainArgs {
     /// Number of terms to show, 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) terms: usize,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -55,6 +60,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     args.decision.apply(&mut filter)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if filter.information().recipe.kind == Kind::Table {
+        if args.html.is_some() {
+            bail!("--html: expected a message or text, got a model of tables");
+        }
         explain_rows(&mut out, args, &filter)?;
     } else {
         let path = args.file.as_deref().unwrap_or(Path::new("-"));
@@ -98,6 +106,9 @@ fn explain(
     say_limits(name, &scratch);
     let most =
         if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
+    if let Some(path) = &args.html {
+        page::write(path, &explanation_page(&to_text(name), filter.classes(), &explanation, args.terms))?;
+    }
     if args.json {
         print_json(out, filter, name, &explanation, most)
     } else {

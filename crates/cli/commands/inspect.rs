@@ -1,10 +1,12 @@
 //! `tamis inspect` and `tamis verify`
 
 use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::Scoring;
+use tamis_report::model_page;
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
@@ -13,6 +15,7 @@ use crate::model::opened::check_unchanged;
 use crate::output::expected::expectation;
 use crate::output::facts::{describe_json, print_facts, print_reals, print_terms};
 use crate::output::numbers::counted;
+use crate::output::page;
 use crate::output::path_text::to_text;
 use crate::output::shown::{json_line, shown_path};
 
@@ -31,10 +34,17 @@ pub(crate) struct InspectArgs {
     pub(crate) suspects: SuspectsArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// What a report shows if `--terms` does not say: so many terms of so many labels, since the whole model is read for each.
+const LABELS: usize = 20;
+const TERMS: usize = 10;
 
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
@@ -45,6 +55,11 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         bail!(
             "--suspects: expected a model of two labels with weighted scoring, got one that has no held-out scores"
         );
+    }
+    if let Some(html) = &args.html {
+        let size = if args.terms == 0 { [LABELS, TERMS] } else { [filter.classes().len(), args.terms] };
+        let suspects = args.suspects.mislabels(&args.input, &filter)?;
+        page::write(html, &model_page(&to_text(path.as_os_str()), &filter, size, &suspects)?)?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,9 +67,37 @@ pub(crate) struct LearnArgs {
     #[arg(long)]
     pub(crate) no_names: bool,
     #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+    #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
+}
+
+/// How far it is, for those who are used to sa-learn.
+#[derive(Args)]
+pub(crate) struct ProgressArgs {
+    /// Show progress on standard error: a bar, or where that is no terminal a dot for each document. Ends with the
+    /// summary line of sa-learn
+    #[arg(long)]
+    progress: bool,
+    /// Show a dot for each document on standard error, terminal or not. Ends with the summary line of sa-learn
+    #[arg(long, visible_alias = "showdots", conflicts_with = "progress")]
+    dots: bool,
+}
+
+impl ProgressArgs {
+    fn has_dots(&self) -> bool {
+        self.dots || self.progress && !std::io::stderr().is_terminal()
+    }
+
+    /// The last line: sa-learn's if progress was shown, else this one.
+    fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
+        match self.progress || self.dots {
+            true => print(&format!("{done} tokens from {n} message(s) ({examined} message(s) examined)")),
+            false => print(usual),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -95,6 +123,8 @@ pub(crate) struct ForgetArgs {
     /// Forget the message with this Message-ID; its file is not needed
     #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
     pub(crate) name: Vec<String>,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
@@ -136,6 +166,12 @@ struct Tally {
     right: u64,
 }
 
+impl Tally {
+    fn examined(&self) -> u64 {
+        self.learned + self.already + self.moved + self.right
+    }
+}
+
 pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     check_label(args, &path)?;
@@ -156,7 +192,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         learner.add_label(&args.label)?;
     }
     let mut tally = Tally::default();
-    let unreadable = for_each(&corpus, &mut learner, |learner, _, document| {
+    let unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, _, document| {
         if is_sure(args, learner, document)? {
             tally.right += 1;
             return Ok(());
@@ -186,7 +222,9 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     ];
     let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
     let others: String = others.collect();
-    print(&format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document")))?;
+    let usual = format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document"));
+    let (changed, examined) = (tally.learned + tally.moved, tally.examined());
+    args.progress.print_last("Learned", changed, examined, &usual)?;
     Ok(unreadable)
 }
 
@@ -292,8 +330,8 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
         forgotten += 1;
     }
     let mut unreadable = 0;
-    if let Some(corpus) = corpus {
-        unreadable = for_each(&corpus, &mut learner, |learner, item, document| {
+    if let Some(mut corpus) = corpus {
+        unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, item, document| {
             match learner.forget(label, document) {
                 Ok(its) => (forgotten, name) = (forgotten + 1, its),
                 Err(error) if matches!(error.kind(), ErrorKind::NotLearned { .. }) => {
@@ -308,7 +346,8 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     check_unchanged(learner.filter())?;
     learner.commit()?;
     let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
-    print(&format!("forgot {}{name}", counted(forgotten, "document")))?;
+    let usual = format!("forgot {}{name}", counted(forgotten, "document"));
+    args.progress.print_last("Forgot", forgotten, forgotten + unknown, &usual)?;
     Ok(if unknown > 0 { ERROR } else { unreadable })
 }
 
@@ -375,11 +414,14 @@ fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) 
 
 /// Visits the documents one after another; returns the exit status, given the unreadable ones.
 fn for_each(
-    corpus: &Corpus<'_>,
+    corpus: &mut Corpus<'_>,
     learner: &mut Learner,
+    progress: &ProgressArgs,
     mut work: impl FnMut(&mut Learner, &Item<'_>, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
+    let has_dots = progress.has_dots();
+    corpus.has_bar &= !has_dots;
     // one after another: what is learned depends on what was learned before
     let state = Mutex::new((learner, &mut work));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
@@ -398,8 +440,19 @@ fn for_each(
                 let (learner, work) = &mut *state;
                 work(learner, item, document)
             },
-            |_, ()| Ok(()),
+            |_, ()| {
+                dot(has_dots, ".");
+                Ok(())
+            },
         )
     })?;
+    dot(has_dots, "\n");
     Ok(corpus.conclude(finished.unreadable))
+}
+
+/// Prints a sign of progress. That nobody can read it is no failure.
+fn dot(has_dots: bool, sign: &str) {
+    if has_dots {
+        let _ = std::io::stderr().write_all(sign.as_bytes());
+    }
 }

@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 use tamis_filter::{Filter, Keep, Suspect};
+use tamis_report::Mislabel;
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
@@ -38,6 +39,22 @@ impl SuspectsArgs {
         filter: &Filter,
     ) -> Result<()> {
         print(out, model, filter, self.suspects.unwrap_or(0), find_files(&self.sources, input, filter)?)
+    }
+
+    /// The first suspects, 20 unless told otherwise, for a report.
+    pub(crate) fn mislabels(&self, input: &InputArgs, filter: &Filter) -> Result<Vec<Mislabel>> {
+        let files = find_files(&self.sources, input, filter)?;
+        let mislabel = |suspect: &Suspect| {
+            let path = files.get(&suspect.digest).map(|path| to_text(path).into_owned());
+            let name = path.or(suspect.name.clone()).unwrap_or_else(|| hexadecimal(&suspect.digest));
+            Mislabel {
+                name,
+                label: filter.classes().label(suspect.class).unwrap_or_default().to_owned(),
+                log_odds: suspect.log_odds.abs(),
+                note: suspect.date.map(day).unwrap_or_default(),
+            }
+        };
+        Ok(filter.suspects()?.iter().take(self.suspects.unwrap_or(20)).map(mislabel).collect())
     }
 
     pub(crate) fn json(&self, input: &InputArgs, filter: &Filter) -> Result<serde_json::Value> {

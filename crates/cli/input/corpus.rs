@@ -30,6 +30,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) failed: AtomicUsize,
     /// Of tables, the column that holds the labels.
     pub(super) target: Option<String>,
+    /// Whether progress is shown where there is a terminal.
+    pub(crate) has_bar: bool,
 }
 
 /// What a command wants from its sources.
@@ -94,7 +96,16 @@ impl<'a> Corpus<'a> {
     fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
         let labelled = wanted == Wanted::Labelled;
         let failed = AtomicUsize::new(0);
-        Corpus { kind, places: Vec::new(), input, labelled, unreadable: 0, failed, target: None }
+        Corpus {
+            kind,
+            places: Vec::new(),
+            input,
+            labelled,
+            unreadable: 0,
+            failed,
+            target: None,
+            has_bar: true,
+        }
     }
 
     /// What was found, or nothing if sources may be missing.

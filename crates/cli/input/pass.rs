@@ -294,7 +294,7 @@ impl Corpus<'_> {
     }
 
     fn progress_bar(&self) -> ProgressBar {
-        if !std::io::stderr().is_terminal() {
+        if !self.has_bar || !std::io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::new(self.places.len() as u64);

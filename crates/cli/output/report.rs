@@ -4,7 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use tamis_filter::{ClassId, Classes, Evaluation, Figure, HeldOutScore, Interval};
+use tamis_filter::{
+    ClassId, Classes, Evaluation, Figure, HeldOutScore, Interval, LearningStep, LogOddsBin, OperatingPoint,
+    ReliabilityBin,
+};
 
 use crate::output::confusion::{self, cut};
 use crate::output::numbers::{counted, grouped};
@@ -17,17 +20,24 @@ pub(crate) struct Report<'a> {
     classes: &'a Classes,
     /// Of a spam filter.
     spam: Option<ClassId>,
-    evaluation: Evaluation,
+    pub(crate) evaluation: Evaluation,
     documents: u64,
+    /// Of a prequential evaluation.
+    pub(crate) learning: Vec<LearningStep>,
 }
 
 impl<'a> Report<'a> {
     /// For a spam filter, with two classes one of which is spam, reports how well spam is found; for topics, how often they
-    /// are right.
-    pub(crate) fn new(classes: &'a Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore]) -> Self {
+    /// are right. `learning` is that of a prequential evaluation.
+    pub(crate) fn new(
+        classes: &'a Classes,
+        spam: Option<ClassId>,
+        outcomes: &[HeldOutScore],
+        learning: Vec<LearningStep>,
+    ) -> Self {
         let evaluation = Evaluation::new(classes, spam, outcomes);
         let spam = spam.filter(|_| classes.len() == 2);
-        Report { classes, spam, evaluation, documents: outcomes.len() as u64 }
+        Report { classes, spam, evaluation, documents: outcomes.len() as u64, learning }
     }
 
     pub(crate) fn print(&self, out: &mut impl Write) -> Result<()> {
@@ -91,7 +101,35 @@ impl<'a> Report<'a> {
                 object[format!("{}_interval", figure.key)] = json!([low, high]);
             }
         }
+        self.add_curves(&mut object);
         object
+    }
+
+    /// What the figures of `--html` are drawn from.
+    fn add_curves(&self, object: &mut serde_json::Value) {
+        let Evaluation { operating_points, reliability, log_odds, .. } = &self.evaluation;
+        let point = |p: &OperatingPoint| {
+            json!({
+                "max_fpr": p.max_fpr, "threshold": p.threshold, "false_positives": p.false_positives,
+                "false_positive_limit": p.false_positive_limit, "missed": p.missed,
+            })
+        };
+        let reliability_bin = |b: &ReliabilityBin| {
+            json!({
+                "low": b.low, "high": b.high, "documents": b.documents, "positives": b.positives, "mean": b.mean,
+                "interval": [b.interval.low, b.interval.high],
+            })
+        };
+        let log_odds_bin = |b: &LogOddsBin| json!({"low": b.low, "high": b.high, "negatives": b.negatives, "positives": b.positives});
+        if self.classes.len() == 2 {
+            object["operating_points"] = operating_points.iter().map(point).collect();
+        }
+        object["reliability"] = reliability.iter().map(reliability_bin).collect();
+        object["log_odds"] = log_odds.iter().map(log_odds_bin).collect();
+        if !self.learning.is_empty() {
+            let step = |s: &LearningStep| json!({"learned": s.learned, "documents": s.documents, "wrong": s.wrong, "unsure": s.unsure});
+            object["learning"] = self.learning.iter().map(step).collect();
+        }
     }
 }
 

@@ -69,6 +69,7 @@ pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
 pub use evaluate::cross_validation::HeldOutScore;
+pub use evaluate::curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
 pub use evaluate::evaluation::{Evaluation, Figure};
 pub use evaluate::prequential::Prequential;
 pub use exchange::bogofilter::{Imported, import_bogofilter};

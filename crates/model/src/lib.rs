@@ -126,7 +126,7 @@ pub use textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
 pub use textbook::sample::{Generator, SampleError};
 pub use validation::binomial::{
-    Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr,
+    Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
 };
 pub use validation::metrics;
 

@@ -1,6 +1,9 @@
-//! What the tests of the other crates share: numbers that are near, work that is counted, the public corpora.
+//! What the tests of the other crates share: numbers that are near, work that is counted, the public corpora, pages that
+//! are well formed.
 
 #![forbid(unsafe_code)]
+
+pub mod html;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

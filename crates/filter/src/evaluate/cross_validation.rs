@@ -37,6 +37,11 @@ impl HeldOutScore {
         HeldOutScore { class, score, probability }
     }
 
+    /// The log-odds of a class of two, in nats: those of one are minus those of the other.
+    pub fn log_odds_of(&self, class: ClassId) -> f64 {
+        if self.score.scored_class == class { self.score.log_odds } else { -self.score.log_odds }
+    }
+
     /// For two classes.
     pub(crate) fn of_two(class: ClassId, score: Score) -> Self {
         let probability =

@@ -9,6 +9,9 @@ use tamis_model::{ClassId, Classes};
 
 use crate::config::roles::positive_class;
 use crate::evaluate::cross_validation::HeldOutScore;
+use crate::evaluate::curves::{
+    LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
+};
 
 /// Resamplings behind an interval, and the seed they are drawn with.
 const ROUNDS: usize = 1000;
@@ -47,6 +50,12 @@ pub struct Evaluation {
     /// Of two classes of which one is spam, how well that was found; else how far the probabilities of labels can be
     /// trusted.
     pub figures: Vec<Figure>,
+    /// Of two classes, what thresholds cost that let few documents of the other be called spam (or positive).
+    pub operating_points: Vec<OperatingPoint>,
+    /// What probabilities are worth: those of spam in a spam filter, else those of the likeliest class.
+    pub reliability: Vec<ReliabilityBin>,
+    /// Documents by the log-odds of spam in a spam filter, else by those of the likeliest class.
+    pub log_odds: Vec<LogOddsBin>,
 }
 
 /// A figure of an [`Evaluation`].
@@ -66,11 +75,22 @@ impl Evaluation {
     pub fn new(classes: &Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore]) -> Self {
         let mut confusion = ConfusionMatrix::new(classes.len());
         outcomes.iter().for_each(|outcome| confusion.record(outcome.class, outcome.score.label));
-        let figures = match spam.filter(|_| classes.len() == 2) {
-            Some(spam) => of_detection(spam, outcomes, &confusion),
-            None => of_labels(classes, outcomes),
+        let spam = spam.filter(|_| classes.len() == 2);
+        let of_two = (classes.len() == 2)
+            .then(|| scores_of(spam.unwrap_or_else(|| positive_class(classes)), outcomes));
+        let of_scored = |o: &HeldOutScore| (o.score.log_odds, o.score.scored_class == o.class);
+        let confident: Vec<_> = outcomes.iter().map(of_scored).collect();
+        let (figures, log_odds) = match (spam, &of_two) {
+            (Some(spam), Some(scores)) => (of_detection(spam, scores, &confusion), scores),
+            _ => (of_labels(outcomes, &confident, of_two.as_deref()), &confident),
         };
-        Evaluation { confusion, figures }
+        Evaluation {
+            confusion,
+            figures,
+            operating_points: of_two.as_deref().map_or_else(Vec::new, operating_points),
+            reliability: reliability(log_odds),
+            log_odds: log_odds_bins(log_odds),
+        }
     }
 
     /// The value of a figure by its key.
@@ -84,8 +104,7 @@ fn figure(key: &'static str, value: Option<f64>) -> Figure {
 }
 
 /// How well one class of two was found.
-fn of_detection(positive: ClassId, outcomes: &[HeldOutScore], confusion: &ConfusionMatrix) -> Vec<Figure> {
-    let scores = scores_of(positive, outcomes);
+fn of_detection(positive: ClassId, scores: &[(f64, bool)], confusion: &ConfusionMatrix) -> Vec<Figure> {
     let false_positives = confusion.get(1 - positive, positive);
     let (negatives, positives) = (confusion.support(1 - positive), confusion.support(positive));
     let missed = positives - confusion.get(positive, positive);
@@ -96,33 +115,33 @@ fn of_detection(positive: ClassId, outcomes: &[HeldOutScore], confusion: &Confus
         figure("false_negative_rate", confusion.false_negative_rate(positive)),
         figure("lam_percent", lam_percent(false_positives, negatives, missed, positives)),
         figure("accuracy_at_0", share),
-        figure("roc_auc", roc_auc(&scores)),
-        resampled("one_minus_roc_auc_percent", &scores, one_minus_roc_auc_percent),
-        resampled("missed_at_fpr_0.1_percent", &scores, |s| missed_at(s, 0.001)),
-        resampled("missed_at_fpr_0.5_percent", &scores, |s| missed_at(s, 0.005)),
-        resampled("missed_at_fpr_1_percent", &scores, |s| missed_at(s, 0.01)),
-        figure("false_positive_rate_at_0", wrong_at_zero(&scores, false)),
-        figure("false_negative_rate_at_0", wrong_at_zero(&scores, true)),
-        resampled("log_loss", &scores, log_loss),
-        figure("brier", brier(&scores)),
-        figure("expected_calibration_error", expected_calibration_error(&scores, BINS)),
+        figure("roc_auc", roc_auc(scores)),
+        resampled("one_minus_roc_auc_percent", scores, one_minus_roc_auc_percent),
+        resampled("missed_at_fpr_0.1_percent", scores, |s| missed_at(s, 0.001)),
+        resampled("missed_at_fpr_0.5_percent", scores, |s| missed_at(s, 0.005)),
+        resampled("missed_at_fpr_1_percent", scores, |s| missed_at(s, 0.01)),
+        figure("false_positive_rate_at_0", wrong_at_zero(scores, false)),
+        figure("false_negative_rate_at_0", wrong_at_zero(scores, true)),
+        resampled("log_loss", scores, log_loss),
+        figure("brier", brier(scores)),
+        figure("expected_calibration_error", expected_calibration_error(scores, BINS)),
     ]
 }
 
 /// How far the probabilities of labels can be trusted.
-fn of_labels(classes: &Classes, outcomes: &[HeldOutScore]) -> Vec<Figure> {
+fn of_labels(
+    outcomes: &[HeldOutScore],
+    confident: &[(f64, bool)],
+    of_two: Option<&[(f64, bool)]>,
+) -> Vec<Figure> {
     // as other programs clip it, so that one certain mistake is not infinite
     let losses = outcomes.iter().map(|o| o.probability.max(1e-15).recip().ln());
     let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
-    let confident: Vec<_> =
-        outcomes.iter().map(|o| (o.score.log_odds, o.score.scored_class == o.class)).collect();
     let mut figures = vec![
         figure("log_loss", Some(log_loss)),
-        figure("expected_calibration_error", expected_calibration_error(&confident, BINS)),
+        figure("expected_calibration_error", expected_calibration_error(confident, BINS)),
     ];
-    if classes.len() == 2 {
-        figures.push(figure("roc_auc", roc_auc(&scores_of(positive_class(classes), outcomes))));
-    }
+    figures.extend(of_two.map(|scores| figure("roc_auc", roc_auc(scores))));
     figures
 }
 
@@ -137,13 +156,9 @@ fn resampled(
     Figure { key, value: statistic(scores), interval }
 }
 
-/// Of two classes the log-odds of one, which are minus those of the other, and whether the document is of it.
+/// Of two classes the log-odds of one, and whether the document is of it.
 fn scores_of(positive: ClassId, outcomes: &[HeldOutScore]) -> Vec<(f64, bool)> {
-    let of_positive = |o: &HeldOutScore| match o.score.scored_class == positive {
-        true => o.score.log_odds,
-        false => -o.score.log_odds,
-    };
-    outcomes.iter().map(|o| (of_positive(o), o.class == positive)).collect()
+    outcomes.iter().map(|o| (o.log_odds_of(positive), o.class == positive)).collect()
 }
 
 /// The share of positives that a threshold misses which lets this share of the negatives through.

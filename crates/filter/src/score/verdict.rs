@@ -67,7 +67,7 @@ fn against_others(class: usize, joint: &mut [f64]) -> f64 {
     of_far.unwrap_or_else(|| (joint[class] / others).ln())
 }
 
-fn sigmoid(log_odds: f64) -> f64 {
+pub(crate) fn sigmoid(log_odds: f64) -> f64 {
     if log_odds >= 0.0 {
         1.0 / (1.0 + (-log_odds).exp())
     } else {

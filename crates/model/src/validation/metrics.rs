@@ -1,7 +1,8 @@
 //! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, bootstrap confidence
-//! intervals.
+//! intervals, a paired test.
 
 mod bootstrap;
+mod paired;
 mod probabilities;
 mod ranking;
 
@@ -10,8 +11,9 @@ use std::collections::BTreeMap;
 use crate::counts::counts::ClassId;
 
 pub use bootstrap::bootstrap_interval;
+pub use paired::mcnemar_exact;
 pub use probabilities::{brier, expected_calibration_error, log_loss};
-pub use ranking::{caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc};
+pub use ranking::{RocPoint, caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc, roc_curve};
 
 /// A confusion matrix: documents by true and predicted class, undecided ones included.
 ///
@@ -67,6 +69,11 @@ impl ConfusionMatrix {
     /// All documents.
     pub fn total(&self) -> u64 {
         self.count(|_, _| true)
+    }
+
+    /// The cells with documents: true class, predicted class (`None` if undecided) and documents, in the order of classes.
+    pub fn cells(&self) -> impl Iterator<Item = (ClassId, Option<ClassId>, u64)> {
+        self.counts.iter().map(|(&(truth, predicted), &n)| (truth, predicted, n))
     }
 
     /// Documents of the class `truth` predicted to be of the class `predicted`.
@@ -159,6 +166,7 @@ mod tests {
         let mut twice = matrix.clone();
         twice.merge(&matrix);
         assert_eq!((twice.total(), twice.f1(1)), (12, matrix.f1(1)));
+        assert_eq!(twice.cells().map(|(truth, p, n)| (truth, p.unwrap(), n)).last(), Some((2, 1, 2)));
         twice.record(7, None);
         assert_eq!((twice.n_classes(), twice.unsure(7), twice.support(7)), (8, 1, 1));
     }

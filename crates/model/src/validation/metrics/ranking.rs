@@ -56,6 +56,40 @@ pub fn caught_at_fpr(scores: &[(f64, bool)], fpr: f64) -> Option<f64> {
     Some(caught as f64 / positives as f64)
 }
 
+/// A point of a ROC curve: what is right and wrong if documents of at least this score are called positive.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RocPoint {
+    /// The lowest score that is called positive.
+    pub threshold: f64,
+    /// Negatives called positive.
+    pub false_positives: u64,
+    /// Positives called positive.
+    pub true_positives: u64,
+}
+
+/// The ROC curve: a point for each distinct score, the highest first, so that both counts grow. NaN is the highest.
+///
+/// ```
+/// use tamis_model::metrics::roc_curve;
+///
+/// let points = roc_curve(&[(0.9, true), (0.4, true), (0.4, false), (0.1, false)]);
+/// let counts: Vec<_> = points.iter().map(|p| (p.threshold, p.false_positives, p.true_positives)).collect();
+/// assert_eq!(counts, [(0.9, 0, 1), (0.4, 1, 2), (0.1, 2, 2)]);
+/// ```
+pub fn roc_curve(scores: &[(f64, bool)]) -> Vec<RocPoint> {
+    let mut sorted = scores.to_vec();
+    let high = |score: f64| if score.is_nan() { f64::INFINITY } else { score };
+    sorted.sort_unstable_by(|a, b| high(b.0).total_cmp(&high(a.0)));
+    let (mut false_positives, mut true_positives) = (0, 0);
+    let of_equal = |equal: &[(f64, bool)]| {
+        let positives = equal.iter().filter(|(_, positive)| *positive).count() as u64;
+        true_positives += positives;
+        false_positives += equal.len() as u64 - positives;
+        RocPoint { threshold: high(equal[0].0), false_positives, true_positives }
+    };
+    sorted.chunk_by(|a, b| high(a.0) == high(b.0)).map(of_equal).collect()
+}
+
 /// The TREC spam track's logistic average misclassification rate, in percent: the mean of both classes' error rates on
 /// the logit scale, with each rate `(errors + 0.5) / (documents + 1)`. Moving the threshold hardly changes it.
 ///
@@ -116,6 +150,23 @@ mod tests {
         assert_eq!(one_minus_roc_auc_percent(&[(f64::INFINITY, false), (0.0, true)]), Some(100.0));
         assert_eq!(roc_auc(&[(f64::NAN, true), (0.0, false)]), None);
         assert_eq!(roc_auc(&[]), None);
+    }
+
+    #[test]
+    fn the_area_under_the_curve_is_the_auc() {
+        let score = |i: u32| (f64::from(i * 37 % 100 / 3), i.is_multiple_of(3));
+        let scores: Vec<_> = (0..100).map(score).collect();
+        let points = roc_curve(&scores);
+        assert_eq!(points.last().map(|p| (p.false_positives, p.true_positives)), Some((66, 34)));
+        let (mut area, mut before) = (0.0, (0, 0));
+        for RocPoint { false_positives: x, true_positives: y, .. } in points {
+            area += (x - before.0) as f64 * (y + before.1) as f64 / 2.0;
+            before = (x, y);
+        }
+        assert!((area / (66.0 * 34.0) - roc_auc(&scores).unwrap()).abs() < 1e-12);
+        assert_eq!(roc_curve(&[]), []);
+        let odd = [(f64::NAN, false), (f64::INFINITY, true), (0.0, true), (-0.0, true)];
+        assert_eq!(roc_curve(&odd).iter().map(|p| p.true_positives).collect::<Vec<_>>(), [1, 3]);
     }
 
     #[test]

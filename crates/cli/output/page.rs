@@ -1,0 +1,13 @@
+//! Reports with pictures, for `--html`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tamis_report::Page;
+
+use crate::output::shown::shown_path;
+
+/// Writes a page to a file.
+pub(crate) fn write(path: &Path, page: &Page) -> Result<()> {
+    std::fs::write(path, page.to_html()).with_context(|| shown_path(path))
+}

@@ -1,0 +1,99 @@
+//! A figure: a drawing, what it says in words, and its numbers in tables.
+
+use std::fmt::Write;
+
+use crate::draw::svg::Svg;
+
+/// A figure. All texts are HTML already.
+pub(crate) struct Figure {
+    pub(crate) title: String,
+    /// What it says, in a sentence or two; the report begins with those of all figures.
+    pub(crate) finding: Option<String>,
+    /// How it is to be read.
+    pub(crate) note: String,
+    /// What is drawn, for those who do not see it; without elements.
+    pub(crate) description: String,
+    pub(crate) drawing: Svg,
+    pub(crate) tables: Vec<Table>,
+    /// Whether the tables are seen at once.
+    pub(crate) is_open: bool,
+}
+
+/// Numbers in rows. All texts are HTML already.
+pub(crate) struct Table {
+    pub(crate) caption: String,
+    pub(crate) head: Vec<String>,
+    /// How many columns, from the first on, are text; the first names the row.
+    pub(crate) n_texts: usize,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(caption: impl Into<String>, head: &[&str], rows: Vec<Vec<String>>) -> Self {
+        let head = head.iter().map(|name| (*name).to_owned()).collect();
+        Table { caption: caption.into(), head, n_texts: 1, rows }
+    }
+
+    pub(crate) fn with_texts(self, n_texts: usize) -> Self {
+        Table { n_texts, ..self }
+    }
+
+    pub(crate) fn write(&self, out: &mut String) {
+        let class = |column| if column < self.n_texts { r#" class="t""# } else { "" };
+        out.push_str("<div class=\"scroll\" tabindex=\"0\"><table>");
+        if !self.caption.is_empty() {
+            let _ = write!(out, "<caption>{}</caption>", self.caption);
+        }
+        out.push_str("<thead><tr>");
+        for (column, name) in self.head.iter().enumerate() {
+            let _ = write!(out, "<th scope=\"col\"{}>{name}</th>", class(column));
+        }
+        out.push_str("</tr></thead><tbody>");
+        for row in &self.rows {
+            out.push_str("<tr>");
+            for (column, cell) in row.iter().enumerate() {
+                let _ = match column {
+                    0 => write!(out, "<th scope=\"row\"{}>{cell}</th>", class(column)),
+                    _ => write!(out, "<td{}>{cell}</td>", class(column)),
+                };
+            }
+            out.push_str("</tr>");
+        }
+        out.push_str("</tbody></table></div>");
+    }
+}
+
+impl Figure {
+    /// Writes the figure; `id` is its own in the page.
+    pub(crate) fn write(&self, out: &mut String, id: &str) {
+        let Figure { title, finding, note, description, drawing, tables, is_open } = self;
+        let _ = write!(out, "<figure id=\"{id}\"><figcaption><h2>{title}</h2>");
+        if let Some(finding) = finding {
+            let _ = write!(out, "<p class=\"finding\">{finding}</p>");
+        }
+        if !note.is_empty() {
+            let _ = write!(out, "<p class=\"note\">{note}</p>");
+        }
+        let Svg { width, height, is_fixed, body } = drawing;
+        let class = if *is_fixed { "fixed" } else { "plot" };
+        let _ = write!(
+            out,
+            "</figcaption><div class=\"scroll\" tabindex=\"0\"><svg class=\"{class}\" role=\"img\" \
+             aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width} {height}\" \
+             style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{description}</desc>{body}</svg></div>",
+            without_elements(title)
+        );
+        if !tables.is_empty() {
+            let open = if *is_open { " open" } else { "" };
+            let _ = write!(out, "<details{open}><summary>The numbers</summary>");
+            tables.iter().for_each(|table| table.write(out));
+            out.push_str("</details>");
+        }
+        out.push_str("</figure>\n");
+    }
+}
+
+/// A title for where there are no elements: the names in it are isolated by characters instead.
+fn without_elements(html: &str) -> String {
+    html.replace("<bdi>", "\u{2068}").replace("</bdi>", "\u{2069}")
+}

@@ -1,0 +1,98 @@
+//! Which two labels are mixed up most.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use tamis_filter::{ClassId, Classes};
+use tamis_model::metrics::ConfusionMatrix;
+
+use crate::figure::{Figure, Table};
+use crate::figures::bars::{self, Bar};
+use crate::text::{Name, Plain, count, cut, grouped, number, percent, share};
+
+/// Pairs that are drawn, and rows of the table.
+const MOST: usize = 12;
+const MOST_ROWS: usize = 1_000;
+
+/// The pairs of labels that were mixed up, most documents first: how many of the first were taken for the second, and
+/// how many of the second for the first. The first is the one with more.
+fn pairs(matrix: &ConfusionMatrix) -> Vec<([ClassId; 2], [u64; 2])> {
+    let mut of_pair = BTreeMap::new();
+    for (truth, verdict, n) in matrix.cells() {
+        if let Some(verdict) = verdict.filter(|verdict| *verdict != truth) {
+            let both: &mut [u64; 2] = of_pair.entry([truth.min(verdict), truth.max(verdict)]).or_default();
+            both[usize::from(truth > verdict)] = n;
+        }
+    }
+    let more_first = |([a, b], [there, back]): ([ClassId; 2], [u64; 2])| match there >= back {
+        true => ([a, b], [there, back]),
+        false => ([b, a], [back, there]),
+    };
+    let mut pairs: Vec<_> = of_pair.into_iter().map(more_first).collect();
+    // stable: equal pairs stay in the order of labels
+    pairs.sort_by_key(|(_, [x, y])| Reverse(x + y));
+    pairs
+}
+
+/// The figure, for more than two labels; `None` if nothing is mixed up.
+pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Figure> {
+    let pairs = pairs(matrix);
+    let label = |class: ClassId| classes.label(class).unwrap_or_default();
+    let ([first, second], [there, back]) = *pairs.first()?;
+    let bar = |([a, b], [there, back]): &([ClassId; 2], [u64; 2])| {
+        let [a, b] = [*a, *b].map(|class| Plain(&cut(label(class), 19)).to_string());
+        let value = (there + back) as f64;
+        Bar { name: format!("{a} – {b}"), value, shown: format!("{there} + {back}") }
+    };
+    let drawn: Vec<_> = pairs.iter().take(MOST).map(bar).collect();
+    let finding = format!(
+        "{} and {} are mixed up most: {} of {} are taken for {}, {} the other way.",
+        Name(label(first)),
+        Name(label(second)),
+        grouped(there),
+        Name(label(first)),
+        Name(label(second)),
+        grouped(back)
+    );
+    let row = |([a, b], [there, back]): &([ClassId; 2], [u64; 2])| {
+        let names = [a, b].map(|class| Name(label(*class)).to_string());
+        vec![names[0].clone(), names[1].clone(), count(*there), count(*back), count(there + back)]
+    };
+    let head = ["label", "mixed up with", "taken for it", "the other way", "documents"];
+    let table = Table::new("", &head, pairs.iter().take(MOST_ROWS).map(row).collect()).with_texts(2);
+    Some(Figure {
+        title: "Labels mixed up most".to_owned(),
+        finding: Some(finding),
+        note: format!(
+            "{} of {} pairs; the numbers are documents of the first taken for the second, and of the second taken for \
+             the first.",
+            drawn.len(),
+            grouped(pairs.len() as u64)
+        ),
+        description: "Bars of the documents that two labels have mixed up, the longest first.".to_owned(),
+        drawing: bars::draw(&drawn),
+        tables: vec![table],
+        is_open: false,
+    })
+}
+
+/// Wrong verdicts, by true label and verdict.
+pub(crate) fn pairs_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table {
+    let label = |class: ClassId| Name(classes.label(class).unwrap_or_default()).to_string();
+    let mut wrong: Vec<_> = matrix.cells().filter(|(truth, verdict, _)| *verdict != Some(*truth)).collect();
+    wrong.sort_by_key(|(.., n)| Reverse(*n));
+    let n_wrong = wrong.len();
+    let row = |(truth, verdict, n): (ClassId, Option<ClassId>, u64)| {
+        let part = share(n, matrix.support(truth));
+        let verdict = verdict.map_or("unsure".to_owned(), label);
+        vec![label(truth), verdict, count(n), number(part, &percent(part))]
+    };
+    let rows: Vec<_> = wrong.into_iter().take(MOST_ROWS).map(row).collect();
+    let caption = match n_wrong > MOST_ROWS {
+        true => {
+            format!("Wrong verdicts: the first {} of {}", grouped(MOST_ROWS as u64), grouped(n_wrong as u64))
+        }
+        false => "Wrong verdicts".to_owned(),
+    };
+    Table::new(caption, &["true label", "verdict", "documents", "share of the label"], rows).with_texts(2)
+}

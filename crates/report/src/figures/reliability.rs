@@ -1,0 +1,116 @@
+//! Reliability: what probabilities are worth.
+
+use tamis_filter::ReliabilityBin;
+
+use crate::draw::axes::{self, ACROSS, Axis, TOP, WIDTH, plain_tick};
+use crate::draw::scale::Scale;
+use crate::draw::svg::{Anchor, Shape, Svg};
+use crate::figure::{Figure, Table};
+use crate::figures::legend::{self, Sample};
+use crate::text::{Name, Plain, count, grouped, number, percent, share};
+
+/// Where the plot of shares ends, and the histogram below it.
+const BOTTOM: f64 = 300.0;
+const BARS: [f64; 2] = [450.0, 365.0];
+const HEIGHT: f64 = 484.0;
+
+/// The figure, of the probabilities of a label or, without one, of the likeliest.
+pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Figure {
+    let what = match label {
+        Some(label) => format!("were {}", Plain(label)),
+        None => "were labelled right".to_owned(),
+    };
+    let x = Scale::linear([-0.05, 1.05], ACROSS);
+    let y = Scale::linear([0.0, 1.0], [BOTTOM, TOP]);
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let name = match label {
+        Some(label) => format!("probability of {} that was given", Plain(label)),
+        None => "probability that was given to the likeliest label".to_owned(),
+    };
+    let x_axis = Axis::new(x, "", 11.0, plain_tick);
+    axes::draw(&mut svg, &x_axis, &Axis::new(y, format!("share that {what}"), 5.0, plain_tick));
+    svg.line("lc", [x.at(0.0), y.at(0.0)], [x.at(1.0), y.at(1.0)]);
+    let filled = || bins.iter().filter(|bin| bin.documents > 0);
+    for bin in filled() {
+        let (at, ends) = (x.at(bin.mean), [bin.interval.low, bin.interval.high].map(|end| y.at(end)));
+        svg.line("bar", [at, ends[0]], [at, ends[1]]);
+        ends.iter().for_each(|end| svg.line("bar", [at - 4.0, *end], [at + 4.0, *end]));
+        svg.mark("mb", Shape::Circle, [at, y.at(share(bin.positives, bin.documents))]);
+    }
+    histogram(&mut svg, bins, &x, &name);
+    let entries = [
+        (Sample::Mark("mb", Shape::Circle), format!("documents of about this probability that {what}")),
+        (Sample::Line("bar"), "95 % interval (Wilson)".to_owned()),
+        (Sample::Line("lc"), "where the points would lie if probabilities were exact".to_owned()),
+    ];
+    legend::draw(&mut svg, ACROSS[0], &entries);
+    Figure {
+        title: "What probabilities are worth (reliability)".to_owned(),
+        finding: filled().find(|bin| bin.low < 0.9 && 0.9 < bin.high).map(|bin| finding(bin, label)),
+        note: "Below the plot, the number of documents of each probability (heights are logarithmic): where they are few, \
+               the intervals are wide."
+            .to_owned(),
+        description: format!("Points of the share of documents that {what}, over their probability, with intervals."),
+        drawing: svg,
+        tables: vec![table(bins, label)],
+        is_open: false,
+    }
+}
+
+fn histogram(svg: &mut Svg, bins: &[ReliabilityBin], x: &Scale, name: &str) {
+    let most = bins.iter().map(|bin| bin.documents).max().unwrap_or(0);
+    let heights = Scale::of_counts(most, BARS);
+    for bin in bins.iter().filter(|bin| bin.documents > 0) {
+        let (left, right, top) =
+            (x.at(bin.low) + 2.0, x.at(bin.high) - 2.0, heights.at(bin.documents as f64));
+        svg.rect("fc", [left, top], [right - left, BARS[0] - top]);
+        let middle = (left + right) / 2.0;
+        svg.text("small", [middle, top - 4.0], Anchor::Middle, &grouped(bin.documents));
+    }
+    let [left, right] = x.ends();
+    svg.line("axis", [left, BARS[0]], [right, BARS[0]]);
+    svg.text("name", [(left + right) / 2.0, BARS[0] + 18.0], Anchor::Middle, name);
+    svg.upright("name", [14.0, (BARS[0] + BARS[1]) / 2.0], Anchor::Middle, "documents");
+}
+
+/// What the documents around 0.9 say.
+fn finding(bin: &ReliabilityBin, label: Option<&str>) -> String {
+    let what = label.map_or("were labelled right".to_owned(), |label| format!("were {}", Name(label)));
+    let documents = grouped(bin.documents);
+    let [low, high] = [bin.interval.low, bin.interval.high];
+    let verdict = match bin.mean - share(bin.positives, bin.documents) {
+        _ if high - low > 0.3 => "too few to tell what 0.9 is worth",
+        _ if low <= bin.mean && bin.mean <= high => "0.9 can be believed here",
+        beyond if beyond > 0.05 => "0.9 is too high here",
+        beyond if beyond > 0.0 => "0.9 can nearly be believed here, it is a little too high",
+        beyond if beyond > -0.05 => "0.9 can be believed here, it is a little too low",
+        _ => "0.9 is too low here",
+    };
+    format!(
+        "Of {documents} documents given about 0.9 (0.85 to 0.95), {} {what}: {} ({} to {}); {verdict}.",
+        grouped(bin.positives),
+        percent(share(bin.positives, bin.documents)),
+        percent(low),
+        percent(high)
+    )
+}
+
+fn table(bins: &[ReliabilityBin], label: Option<&str>) -> Table {
+    let row = |bin: &ReliabilityBin| {
+        let positive = share(bin.positives, bin.documents);
+        let shown =
+            |share: f64| if bin.documents == 0 { String::new() } else { number(share, &percent(share)) };
+        vec![
+            format!("{:.2} to {:.2}", bin.low, bin.high),
+            count(bin.documents),
+            if bin.documents == 0 { String::new() } else { number(bin.mean, &format!("{:.4}", bin.mean)) },
+            count(bin.positives),
+            shown(positive),
+            shown(bin.interval.low),
+            shown(bin.interval.high),
+        ]
+    };
+    let what = label.map_or("right".to_owned(), |label| Name(label).to_string());
+    let head = ["probability", "documents", "mean", &what, "share", "from", "to (95 %)"];
+    Table::new("Documents by probability", &head, bins.iter().map(row).collect())
+}

@@ -1,0 +1,7 @@
+//! What pages are of: an evaluation, a model, an explanation, a score.
+
+pub(crate) mod evaluation;
+pub(crate) mod explanation;
+pub(crate) mod mislabels;
+pub(crate) mod model;
+pub(crate) mod score;

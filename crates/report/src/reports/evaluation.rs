@@ -1,0 +1,192 @@
+//! The page of an evaluation.
+
+use tamis_filter::{
+    ClassId, Classes, Decision, Evaluation, Figure as Value, HeldOutScore, LearningStep, positive_class,
+};
+use tamis_model::metrics::roc_curve;
+
+use crate::figure::{Figure, Table};
+use crate::figures::confusion::confusion;
+use crate::figures::costs::costs;
+use crate::figures::learning::learning;
+use crate::figures::log_odds::log_odds;
+use crate::figures::mixed_up::mixed_up;
+use crate::figures::reliability::reliability;
+use crate::figures::roc::roc;
+use crate::figures::two::Two;
+use crate::page::Page;
+use crate::reports::mislabels::{Mislabel, mislabels};
+use crate::text::{Name, counted, number, percent};
+
+/// What the page of an evaluation is made of.
+///
+/// ```
+/// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_report::EvaluationReport;
+///
+/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// trainer.add("ham", Document::Text("lunch at noon"))?;
+/// trainer.add("spam", Document::Text("cheap pills"))?;
+/// let filter = trainer.finish()?.into_filter()?;
+///
+/// let mut scratch = Scratch::default();
+/// let mut outcomes = Vec::new();
+/// for (class, text) in [(0, "lunch?"), (1, "pills!")] {
+///     let score = filter.score_text(text, &mut scratch)?;
+///     outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
+/// }
+/// let evaluation = Evaluation::new(filter.classes(), filter.spam(), &outcomes);
+/// let page = EvaluationReport {
+///     title: "Two messages",
+///     classes: filter.classes(),
+///     spam: filter.spam(),
+///     outcomes: &outcomes,
+///     evaluation: &evaluation,
+///     decision: Some(filter.decision()),
+///     learning: &[],
+///     mislabels: &[],
+/// };
+/// assert!(page.page().to_html().contains("2 of 2 documents are labelled right"));
+/// # Ok::<(), tamis_filter::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct EvaluationReport<'a> {
+    /// What was evaluated, as text.
+    pub title: &'a str,
+    /// The labels.
+    pub classes: &'a Classes,
+    /// The label that counts as spam.
+    pub spam: Option<ClassId>,
+    /// The scores that curves are drawn from.
+    pub outcomes: &'a [HeldOutScore],
+    /// The same scores measured: whatever is on the page as a number comes from here.
+    pub evaluation: &'a Evaluation,
+    /// In a spam filter the thresholds in use, as those of the [`positive_class`].
+    pub decision: Option<Decision>,
+    /// Of a prequential evaluation, how it went.
+    pub learning: &'a [LearningStep],
+    /// Documents that contradict their label, the worst first.
+    pub mislabels: &'a [Mislabel],
+}
+
+impl EvaluationReport<'_> {
+    /// The page.
+    pub fn page(&self) -> Page {
+        let EvaluationReport { classes, outcomes, evaluation, .. } = self;
+        let mut figures = Vec::new();
+        if classes.len() == 2 {
+            figures.extend(self.of_two());
+        }
+        if classes.len() > 2 {
+            figures.extend(mixed_up(classes, &evaluation.confusion));
+        }
+        let label = |class: ClassId| classes.label(class).unwrap_or_default();
+        let spam = self.spam.filter(|_| classes.len() == 2);
+        figures.push(reliability(&evaluation.reliability, spam.map(label)));
+        figures.push(log_odds(
+            &evaluation.log_odds,
+            spam.map(|spam| [label(1 - spam), label(spam)]),
+            self.band(),
+        ));
+        figures.push(confusion(classes, &evaluation.confusion));
+        figures.extend(learning(self.learning));
+        figures.extend(mislabels(self.mislabels));
+        Page {
+            title: format!("Evaluation of {}", Name(self.title)),
+            facts: vec![format!(
+                "{}, {}; accuracy {:.4}, macro F1 {:.4}.",
+                counted(outcomes.len() as u64, "document"),
+                counted(classes.len() as u64, "label"),
+                evaluation.confusion.accuracy(),
+                evaluation.confusion.macro_f1()
+            )],
+            figures,
+            tables: vec![values(evaluation)],
+        }
+    }
+
+    /// The class that thresholds are for.
+    fn positive(&self) -> ClassId {
+        self.spam.unwrap_or_else(|| positive_class(self.classes))
+    }
+
+    /// The thresholds in use, as log-odds of the class they are for.
+    fn band(&self) -> Option<[f64; 2]> {
+        self.spam.filter(|_| self.classes.len() == 2)?;
+        let is_mirrored = self.positive() != positive_class(self.classes);
+        let decision =
+            self.decision.map(|decision| if is_mirrored { decision.mirrored() } else { decision })?;
+        Some([decision.lower, decision.upper])
+    }
+
+    fn of_two(&self) -> Vec<Figure> {
+        let EvaluationReport { classes, outcomes, evaluation, .. } = self;
+        let positive = self.positive();
+        let label = |class: ClassId| classes.label(class).unwrap_or_default();
+        let [negatives, positives] =
+            [1 - positive, positive].map(|class| evaluation.confusion.support(class));
+        if evaluation.operating_points.is_empty() {
+            return Vec::new();
+        }
+        let two = Two {
+            negative: label(1 - positive),
+            positive: label(positive),
+            negatives,
+            positives,
+            is_spam: self.spam.is_some(),
+        };
+        let scores: Vec<_> =
+            outcomes.iter().map(|o| (o.log_odds_of(positive), o.class == positive)).collect();
+        let curve = roc_curve(&scores);
+        let points = &evaluation.operating_points;
+        vec![costs(&two, &curve, points, self.band()), roc(&two, &curve, points)]
+    }
+}
+
+/// All figures as numbers, with their intervals.
+fn values(evaluation: &Evaluation) -> Table {
+    let of_confusion =
+        [("accuracy", evaluation.confusion.accuracy()), ("macro_f1", evaluation.confusion.macro_f1())];
+    let of_confusion =
+        of_confusion.map(|(key, value)| vec![words(key), shown(key, value), String::new(), String::new()]);
+    let row = |figure: &Value| {
+        let value = figure
+            .value
+            .map_or("needs documents of both labels".to_owned(), |value| shown(figure.key, value));
+        let ends =
+            figure.interval.map(|interval| [interval.low, interval.high].map(|end| shown(figure.key, end)));
+        let [low, high] = ends.unwrap_or_default();
+        vec![words(figure.key), value, low, high]
+    };
+    let rows = of_confusion.into_iter().chain(evaluation.figures.iter().map(row)).collect();
+    Table::new("All figures", &["", "value", "from", "to (95 %)"], rows)
+}
+
+fn shown(key: &str, value: f64) -> String {
+    let is_share = key.starts_with("missed") || key.contains("_rate");
+    number(value, &if is_share { percent(value) } else { format!("{value:.4}") })
+}
+
+/// What a figure is called.
+fn words(key: &str) -> String {
+    let words = match key {
+        "accuracy" => "accuracy",
+        "macro_f1" => "macro F1",
+        "false_positive_rate" => "false-positive rate (ham lost)",
+        "false_negative_rate" => "false-negative rate (spam missed)",
+        "lam_percent" => "LAM, in percent",
+        "accuracy_at_0" => "accuracy at log-odds 0",
+        "roc_auc" => "area under the ROC curve",
+        "one_minus_roc_auc_percent" => "1-ROCA, in percent",
+        "missed_at_fpr_0.1_percent" => "missed at 0.1 % false positives",
+        "missed_at_fpr_0.5_percent" => "missed at 0.5 % false positives",
+        "missed_at_fpr_1_percent" => "missed at 1 % false positives",
+        "false_positive_rate_at_0" => "false-positive rate at log-odds 0",
+        "false_negative_rate_at_0" => "false-negative rate at log-odds 0",
+        "log_loss" => "log loss, in nats",
+        "brier" => "Brier score",
+        "expected_calibration_error" => "expected calibration error",
+        other => other,
+    };
+    format!("<span data-key=\"{key}\">{words}</span>")
+}

@@ -1,0 +1,131 @@
+//! The page of a model: what it has learned, and the strongest terms of its labels.
+
+use tamis_filter::{ClassId, Expected, Filter, Interval, Result, positive_class};
+use tamis_model::clopper_pearson;
+
+use crate::figure::{Figure, Table};
+use crate::figures::bars::{self, Bar};
+use crate::page::Page;
+use crate::reports::explanation::Row;
+use crate::reports::mislabels::{Mislabel, mislabels};
+use crate::text::{Name, Plain, count, counted, grouped, nats, number, percent, share};
+
+/// Most labels in the drawing of documents.
+const MOST_LABELS: usize = 60;
+
+/// The page of a model, called `title`: documents of each label, the `n_terms` strongest terms of each of the first
+/// `n_labels`, and documents that contradict their label.
+///
+/// Reads the whole model for each label that has terms on the page.
+///
+/// # Errors
+/// If the model is damaged.
+pub fn model_page(
+    title: &str,
+    filter: &Filter,
+    [n_labels, n_terms]: [usize; 2],
+    suspects: &[Mislabel],
+) -> Result<Page> {
+    let information = filter.information();
+    let mut facts = vec![format!(
+        "A model of {} of {}: {}, {} bytes.",
+        counted(information.totals.iter().map(|totals| totals.documents).sum(), "document"),
+        information.recipe.kind,
+        counted(information.n_terms as u64, "term"),
+        grouped(information.bytes as u64)
+    )];
+    facts.extend(information.expected.map(|expected| expectation(filter, expected)));
+    let mut figures = vec![documents(filter)];
+    let n_labels = if n_terms == 0 { 0 } else { n_labels };
+    for (class, _) in filter.classes().iter().take(n_labels) {
+        figures.extend(strongest(filter, class, n_terms)?);
+    }
+    if (1..filter.classes().len()).contains(&n_labels) {
+        facts.push(format!(
+            "Terms are shown of {n_labels} labels of {}.",
+            grouped(filter.classes().len() as u64)
+        ));
+    }
+    figures.extend(mislabels(suspects));
+    Ok(Page { title: format!("Model {}", Name(title)), facts, figures, tables: Vec::new() })
+}
+
+fn documents(filter: &Filter) -> Figure {
+    let totals = filter.information().totals;
+    let labels: Vec<_> = filter.classes().iter().zip(totals).collect();
+    let bar = |((_, label), totals): &((ClassId, &'_ str), &tamis_filter::ClassTotals)| Bar {
+        name: bars::name(label),
+        value: totals.documents as f64,
+        shown: grouped(totals.documents),
+    };
+    let bars: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
+    let row = |((_, label), totals): &((ClassId, &str), &tamis_filter::ClassTotals)| {
+        vec![Name(label).to_string(), count(totals.documents), count(totals.df), count(totals.tf)]
+    };
+    let head = ["label", "documents", "terms in all", "occurrences"];
+    Figure {
+        title: "Documents learned".to_owned(),
+        finding: None,
+        note: match labels.len() > MOST_LABELS {
+            true => format!("The first {MOST_LABELS} of {} labels.", grouped(labels.len() as u64)),
+            false => String::new(),
+        },
+        description: "Bars of the number of documents learned of each label.".to_owned(),
+        drawing: bars::draw(&bars),
+        tables: vec![Table::new("", &head, labels.iter().map(row).collect())],
+        is_open: false,
+    }
+}
+
+/// The strongest terms of a label; `None` if it has none.
+fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figure>> {
+    let label = filter.classes().label(class).unwrap_or_default();
+    let terms = filter.strongest_terms(class, most)?;
+    let rows: Vec<_> = terms.iter().map(|term| Row::new(term, &[class])).collect();
+    let Some(first) = rows.first() else { return Ok(None) };
+    let bars: Vec<_> = rows.iter().map(Row::bar).collect();
+    let cells = |row: &Row<'_>| {
+        let documents = row.documents.first().copied().unwrap_or(0);
+        vec![Name(row.term).to_string(), number(row.adds, &nats(row.adds)), count(documents)]
+    };
+    let head = ["term", "weight", &format!("documents of {}", Name(label))];
+    Ok(Some(Figure {
+        title: format!("Strongest terms of {}", Name(label)),
+        finding: Some(format!("{} speaks most for {}.", Name(first.term), Name(label))),
+        note: "The log-odds of a document that has nothing but the term, before any offset, in nats."
+            .to_owned(),
+        description: format!("Bars of the weights of the strongest terms of {}.", Plain(label)),
+        drawing: bars::draw(&bars),
+        tables: vec![Table::new("", &head, rows.iter().map(cells).collect())],
+        is_open: false,
+    }))
+}
+
+/// What held-out documents promise.
+fn expectation(filter: &Filter, expected: Expected) -> String {
+    let part = |part: u64, whole: u64| {
+        let Interval { low, high } = clopper_pearson(part, whole, 0.95);
+        format!("{} ({} to {})", percent(share(part, whole)), percent(low), percent(high))
+    };
+    let (right, documents) = match expected {
+        Expected::Accuracy { documents, right } => (right, documents),
+        Expected::Detection { negatives, false_positives, positives, missed } => {
+            if let Some(spam) = filter.spam() {
+                let mut wrong = [part(false_positives, negatives), part(missed, positives)];
+                if spam != positive_class(filter.classes()) {
+                    wrong.reverse();
+                }
+                let label =
+                    |class: ClassId| Name(filter.classes().label(class).unwrap_or_default()).to_string();
+                let [lost, missed] = wrong;
+                return format!(
+                    "To expect on documents like these (95 % interval): {lost} of {} lost, {missed} of {} missed.",
+                    label(1 - spam),
+                    label(spam)
+                );
+            }
+            (negatives + positives - false_positives - missed, negatives + positives)
+        }
+    };
+    format!("To expect on documents like these (95 % interval): {} labelled right.", part(right, documents))
+}
