@@ -8,6 +8,7 @@ pub mod mail;
 pub mod mbox;
 pub mod model;
 pub mod partial;
+pub mod rounds;
 pub mod tables;
 pub mod tokenizer;
 pub mod words;
@@ -25,6 +26,7 @@ pub const ALL: &[Target] = &[
     ("mbox", mbox::run),
     ("model", model::run),
     ("partial", partial::run),
+    ("rounds", rounds::run),
     ("tables", tables::run),
     ("tokenizer", tokenizer::run),
     ("words", words::run),

@@ -11,7 +11,7 @@ use crate::fit::choose::TAUS;
 use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES};
 use crate::fit::competitors::Competitors;
 use crate::fit::fit::{Fit, FoldView};
-use crate::left_out::documents::BlockReader;
+use crate::left_out::documents::{BlockReader, MAX_COPIES};
 use crate::linear::choices::Choices;
 use crate::linear::coefficients::{COEFFICIENT_ONE, Coefficients, Correction, GroupCoefficients};
 use crate::numbers::random::scramble;
@@ -132,11 +132,13 @@ impl<'a> Partition<'a> {
 
     /// Goes on after so many rounds with these coefficients, those of the same documents and columns.
     ///
-    /// Returns whether they were of the right number; otherwise nothing changes.
+    /// Returns whether they were of the right number, and none larger than a coefficient can be; otherwise nothing changes.
     #[must_use]
     pub fn resume(&mut self, round: u64, coefficients: &[f32]) -> bool {
         let n: usize = self.coefficients.groups.iter().map(|group| group.values.len()).sum();
-        if n != coefficients.len() {
+        // C times the weight of a document, and rounding
+        let most = 2.0 * self.ascent.c * f64::from(MAX_COPIES);
+        if n != coefficients.len() || !coefficients.iter().all(|c| f64::from(c.abs()) <= most) {
             return false;
         }
         let values = self.coefficients.groups.iter_mut().flat_map(|group| &mut group.values);

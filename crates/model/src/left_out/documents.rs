@@ -22,7 +22,7 @@ pub struct Label {
 }
 
 /// Copies of a document beyond this many do not count.
-const MAX_COPIES: u32 = 1_000;
+pub(crate) const MAX_COPIES: u32 = 1_000;
 
 impl Label {
     /// Its weight in a fit.

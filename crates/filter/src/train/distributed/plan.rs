@@ -109,7 +109,8 @@ impl FitPlan {
     ) -> Result<PartitionRound> {
         let PlanHeader { choices, n_partitions, .. } = &self.header;
         let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.union.statistics };
-        let mut partition = Partition::without(self.of(documents), counts, choices, n_partitions + 1)?;
+        let mut partition =
+            Partition::without(self.of(documents), counts, choices, n_partitions.saturating_add(1))?;
         let none: Vec<f32>;
         let before = match before.is_empty() {
             true => {
