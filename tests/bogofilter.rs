@@ -129,6 +129,16 @@ fn procmail_and_fdm_get_the_message_with_a_line_more_and_it_is_learned() {
 }
 
 #[test]
+fn a_new_folder_is_filled_by_what_is_delivered() {
+    let world = World::new();
+    let first = run(&world, &["-u", "-e", "-p"], HAM);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert!(stdout(&first).contains("X-Bogosity: Unsure") && stdout(&first).contains("spamicity=0.520000"));
+    assert!(stderr(&first).contains("learns its own verdicts"), "{}", stderr(&first));
+    assert!(stderr(&run(&world, &["-u", "-e", "-p"], HAM)).is_empty(), "it is said once");
+}
+
+#[test]
 fn the_program_is_bogofilter_under_its_name() {
     let world = World::new();
     symlink(TAMIS, world.path("bogofilter")).unwrap();

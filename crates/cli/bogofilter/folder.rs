@@ -69,6 +69,19 @@ impl Folder {
         Ok(filter)
     }
 
+    /// Makes a model if there is none, for messages that are learned as what they are found to be.
+    pub(super) fn prepare_to_update(&self) -> Result<()> {
+        self.import_once()?;
+        if !self.model().exists() {
+            drop(self.create()?);
+            say!(
+                "bogofilter: made {}; -u learns its own verdicts, mistakes too: correct them by -Ns and -Sn",
+                shown_path(&self.model())
+            );
+        }
+        Ok(())
+    }
+
     /// Opens the model to learn; makes one if there is none.
     pub(super) fn learner(&self) -> Result<Learner> {
         self.import_once()?;

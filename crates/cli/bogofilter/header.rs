@@ -124,7 +124,32 @@ fn is_blank(line: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Whatever the message is: a line is added and an empty line follows the header block; all else stays.
+        #[test]
+        fn nothing_else_changes(raw in "([A-Z]: [a-z]*|[ \t]?[a-z]{0,3}|X-B: a|)(\r?\n([A-Z]: [a-z]*|[ \t]?[a-z]{0,3}|X-B: a|)){0,8}\n?") {
+            let lines = ["X-Marked: 1".to_owned()];
+            let marks = Marks { name: "X-B", place: "", lines: &lines, subject_tag: "" };
+            let Head { bytes, rest } = head(raw.as_bytes(), &marks);
+            prop_assert!(bytes.ends_with(b"\n"));
+            let all = String::from_utf8([&bytes, &raw.as_bytes()[rest..]].concat()).unwrap();
+            let wanted = |text: &str| -> Vec<String> {
+                let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("X-Marked"));
+                lines.map(str::to_owned).collect()
+            };
+            let (out, kept) = (wanted(&all), wanted(&raw));
+            prop_assert_eq!(all.matches("X-Marked: 1").count(), 1);
+            // a field that is replaced takes its folded lines along
+            let without = |lines: Vec<String>| -> Vec<String> {
+                lines.into_iter().filter(|line| !line.starts_with("X-B") && !line.starts_with([' ', '\t'])).collect()
+            };
+            prop_assert_eq!(without(out), without(kept));
+        }
+    }
 
     fn check_with(marks: Marks<'_>, raw: &str, expected: &str) {
         let Head { bytes, rest } = head(raw.as_bytes(), &marks);

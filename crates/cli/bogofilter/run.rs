@@ -157,6 +157,9 @@ impl<'a> Session<'a> {
             self.debug(&format!("open {}", shown_path(&folder.model())))?;
         }
         folder.make()?;
+        if self.settings.update {
+            folder.prepare_to_update()?;
+        }
         Ok(folder)
     }
 

@@ -82,7 +82,7 @@ pub(crate) struct ProgressArgs {
     #[arg(long)]
     progress: bool,
     /// Show a dot for each document on standard error, terminal or not. Ends with the summary line of sa-learn
-    #[arg(long, visible_alias = "showdots", conflicts_with = "progress")]
+    #[arg(long, alias = "showdots", conflicts_with = "progress")]
     dots: bool,
 }
 
