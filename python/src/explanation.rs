@@ -5,8 +5,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use tamis_filter::{Document, Filter, Scratch, TermContribution};
+use tamis_report::explanation_page;
 
 use crate::model::{Labels, Scored};
+use crate::report::Report;
 use crate::score::Score;
 
 /// Why a document got its score: what each of its terms adds to the log-odds.
@@ -111,10 +113,26 @@ impl Explanation {
         lines.join("\n")
     }
 
-    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("tamis._html")?.call_method1("explanation", (slf,))
+    /// What each term adds as a report with pictures, as ``tamis explain --html`` writes it.
+    ///
+    /// Parameters
+    /// ----------
+    /// terms : int, default 20
+    ///     Terms to show, 0 for all.
+    /// title : str, default "a document"
+    #[pyo3(signature = (*, terms=MOST_DRAWN, title="a document"))]
+    fn report(&self, terms: usize, title: &str) -> PyResult<Report> {
+        Ok(Report::new(explanation_page(title, &self.labels.classes()?, &self.explanation, terms)))
+    }
+
+    fn _repr_html_(&self) -> PyResult<String> {
+        let page = explanation_page("a document", &self.labels.classes()?, &self.explanation, MOST_DRAWN);
+        Ok(page.to_fragment())
     }
 }
+
+/// Terms that a report and a notebook show.
+const MOST_DRAWN: usize = 20;
 
 /// Terms that an explanation shows as text.
 const MOST_SHOWN: usize = 5;

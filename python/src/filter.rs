@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::MergeOptions;
+use tamis_filter::{MergeOptions, spam_class};
 
 use crate::error::{TamisError, raised};
 use crate::evaluation;
@@ -18,6 +18,7 @@ use crate::input::decoding::Decoding;
 use crate::input::documents::Labels;
 use crate::message::Message;
 use crate::model::{Model, Scored};
+use crate::report::Report;
 use crate::score::{Score, Scores};
 use crate::table::Table;
 use crate::work::{Watch, run};
@@ -285,15 +286,45 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let labels = Labels::new(labels)?;
+        let (labels, threads) = (Labels::new(labels)?, threads(n_jobs)?);
+        let (model, batch) = self.batch(documents, Decoding::default(), threads, progress)?;
+        let (filter, outcomes) = (&model.filter, evaluation::outcomes(&model, &batch, &labels)?);
+        evaluation::figures(documents.py(), filter.classes(), filter.spam(), outcomes, threads)
+    }
+
+    /// A report with pictures: of what the model is made of or, given labelled documents that it has not learned, of
+    /// how good it is, as ``evaluate`` measures it.
+    ///
+    /// Parameters
+    /// ----------
+    /// documents, labels, optional
+    ///     As in ``train``; both or neither.
+    /// title : str, optional
+    /// n_jobs, progress
+    ///     As in ``score_many``.
+    ///
+    /// Returns
+    /// -------
+    /// Report
+    #[pyo3(signature = (documents=None, labels=None, *, title=None, n_jobs=None, progress=false))]
+    fn report(
+        &self,
+        py: Python<'_>,
+        documents: Option<&Bound<'_, PyAny>>,
+        labels: Option<&Bound<'_, PyAny>>,
+        title: Option<&str>,
+        n_jobs: Option<i64>,
+        progress: bool,
+    ) -> PyResult<Report> {
+        let (documents, labels) = match (documents, labels) {
+            (Some(documents), Some(labels)) => (documents, Labels::new(labels)?),
+            (None, None) => return Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
+            _ => return Err(TamisError::new_err("expected documents with labels, or neither")),
+        };
         let threads = threads(n_jobs)?;
         let (model, batch) = self.batch(documents, Decoding::default(), threads, progress)?;
-        let (expected, got) = (batch.scores.len(), labels.len());
-        if expected != got || got == 0 {
-            let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };
-            return Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")));
-        }
-        evaluation::of_scores(documents.py(), &model, &batch, &labels, threads)
+        let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
+        Report::of_outcomes(py, title.unwrap_or("a model of tamis"), model, outcomes, threads)
     }
 
     /// Measures how good models of these documents are: each document is scored by a model that learned
@@ -333,7 +364,7 @@ impl Filter {
         let threads = threads(n_jobs)?;
         let training = prepare(documents, labels, kind, threads, Some(&given))?;
         let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
-        evaluation::of_folds(py, &classes, outcomes, threads)
+        evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads)
     }
 
     /// The terms that speak most for a label against its strongest rival, each as a document of its own.
@@ -474,8 +505,8 @@ impl Filter {
         format!("Filter({kind}, labels={labels:?}, documents={documents}, terms={})", information.n_terms)
     }
 
-    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("tamis._html")?.call_method1("filter", (slf,))
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(Report::of_model("of tamis", &self.model().filter)?.to_fragment())
     }
 }
 

@@ -16,6 +16,7 @@ mod model;
 mod naive_bayes;
 mod options;
 mod progress;
+mod report;
 mod score;
 mod table;
 mod training;
@@ -32,6 +33,7 @@ fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
     filter::add_to(module)?;
     learner::add_to(module)?;
     naive_bayes::add_to(module)?;
+    report::add_to(module)?;
     score::add_to(module)?;
     table::add_to(module)
 }

@@ -7,9 +7,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;
-use tamis_filter::{ClassId, Document, Error, Filter, Kind, Scratch};
+use tamis_filter::{ClassId, Classes, Document, Error, Filter, Kind, Scratch};
 
-use crate::error::{raised, wrong_row};
+use crate::error::{TamisError, raised, wrong_row};
 use crate::input::documents::Documents;
 use crate::work::Watch;
 
@@ -32,6 +32,14 @@ impl Labels {
 
     pub(crate) fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// The same for the library.
+    ///
+    /// # Errors
+    /// There are too many, or one is empty: pickled scores may have any.
+    pub(crate) fn classes(&self) -> PyResult<Classes> {
+        Classes::new(&self.names).map_err(|error| TamisError::new_err(error.to_string()))
     }
 
     /// The class of a label.

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis_filter::ClassId;
+use tamis_report::score_page;
 
 use crate::model::{Batch, Labels, Scored};
 
@@ -135,8 +136,15 @@ impl Score {
         format!("Score(label={:?}, probability={probability:.4}, log_odds={log_odds:+.2})", self.label())
     }
 
-    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("tamis._html")?.call_method1("score", (slf,))
+    fn _repr_html_(&self) -> PyResult<String> {
+        let verdict = self.verdict.and_then(|class| self.labels.names().get(usize::from(class)));
+        let page = score_page(
+            &self.labels.classes()?,
+            verdict.map(String::as_str),
+            self.log_odds,
+            &self.probabilities,
+        );
+        Ok(page.to_fragment())
     }
 }
 

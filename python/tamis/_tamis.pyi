@@ -77,6 +77,15 @@ class Term:
     def contribution(self) -> float: ...
 
 @final
+class Report:
+    """A report with pictures: HTML without scripts, which a notebook shows and ``save`` writes to a file."""
+
+    @property
+    def html(self) -> str: ...
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def _repr_html_(self) -> str: ...
+
+@final
 class Explanation:
     """Why a document got its score: what each of its terms adds to the log-odds."""
 
@@ -92,6 +101,7 @@ class Explanation:
     def terms(self) -> tuple[Term, ...]: ...
     @property
     def unknown(self) -> int: ...
+    def report(self, *, terms: int = 20, title: str = "a document") -> Report: ...
     def _repr_html_(self) -> str: ...
 
 @final
@@ -238,6 +248,15 @@ class Filter:
 class Learner:
     """A model file that is open for learning, locked against other writers; readers do not notice."""
 
+    def report(
+        self,
+        documents: Iterable[str | bytes] | Any | None = None,
+        labels: Iterable[str] | Any | None = None,
+        *,
+        title: str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Report: ...
     @classmethod
     def open(
         cls, path: str | os.PathLike[str], *, lock_timeout: float = 60.0, retrain: bool = True

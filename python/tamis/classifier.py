@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis import _html, _tamis
+from tamis import _tamis
 from tamis._labels import encode, names
 
 __all__ = ["TamisClassifier"]
@@ -423,7 +423,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     def _model_html(self) -> str:
         """What a notebook shows of the model, below scikit-learn's diagram."""
         model = getattr(self, "filter_", None)
-        return "" if model is None else _html.filter(model)
+        return "" if model is None else model._repr_html_()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

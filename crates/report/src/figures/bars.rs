@@ -7,7 +7,8 @@ use crate::text::{Plain, cut};
 /// A bar: what it is called, its number and how that is shown. Texts are HTML without elements.
 pub(crate) struct Bar {
     pub(crate) name: String,
-    pub(crate) value: f64,
+    /// `None` for a sum, which would dwarf the others.
+    pub(crate) value: Option<f64>,
     pub(crate) shown: String,
 }
 
@@ -15,8 +16,12 @@ const ROW: f64 = 21.0;
 const NUMBERS: f64 = 76.0;
 
 /// The characters of a name that have room, and the width of one.
-const LONGEST: usize = 40;
-const CHARACTER: f64 = 7.2;
+const LONGEST: usize = 36;
+const CHARACTER: f64 = 7.6;
+
+/// The colours of what is above zero and below.
+pub(crate) const PLAIN: [&str; 2] = ["fa", "fb"];
+pub(crate) const FOR_SPAM: [&str; 2] = ["fb", "fa"];
 
 /// The name of others for a bar, cut to what has room.
 pub(crate) fn name(name: &str) -> String {
@@ -24,15 +29,16 @@ pub(crate) fn name(name: &str) -> String {
 }
 
 /// Draws bars one below the other. Infinite ones are as long as the longest.
-pub(crate) fn draw(bars: &[Bar]) -> Svg {
+pub(crate) fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
     let (width, height) = (WIDTH, 8.0 + ROW * bars.len() as f64);
     let mut svg = Svg::new(width, height);
     let longest = bars.iter().map(|bar| bar.name.chars().count()).max().unwrap_or(0).min(LONGEST + 2);
     let names = CHARACTER * longest as f64 + 14.0;
-    let finite = bars.iter().map(|bar| bar.value).filter(|value| value.is_finite());
+    let values = || bars.iter().filter_map(|bar| bar.value);
+    let finite = values().filter(|value| value.is_finite());
     let [low, high] = finite.fold([0.0, 0.0], |[low, high]: [f64; 2], v| [low.min(v), high.max(v)]);
     let is_below = |value: f64| value < 0.0 || value.is_nan();
-    let has = |below: bool| bars.iter().any(|bar| is_below(bar.value) == below && bar.value != 0.0);
+    let has = |below: bool| values().any(|value| is_below(value) == below && value != 0.0);
     let longest = if high - low > 0.0 { high.max(-low) } else { 1.0 };
     let below = if has(true) { (-low).max(longest / 8.0) } else { 0.0 };
     let above = if has(false) { high.max(longest / 8.0) } else { longest / 8.0 };
@@ -42,14 +48,18 @@ pub(crate) fn draw(bars: &[Bar]) -> Svg {
     for (n, bar) in bars.iter().enumerate() {
         let middle = 4.0 + ROW * (n as f64 + 0.5);
         svg.text("key", [names - 10.0, middle + 4.0], Anchor::End, &bar.name);
-        let end = match bar.value {
+        svg.text("small", [width, middle + 4.0], Anchor::End, &bar.shown);
+        let Some(value) = bar.value else { continue };
+        let end = match value {
             value if value.is_finite() => zero + value * per_unit,
             value if is_below(value) => left,
             _ => right,
         };
-        let class = if is_below(bar.value) { "fb" } else { "fa" };
-        svg.rect(class, [zero.min(end), middle - 6.5], [(zero - end).abs(), 13.0]);
-        svg.text("small", [width, middle + 4.0], Anchor::End, &bar.shown);
+        svg.rect(
+            colours[usize::from(is_below(value))],
+            [zero.min(end), middle - 6.5],
+            [(zero - end).abs(), 13.0],
+        );
     }
     svg.line("axis", [zero, 2.0], [zero, height - 2.0]);
     svg

@@ -42,7 +42,7 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Fi
     let bar = |([a, b], [there, back]): &([ClassId; 2], [u64; 2])| {
         let [a, b] = [*a, *b].map(|class| Plain(&cut(label(class), 19)).to_string());
         let value = (there + back) as f64;
-        Bar { name: format!("{a} – {b}"), value, shown: format!("{there} + {back}") }
+        Bar { name: format!("{a} – {b}"), value: Some(value), shown: format!("{there} + {back}") }
     };
     let drawn: Vec<_> = pairs.iter().take(MOST).map(bar).collect();
     let finding = format!(
@@ -70,7 +70,7 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Fi
             grouped(pairs.len() as u64)
         ),
         description: "Bars of the documents that two labels have mixed up, the longest first.".to_owned(),
-        drawing: bars::draw(&drawn),
+        drawing: bars::draw(&drawn, bars::FOR_SPAM),
         tables: vec![table],
         is_open: false,
     })

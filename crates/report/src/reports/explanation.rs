@@ -1,6 +1,6 @@
 //! The page of an explanation: what each term adds to the score.
 
-use tamis_filter::{ClassId, Classes, Explanation, TermContribution};
+use tamis_filter::{ClassId, Classes, Explanation, TermContribution, spam_class};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
@@ -15,7 +15,9 @@ pub fn explanation_page(title: &str, classes: &Classes, explanation: &Explanatio
     let most = if most == 0 { terms.len() } else { most.min(terms.len()) };
     let rows: Vec<_> = terms.iter().map(|term| Row::new(term, &[*class, *against])).collect();
     let (drawn, rest) = rows.split_at(most);
-    let figure = contributions(drawn, rest, *intercept, [label(*class), label(*against)]);
+    let colours = if spam_class(classes) == Some(*class) { bars::FOR_SPAM } else { bars::PLAIN };
+    let parts = Parts { drawn, rest, intercept: *intercept };
+    let figure = parts.figure([label(*class), label(*against)], colours);
     let verdict = score.label.map_or("unsure".to_owned(), |verdict| Name(label(verdict)).to_string());
     let mut facts = vec![format!(
         "The verdict is <strong>{verdict}</strong>: probability {} of {}, log-odds {} nats.",
@@ -25,7 +27,7 @@ pub fn explanation_page(title: &str, classes: &Classes, explanation: &Explanatio
     )];
     if *unknown > 0 {
         let words = counted(*unknown as u64, "word");
-        facts.push(format!("{words} not known to the model: nothing is added for what it does not know."));
+        facts.push(format!("{words} not known to the model."));
     }
     Page { title: format!("Why: {}", Name(title)), facts, figures: vec![figure], tables: Vec::new() }
 }
@@ -52,55 +54,69 @@ impl<'a> Row<'a> {
     }
 
     pub(crate) fn bar(&self) -> Bar {
-        Bar { name: bars::name(self.term), value: self.adds, shown: nats(self.adds) }
+        Bar { name: bars::name(self.term), value: Some(self.adds), shown: nats(self.adds) }
     }
 }
 
-fn contributions(drawn: &[Row<'_>], rest: &[Row<'_>], intercept: f64, [label, against]: [&str; 2]) -> Figure {
-    let sum = |rows: &[Row<'_>]| rows.iter().map(|row| row.adds).fold(0.0, |sum, adds| sum + adds);
-    let ours = |name: String, value: f64| Bar { name, value, shown: nats(value) };
-    let mut bars: Vec<_> = drawn.iter().map(Row::bar).collect();
-    if !rest.is_empty() {
-        bars.push(ours(counted(rest.len() as u64, "other term"), sum(rest)));
+/// The terms with a bar, the others, and the log-odds before any term.
+struct Parts<'a> {
+    drawn: &'a [Row<'a>],
+    rest: &'a [Row<'a>],
+    intercept: f64,
+}
+
+impl Parts<'_> {
+    fn figure(&self, [label, against]: [&str; 2], colours: [&str; 2]) -> Figure {
+        let mut bars: Vec<_> = self.drawn.iter().map(Row::bar).collect();
+        bars.extend(self.sums().map(|(name, value)| Bar { name, value: None, shown: nats(value) }));
+        let of = [label, against].map(|label| format!("documents of {}", Name(label)));
+        Figure {
+            title: format!("What speaks for {} and what for {}", Name(label), Name(against)),
+            finding: self.drawn.first().map(|row| {
+                let side = if row.adds >= 0.0 { label } else { against };
+                format!("{} speaks most, for {}.", Name(row.term), Name(side))
+            }),
+            note: format!(
+                "To the right what speaks for {}, to the left what speaks for {}, in nats. All numbers add up to the \
+                 log-odds.",
+                Name(label),
+                Name(against)
+            ),
+            description: format!(
+                "Bars of what each term adds to the log-odds of {} against {}.",
+                Plain(label),
+                Plain(against)
+            ),
+            drawing: bars::draw(&bars, colours),
+            tables: vec![Table::new("", &["term", "adds", "count", &of[0], &of[1]], self.rows())],
+            is_open: false,
+        }
     }
-    bars.push(ours("before any term".to_owned(), intercept));
-    let row = |row: &Row<'_>| {
-        let mut cells =
-            vec![Name(row.term).to_string(), number(row.adds, &nats(row.adds)), count(row.count.into())];
-        cells.extend(row.documents.iter().map(|n| count(*n)));
-        cells
-    };
-    let mut rows: Vec<_> = drawn.iter().map(row).collect();
-    let ours = |name: String, value: f64| {
-        let none = String::new;
-        vec![name, number(value, &nats(value)), none(), none(), none()]
-    };
-    if !rest.is_empty() {
-        rows.push(ours(format!("<i>{}</i>", counted(rest.len() as u64, "other term")), sum(rest)));
+
+    /// What is added by all that has no bar.
+    fn sums(&self) -> impl Iterator<Item = (String, f64)> {
+        let others = counted(self.rest.len() as u64, "other term");
+        let others = (!self.rest.is_empty()).then(|| (others, sum(self.rest)));
+        others.into_iter().chain([("before any term".to_owned(), self.intercept)])
     }
-    rows.push(ours("<i>before any term</i>".to_owned(), intercept));
-    let all = intercept + sum(drawn) + sum(rest);
-    rows.push(ours("<i>in all</i>".to_owned(), all));
-    let of = [label, against].map(|label| format!("documents of {}", Name(label)));
-    let head = ["term", "adds", "count", &of[0], &of[1]];
-    Figure {
-        title: format!("What speaks for {} and what for {}", Name(label), Name(against)),
-        finding: drawn.first().map(|row| {
-            let side = if row.adds >= 0.0 { label } else { against };
-            format!("{} speaks most, for {}.", Name(row.term), Name(side))
-        }),
-        note: format!(
-            "To the right what speaks for {}, to the left what speaks for {}, in nats. All bars add up to the log-odds.",
-            Name(label),
-            Name(against)
-        ),
-        description: format!(
-            "Bars of what each term adds to the log-odds of {} against {}.",
-            Plain(label),
-            Plain(against)
-        ),
-        drawing: bars::draw(&bars),
-        tables: vec![Table::new("", &head, rows)],
-        is_open: false,
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let of_term = |row: &Row<'_>| {
+            let documents = row.documents.iter().map(|n| count(*n));
+            let cells =
+                [Name(row.term).to_string(), number(row.adds, &nats(row.adds)), count(row.count.into())];
+            cells.into_iter().chain(documents).collect()
+        };
+        let all = ("in all".to_owned(), self.intercept + sum(self.drawn) + sum(self.rest));
+        let of_sum = |(name, value): (String, f64)| {
+            let none = String::new;
+            vec![format!("<i>{name}</i>"), number(value, &nats(value)), none(), none(), none()]
+        };
+        self.drawn.iter().map(of_term).chain(self.sums().chain([all]).map(of_sum)).collect()
     }
+}
+
+/// From positive zero, so that nothing adds +0.
+fn sum(rows: &[Row<'_>]) -> f64 {
+    rows.iter().map(|row| row.adds).fold(0.0, |sum, adds| sum + adds)
 }

@@ -54,7 +54,7 @@ impl Mislabel {
 pub(crate) fn mislabels(documents: &[Mislabel]) -> Option<Figure> {
     let bar = |document: &Mislabel| Bar {
         name: bars::name(document.name.rsplit('/').next().unwrap_or_default()),
-        value: document.log_odds,
+        value: Some(document.log_odds),
         shown: nats(document.log_odds),
     };
     let bars: Vec<_> = documents.iter().map(bar).collect();
@@ -75,7 +75,7 @@ pub(crate) fn mislabels(documents: &[Mislabel]) -> Option<Figure> {
         note: "They are wrong verdicts or wrong labels: worth a look. Bars are the log-odds against the label, in nats."
             .to_owned(),
         description: "Bars of the log-odds against the labels of documents, the longest first.".to_owned(),
-        drawing: bars::draw(&bars),
+        drawing: bars::draw(&bars, bars::PLAIN),
         tables: vec![table.with_texts(3)],
         is_open: false,
     })

@@ -55,7 +55,7 @@ fn documents(filter: &Filter) -> Figure {
     let labels: Vec<_> = filter.classes().iter().zip(totals).collect();
     let bar = |((_, label), totals): &((ClassId, &'_ str), &tamis_filter::ClassTotals)| Bar {
         name: bars::name(label),
-        value: totals.documents as f64,
+        value: Some(totals.documents as f64),
         shown: grouped(totals.documents),
     };
     let bars: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
@@ -71,7 +71,7 @@ fn documents(filter: &Filter) -> Figure {
             false => String::new(),
         },
         description: "Bars of the number of documents learned of each label.".to_owned(),
-        drawing: bars::draw(&bars),
+        drawing: bars::draw(&bars, bars::PLAIN),
         tables: vec![Table::new("", &head, labels.iter().map(row).collect())],
         is_open: false,
     }
@@ -95,7 +95,7 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figu
         note: "The log-odds of a document that has nothing but the term, before any offset, in nats."
             .to_owned(),
         description: format!("Bars of the weights of the strongest terms of {}.", Plain(label)),
-        drawing: bars::draw(&bars),
+        drawing: bars::draw(&bars, if filter.spam() == Some(class) { bars::FOR_SPAM } else { bars::PLAIN }),
         tables: vec![Table::new("", &head, rows.iter().map(cells).collect())],
         is_open: false,
     }))

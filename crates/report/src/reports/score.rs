@@ -18,7 +18,7 @@ pub fn score_page(classes: &Classes, verdict: Option<&str>, log_odds: f64, proba
     labels.sort_by(|a, b| b.1.total_cmp(&a.1));
     let bar = |(label, probability): &(&'_ str, f64)| Bar {
         name: bars::name(label),
-        value: *probability,
+        value: Some(*probability),
         shown: percent(*probability),
     };
     let drawn: Vec<_> = labels.iter().take(MOST).map(bar).collect();
@@ -31,7 +31,7 @@ pub fn score_page(classes: &Classes, verdict: Option<&str>, log_odds: f64, proba
         finding: None,
         note: String::new(),
         description: "Bars of the probability of each label, the likeliest first.".to_owned(),
-        drawing: bars::draw(&drawn),
+        drawing: bars::draw(&drawn, bars::PLAIN),
         tables: vec![Table::new("", &["label", "probability"], labels.iter().map(row).collect())],
         is_open: false,
     };
