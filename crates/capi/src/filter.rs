@@ -3,10 +3,16 @@
 use std::ffi::{CString, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::thread::sleep;
+use std::time::Duration;
 
 use tamis_filter::{Document, Error, ErrorKind, Filter, LearnOptions, Learned, Learner, Result, Scratch};
 
 use crate::edge::{Answer, c_text};
+
+/// Number of attempts while the file is being written, and the first pause between them, which doubles each time.
+const ATTEMPTS: u32 = 6;
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A model that is open. Threads may share it.
 // A panic leaves nothing half done: a model is replaced whole, and labels are only added. So locks that a panic poisoned
@@ -42,13 +48,28 @@ impl TamisFilter {
     }
 
     /// Asks the model. The answer is that of one whole model, or an error.
-    pub(crate) fn ask<T>(&self, ask: impl FnOnce(&Filter, &mut Scratch) -> Result<T>) -> Answer<T> {
+    pub(crate) fn ask<T>(&self, ask: impl Fn(&Filter, &mut Scratch) -> Result<T>) -> Answer<T> {
+        let mut attempt = 0;
+        loop {
+            match self.ask_once(&ask) {
+                // a record that is being appended looks so for a moment: its time is there before its length
+                Err(error) if matches!(error.kind(), ErrorKind::Changed { .. }) && attempt < ATTEMPTS => {
+                    sleep(POLL_INTERVAL * (1 << attempt));
+                    attempt += 1;
+                    self.reload()?;
+                }
+                answer => return answer.map_err(|error| self.named(&error)),
+            }
+        }
+    }
+
+    fn ask_once<T>(&self, ask: impl Fn(&Filter, &mut Scratch) -> Result<T>) -> Result<T> {
         let filter = self.read();
         let mut scratch = lock(&self.scratches).pop().unwrap_or_default();
         let answer = ask(&filter, &mut scratch);
         lock(&self.scratches).push(scratch);
         // a file that was changed in place explains any error
-        filter.check_unchanged().and(answer).map_err(|error| self.named(&error))
+        filter.check_unchanged().and(answer)
     }
 
     /// Teaches the file, and opens it again. Returns whether anything changed.

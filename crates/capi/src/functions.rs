@@ -1,5 +1,8 @@
 //! The functions that C calls, and the structures that they fill.
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

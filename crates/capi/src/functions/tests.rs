@@ -1,0 +1,156 @@
+//! What the header promises of threads, of files that change, and of texts that C keeps.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tamis_filter::{Document, Kind, LearnOptions, Learner, TrainOptions, Trainer};
+use tempfile::TempDir;
+
+use super::*;
+
+const SPAM: &str = "cheap pills at noon";
+
+/// A model of text in a folder of its own, and a handle on it.
+struct World {
+    folder: TempDir,
+    filter: *mut TamisFilter,
+}
+
+/// A handle that threads share, as C would.
+#[derive(Clone, Copy)]
+struct Shared(*const TamisFilter);
+
+// SAFETY: `TamisFilter` is `Sync`, and outlives the threads of these tests
+unsafe impl Send for Shared {}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        for (label, text) in [("ham", "soup at noon"), ("spam", "cheap pills"), ("ham", "tea and toast")] {
+            trainer.add(label, Document::Text(text)).unwrap();
+        }
+        let path = folder.path().join("model.tamis");
+        trainer.finish().unwrap().save(&path).unwrap();
+        let path = CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: text that ends with a zero
+        let filter = unsafe { tamis_open(path.as_ptr()) };
+        assert!(!filter.is_null());
+        World { folder, filter }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // SAFETY: opened above, and threads have ended
+        unsafe { tamis_free(self.filter) };
+    }
+}
+
+fn score(Shared(filter): Shared, document: &str) -> TamisScore {
+    let mut score = std::mem::MaybeUninit::uninit();
+    // SAFETY: an open model, so many bytes, room for a score, which is there if the call succeeds
+    unsafe {
+        let answer = tamis_score_text(filter, document.as_ptr(), document.len(), score.as_mut_ptr());
+        assert_eq!(answer, 0, "{}", text(tamis_last_error()));
+        score.assume_init()
+    }
+}
+
+fn learn(Shared(filter): Shared, label: &CStr, document: &str) -> i32 {
+    // SAFETY: an open model, text that ends with a zero, so many bytes
+    unsafe { tamis_learn_text(filter, label.as_ptr(), document.as_ptr(), document.len()) }
+}
+
+fn text(pointer: *const c_char) -> &'static str {
+    // SAFETY: of a handle that is open for as long as the test uses the text
+    unsafe { CStr::from_ptr(pointer) }.to_str().unwrap()
+}
+
+#[test]
+fn threads_score_while_one_learns() {
+    let world = World::new();
+    let (shared, done) = (Shared(world.filter), &AtomicBool::new(false));
+    let n_scored = std::thread::scope(|scope| {
+        let scoring = (0..4).map(|_| {
+            scope.spawn(move || {
+                let mut n = 0;
+                while !done.load(Ordering::Relaxed) || n == 0 {
+                    let score = score(shared, SPAM);
+                    assert!(["ham", "spam", "unsure"].contains(&text(score.label)));
+                    assert_eq!(text(score.scored_label), "spam");
+                    n += 1;
+                }
+                n
+            })
+        });
+        let scoring: Vec<_> = scoring.collect();
+        for n in 0..20 {
+            let document = format!("{SPAM} w{n}");
+            assert_eq!(learn(shared, c"spam", &document), 1);
+            assert_eq!(learn(shared, c"spam", &document), 0);
+            assert_eq!(learn(shared, c"ham", &document), 1);
+            // SAFETY: an open model and so many bytes; null is any label
+            let forgot =
+                unsafe { tamis_forget_text(shared.0, std::ptr::null(), document.as_ptr(), document.len()) };
+            assert_eq!(forgot, 1);
+        }
+        done.store(true, Ordering::Relaxed);
+        scoring.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>()
+    });
+    assert!(n_scored >= 4);
+}
+
+#[test]
+fn what_others_learn_is_known_after_a_reload_and_labels_stay() {
+    let world = World::new();
+    let shared = Shared(world.filter);
+    let before = score(shared, SPAM);
+    // SAFETY: an open model
+    let reload = || unsafe { tamis_reload(world.filter) };
+    assert_eq!(reload(), 0);
+    let mut learner =
+        Learner::open(world.folder.path().join("model.tamis"), LearnOptions::default()).unwrap();
+    learner.add_label("apples").unwrap();
+    learner.learn("ham", Document::Text(SPAM)).unwrap();
+    learner.commit().unwrap();
+    assert_eq!(score(shared, SPAM).log_odds, before.log_odds);
+    assert_eq!(reload(), 1);
+    assert_ne!(score(shared, SPAM).log_odds, before.log_odds);
+    // the model that they came from is closed
+    assert_eq!(text(before.scored_label), "spam");
+}
+
+#[test]
+fn a_model_of_bytes_scores_and_does_not_learn() {
+    let world = World::new();
+    let file = std::fs::read(world.folder.path().join("model.tamis")).unwrap();
+    // SAFETY: so many bytes
+    let filter = unsafe { tamis_open_bytes(file.as_ptr(), file.len()) };
+    let (of_bytes, of_file) = (Shared(filter), Shared(world.filter));
+    assert_eq!(score(of_bytes, SPAM).log_odds, score(of_file, SPAM).log_odds);
+    assert_eq!(learn(of_bytes, c"ham", SPAM), -1);
+    assert!(text(tamis_last_error()).starts_with("expected a model that was opened by tamis_open"));
+    // SAFETY: opened above and not used later
+    unsafe {
+        assert_eq!(tamis_reload(filter), 0);
+        tamis_free(filter);
+    }
+}
+
+#[test]
+fn an_explanation_outlives_its_model() {
+    let world = World::new();
+    let log_odds = score(Shared(world.filter), SPAM).log_odds;
+    // SAFETY: an open model and so many bytes; the explanation is freed at the end
+    unsafe {
+        let explanation = tamis_explain_text(world.filter, SPAM.as_ptr(), SPAM.len());
+        drop(world);
+        let why = &*explanation;
+        let terms = std::slice::from_raw_parts(why.terms, why.n_terms);
+        assert_eq!([text(why.label), text(why.against)], ["spam", "ham"]);
+        assert!(terms.iter().any(|term| text(term.term) == "pills" && term.count == 1));
+        let sum = terms.iter().fold(why.intercept, |sum, term| sum + term.contribution);
+        assert!((sum - log_odds).abs() < 1e-9 && why.score.log_odds == log_odds);
+        tamis_explanation_free(explanation);
+    }
+}
