@@ -1,4 +1,4 @@
-//! Documents that gzip packed, and files that are no documents.
+//! Documents that gzip or zstd packed, and files that are no documents.
 
 use std::io::Write;
 
@@ -11,6 +11,10 @@ fn packed(content: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(content.as_ref()).unwrap();
     encoder.finish().unwrap()
+}
+
+fn zstd(content: impl AsRef<[u8]>) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(content.as_ref(), ruzstd::encoding::CompressionLevel::Fastest)
 }
 
 /// The labels and scores of a command's rows, without paths.
@@ -45,9 +49,10 @@ fn packed_mboxes_and_tables_are_read_through() {
     world.write("all.mbox", &mbox);
     world.write("all.mbox.gz", [packed(one), packed(other)].concat());
     world.write("archive.gz", packed(&mbox));
+    world.write("all.mbox.zst", [zstd(one), zstd(other)].concat());
     let plain = verdicts(&world.succeed(&["label", "all.mbox"]));
     assert_eq!(plain.len(), 2);
-    for name in ["all.mbox.gz", "archive.gz"] {
+    for name in ["all.mbox.gz", "archive.gz", "all.mbox.zst"] {
         assert_eq!(verdicts(&world.succeed(&["label", name])), plain, "{name}");
         assert_eq!(world.succeed(&["score", name]).lines().count(), 2, "{name}");
     }
@@ -61,10 +66,13 @@ fn packed_mboxes_and_tables_are_read_through() {
     ] {
         world.write(name, table);
         world.write(&format!("{name}.gz"), packed(table));
+        world.write(&format!("{name}.zst"), zstd(table));
         world.succeed(&["train", "-m", "plain.tamis", name]);
-        world.succeed(&["train", "-m", "zipped.tamis", &format!("{name}.gz")]);
         let model = |name: &str| std::fs::read(world.path(name)).unwrap();
-        assert!(model("plain.tamis") == model("zipped.tamis"), "{name}");
+        for ending in ["gz", "zst"] {
+            world.succeed(&["train", "-m", "zipped.tamis", &format!("{name}.{ending}")]);
+            assert!(model("plain.tamis") == model("zipped.tamis"), "{name}.{ending}");
+        }
     }
 }
 
@@ -78,6 +86,8 @@ fn no_more_is_unpacked_than_is_looked_at() {
     (0..1024).for_each(|_| encoder.write_all(&zeros).unwrap());
     world.write("bombs/1.eml", encoder.finish().unwrap());
     world.write("bombs/2.eml", message("lunch", "soup"));
+    let bomb = [zeros.clone(), zeros.clone()].concat().repeat(200);
+    world.write("bombs/3.eml", zstd([message("pills", "buy cheap pills").as_bytes(), &bomb].concat()));
     let mut command = std::process::Command::new("sh");
     command
         .arg("-c")
@@ -86,13 +96,15 @@ fn no_more_is_unpacked_than_is_looked_at() {
     command.current_dir(world.path("")).env("HOME", world.path("")).env_remove("TAMIS_MODEL");
     let output = command.env_remove("XDG_DATA_HOME").output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(stdout(&output).lines().count(), 4, "{}", stderr(&output));
+    assert_eq!(stdout(&output).lines().count(), 5, "{}", stderr(&output));
     // a text is read whole or not at all
     world.write("texts/a/1.txt", "apples");
     world.write("texts/b/1.txt", "iron");
     world.succeed(&["train", "-m", "texts.tamis", "texts"]);
     let said = stderr(&world.run(&["label", "-m", "texts.tamis", "bombs/1.eml"]));
     assert!(said.contains("bombs/1.eml: expected at most 256 MiB"), "{said}");
+    let said = stderr(&world.run(&["label", "-m", "texts.tamis", "bombs/3.eml"]));
+    assert!(said.contains("bombs/3.eml: expected at most 256 MiB"), "{said}");
 }
 
 #[test]
@@ -101,8 +113,11 @@ fn packed_data_that_is_damaged_is_told() {
     let whole = packed(message("pills", "buy cheap pills"));
     world.write("box/1.eml", &whole[..whole.len() / 2]);
     world.write("box/2.eml", message("lunch", "soup"));
+    let whole = zstd(message("pills", "buy cheap pills"));
+    world.write("box/3.eml", &whole[..whole.len() - 5]);
     let output = world.run(&["label", "--strict", "box"]);
     assert_eq!((output.status.code(), stdout(&output).lines().count()), (Some(3), 2));
+    assert!(stderr(&output).contains("box/3.eml: expected complete zstd data"), "{}", stderr(&output));
     assert!(stderr(&output).contains("box/1.eml: expected complete gzip data"), "{}", stderr(&output));
 }
 

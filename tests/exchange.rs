@@ -144,3 +144,44 @@ fn expiring_leaves_the_model_of_what_is_newer() {
     assert!(refused.contains("nothing was forgotten"), "{refused}");
     world.succeed(&["verify", "-m", "digests"]);
 }
+
+#[test]
+fn a_table_of_terms_has_their_counts_and_weights() {
+    let world = World::with_mail_model();
+    let table = world.succeed(&["export", "--format", "csv"]);
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let header: Vec<_> = rows.headers().unwrap().iter().map(str::to_owned).collect();
+    assert_eq!(
+        header.join(" "),
+        "term documents_ham occurrences_ham weight_ham documents_spam occurrences_spam weight_spam"
+    );
+    let rows: Vec<_> = rows.records().map(Result::unwrap).collect();
+    // the counts are those of the lines, the weights those of inspect
+    let exported = world.succeed(&["export"]);
+    let mut lines: Vec<_> = exported.lines().skip(1).collect();
+    assert_eq!(rows.len(), lines.len());
+    lines.truncate(200);
+    for line in lines {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let row = rows.iter().find(|row| row[0] == *line["term"].as_str().unwrap()).unwrap();
+        for (at, label) in [(1, "ham"), (4, "spam")] {
+            for (column, i) in [(at, 0), (at + 1, 1)] {
+                let count = line["counts"][label][i].as_u64().unwrap_or(0);
+                assert_eq!(row[column].parse::<u64>().unwrap(), count, "{line}");
+            }
+        }
+    }
+    let shown: serde_json::Value =
+        serde_json::from_str(&world.succeed(&["inspect", "--json", "--terms", "5"])).unwrap();
+    for (class, column) in [(0, 3), (1, 6)] {
+        for term in shown["classes"][class]["strongest_terms"].as_array().unwrap() {
+            let row = rows.iter().find(|row| row[0] == *term["term"].as_str().unwrap()).unwrap();
+            let weight = row[column].parse::<f64>().unwrap();
+            assert!((weight - term["weight"].as_f64().unwrap()).abs() < 1e-6, "{term} {row:?}");
+        }
+    }
+    let tabs = world.succeed(&["export", "--format", "tsv"]);
+    assert!(tabs.starts_with("term\tdocuments_ham\t") && tabs.lines().count() == rows.len() + 1);
+    let said = world.fail(&["export", "--format", "csv", "--documents"]);
+    assert!(said.contains("--documents: expected --format jsonl"), "{said}");
+}

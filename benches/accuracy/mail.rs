@@ -23,7 +23,7 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     for (row, options) in
         [("SpamAssassin, 10 folds", default()), ("SpamAssassin, 10 folds, content only", content_only())]
     {
-        report.row(row, &held_out(&counted(options, mails.all()).cross_validate(10).unwrap()), None);
+        report.row(row, &held_out(&counted(options, mails.all()).cross_validate(10, 0).unwrap()), None);
     }
     let mut online = Prequential::new(default(), ["ham", "spam"]).unwrap();
     let turns = mails.all().map(|mail| online.next(&mail.label, mail.document(Kind::Mail)).unwrap());

@@ -1,9 +1,11 @@
 //! Arguments that several commands share.
 
 pub(crate) mod decision;
+pub(crate) mod documents;
 pub(crate) mod input;
 pub(crate) mod model;
 pub(crate) mod recipe;
 pub(crate) mod scoring;
 pub(crate) mod training;
 pub(crate) mod values;
+pub(crate) mod volume;

@@ -24,6 +24,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
+use crate::args::volume::VolumeArgs;
 use crate::bogofilter;
 use crate::commands::compare::CompareArgs;
 use crate::commands::complete::CompleteArgs;
@@ -57,6 +58,8 @@ Example:
   tamis score < message.eml"
 )]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) volume: VolumeArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -79,9 +82,9 @@ pub(crate) enum Command {
     Expire(ExpireArgs),
     /// Merge models: parts of a large one, or those of colleagues
     Merge(MergeArgs),
-    /// Write a model as text (JSON lines)
+    /// Write a model as text (JSON lines), or its terms as a table
     Export(ExportArgs),
-    /// Make a model from exported text, or from bogofilter's word list
+    /// Make a model from exported text, bogofilter's word list or scikit-learn's naive Bayes
     Import(ImportArgs),
     /// Show which terms decided a score
     Explain(ExplainArgs),

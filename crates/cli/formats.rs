@@ -2,6 +2,7 @@
 //!
 //! These files name their neighbours by `super`, since fuzzing takes them in by themselves.
 
+pub(crate) mod array;
 pub(crate) mod holds;
 pub(crate) mod records;
 pub(crate) mod rows;

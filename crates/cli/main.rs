@@ -23,8 +23,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, Parser};
+use clap::{Args, FromArgMatches, Parser};
 
+use crate::args::volume::VolumeArgs;
 use crate::commands::{Cli, Command, passthrough};
 use crate::model::rescue;
 use crate::output::shown::{say, told};
@@ -40,10 +41,11 @@ fn main() -> ExitCode {
     if passes_input_through(&arguments) {
         rescue::arm(libc::STDIN_FILENO);
     }
-    let command = match parse(&arguments) {
-        Ok(command) => command,
+    let (command, volume) = match parse(&arguments) {
+        Ok(parsed) => parsed,
         Err(error) => return usage(&error, &arguments),
     };
+    volume.volume().set();
     match catch_unwind(AssertUnwindSafe(|| commands::run(command))) {
         Ok(Ok(status)) => ExitCode::from(status),
         Ok(Err(error)) if is_closed_pipe(&error) => ExitCode::SUCCESS,
@@ -57,20 +59,29 @@ fn main() -> ExitCode {
 
 /// Parses the arguments. Building the options of all commands would take a fifth of the time to score a message, so the
 /// commands run for every message are parsed by themselves. If that fails, all are built for the error message.
-fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
+fn parse(arguments: &[OsString]) -> Result<(Command, VolumeArgs), clap::Error> {
     let alone = match arguments.get(1).and_then(|name| name.to_str()) {
-        Some("score") => read_alone(arguments).map(Command::Score),
-        Some("learn") => read_alone(arguments).map(Command::Learn),
-        Some("forget") => read_alone(arguments).map(Command::Forget),
+        Some("score") => read_alone(arguments, Command::Score),
+        Some("learn") => read_alone(arguments, Command::Learn),
+        Some("forget") => read_alone(arguments, Command::Forget),
         _ => None,
     };
-    alone.map_or_else(|| Ok(Cli::try_parse_from(arguments)?.command), Ok)
+    if let Some(alone) = alone {
+        return Ok(alone);
+    }
+    let Cli { command, volume } = Cli::try_parse_from(arguments)?;
+    Ok((command, volume))
 }
 
 /// The arguments of a command, if they are valid and do not ask for help.
-fn read_alone<A: Args>(arguments: &[OsString]) -> Option<A> {
-    let command = A::augment_args(clap::Command::new("tamis"));
-    A::from_arg_matches(&command.try_get_matches_from(&arguments[1..]).ok()?).ok()
+fn read_alone<A: Args>(
+    arguments: &[OsString],
+    command: impl FnOnce(A) -> Command,
+) -> Option<(Command, VolumeArgs)> {
+    let arguments_of = VolumeArgs::augment_args(A::augment_args(clap::Command::new("tamis")));
+    let matches = arguments_of.try_get_matches_from(&arguments[1..]).ok()?;
+    let given = A::from_arg_matches(&matches).ok()?;
+    Some((command(given), VolumeArgs::from_arg_matches(&matches).ok()?))
 }
 
 /// Help and version are no errors; a usage error of `score --passthrough` still lets the message through.

@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub(crate) mod shown;
+pub(crate) mod canvas;
 pub(crate) mod comparison;
 pub(crate) mod confusion;
 pub(crate) mod dates;
@@ -12,7 +13,10 @@ pub(crate) mod manual;
 pub(crate) mod numbers;
 pub(crate) mod page;
 pub(crate) mod path_text;
+pub(crate) mod pictures;
+pub(crate) mod progress;
 pub(crate) mod report;
 pub(crate) mod status;
 pub(crate) mod usage;
 pub(crate) mod verdict;
+pub(crate) mod volume;

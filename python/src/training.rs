@@ -71,7 +71,7 @@ impl Training {
         let (scoring, _) = self.options.settle(trainer.classes())?;
         let trainer = trainer.with_scoring(scoring);
         let classes = trainer.classes().clone();
-        let job = move |_: &Watch| trainer.choose_pairs()?.cross_validate(folds);
+        let job = move |_: &Watch| trainer.choose_pairs()?.cross_validate(folds, 0);
         Ok((classes, run(py, self.threads, None, job)?.map_err(raised)?))
     }
 

@@ -65,8 +65,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         How text is cut into words; by default "unicode", for mail "mail".
     keep_case : bool, default False
         Keep upper and lower case apart.
-    stop_words : list of str, optional
-        Words to leave out.
+    stop_words : str or list of str, optional
+        Words to leave out: the most frequent ones of a language, such as "english" or "en", or a list.
     stem : str, optional
         Reduce words to stems of this language, such as "english".
     ngrams : int or (int, int), optional
@@ -79,6 +79,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         default 64, for mail 24).
     kind : {"text", "mail"}, default "text"
         What documents are. Mail is raw messages as bytes.
+    raw : bool, default False
+        Read texts that are HTML or XML as they are, tags included, instead of as their text.
     content_only : bool, default False
         Of mail, use only the words of body and subject.
     ignore_header : list of str, optional
@@ -138,13 +140,14 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         select: str | None = None,
         words: str | None = None,
         keep_case: bool = False,
-        stop_words: Sequence[str] | None = None,
+        stop_words: str | Sequence[str] | None = None,
         stem: str | None = None,
         ngrams: int | tuple[int, int] | None = None,
         characters: int | tuple[int, int] | None = None,
         min_chars: int | None = None,
         max_chars: int | None = None,
         kind: str = "text",
+        raw: bool = False,
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
         windows: int | None = None,
@@ -376,7 +379,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
         if isinstance(options["class_prior"], Mapping):
             options["class_prior"] = {str(label): share for label, share in options["class_prior"].items()}
-        if options["stop_words"] is not None:
+        if options["stop_words"] is not None and not isinstance(options["stop_words"], str):
             options["stop_words"] = list(options["stop_words"])
         return options
 

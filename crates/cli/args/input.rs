@@ -32,7 +32,7 @@ pub(crate) struct InputArgs {
     #[arg(long)]
     pub(crate) mbox: bool,
     /// Format of standard input (-) and of the files named here, instead of going by file names
-    #[arg(long, value_name = "csv|tsv|jsonl", conflicts_with = "mbox", value_parser = table_format())]
+    #[arg(long, value_name = "csv|tsv|jsonl|json", conflicts_with = "mbox", value_parser = table_format())]
     pub(crate) input_format: Option<Holds>,
     /// Character between the cells of CSV [default: detect comma, semicolon, tab or bar]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
@@ -40,7 +40,7 @@ pub(crate) struct InputArgs {
     /// CSV and TSV have no header row: columns have numbers instead of names
     #[arg(long)]
     pub(crate) no_header: bool,
-    /// Column of the label in CSV, TSV and JSONL: a name, or a number from 1 [default: label]
+    /// Column of the label in tables: a name, or a number from 1 [default: label]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label_column: Option<String>,
     /// Column of the text [default: text]

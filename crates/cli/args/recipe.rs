@@ -1,10 +1,11 @@
 //! How documents become terms.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule};
+use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule, stop_words};
+use tamis_mail::decode_text;
 use tamis_tokenizer::Ngrams;
 
 use crate::args::values::{Span, at_least};
@@ -16,6 +17,10 @@ pub(crate) struct RecipeArgs {
     /// For mail, use only the words of body and subject, not headers, structure or links
     #[arg(long)]
     pub(crate) content_only: bool,
+    /// For text, read HTML and XML as they are, tags included. By default a document that is HTML or XML is read as
+    /// its text
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Also score each stretch of this many bytes of the body by itself (100 or more; 1500 if not given), and use the
     /// highest score, so that innocent text cannot hide a message (two labels, weighted scoring)
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = at_least::<u32>(100))]
@@ -31,8 +36,9 @@ pub(crate) struct RecipeArgs {
     /// Distinguish upper and lower case
     #[arg(long)]
     pub(crate) keep_case: bool,
-    /// A file of words to leave out, separated by white space
-    #[arg(long, value_name = "FILE")]
+    /// Leave out the most frequent words of a language, such as english or en, or the words in a file, which white space
+    /// separates. A file that is called as a language is written ./english
+    #[arg(long, value_name = "LANGUAGE|FILE")]
     pub(crate) stop_words: Option<PathBuf>,
     /// Reduce words to their stems in this language
     #[arg(long, value_name = "LANGUAGE")]
@@ -58,6 +64,10 @@ pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     if kind != Kind::Mail && (args.content_only || !args.ignore_header.is_empty()) {
         bail!("--content-only and --ignore-header: expected mail, got {kind}");
     }
+    if kind != Kind::Text && args.raw {
+        bail!("--raw: expected text, got {kind}");
+    }
+    recipe.raw = args.raw;
     recipe.content_only = args.content_only;
     recipe.windows = args.windows;
     recipe.ignored_headers = args.ignore_header.clone();
@@ -74,6 +84,19 @@ pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize)
     bail!("--windows: expected mail or text of two labels and weighted scoring")
 }
 
+/// The words of a language, or those of a file.
+fn words_of(path: &Path) -> Result<Vec<String>> {
+    let unknown = match stop_words(path.to_str().unwrap_or_default()) {
+        Ok(words) => return Ok(words.map(str::to_owned).collect()),
+        Err(unknown) => unknown,
+    };
+    if !path.exists() && path.extension().is_none() && path.components().count() == 1 {
+        bail!("--stop-words: {unknown}, or a file");
+    }
+    let words = std::fs::read(path).with_context(|| format!("--stop-words {}", shown_path(path)))?;
+    Ok(decode_text(&words, None).split_whitespace().map(str::to_owned).collect())
+}
+
 fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
     options.word_rule = args.words.unwrap_or(options.word_rule);
     options.fold_case &= !args.keep_case;
@@ -81,8 +104,7 @@ fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
     options.min_chars = args.min_chars.unwrap_or(options.min_chars);
     options.max_chars = args.max_chars.unwrap_or(options.max_chars);
     if let Some(path) = &args.stop_words {
-        let words = std::fs::read_to_string(path).with_context(|| shown_path(path))?;
-        options.stop_words = words.split_whitespace().map(str::to_owned).collect();
+        options.stop_words = words_of(path)?;
     }
     options.terms = match (args.ngrams, args.characters) {
         (Some(span), _) => Ngrams::Words { min: span.min, max: span.max },

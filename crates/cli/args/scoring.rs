@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
     ClassPrior, Classes, Column, ColumnKind, Counting, ExpectationMaximization, Likelihood, Mixed,
-    Parameters, Scoring, Smoothing, Trainer, WeightedOptions,
+    Parameters, Recipe, Scoring, Smoothing, WeightedOptions,
 };
 
+use crate::args::documents::UnlabelledArgs;
 use crate::args::values::{Estimate, LikelihoodName, Selection, Switch};
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
@@ -56,6 +57,10 @@ pub(crate) struct ScoringArgs {
     /// Naive Bayes: use only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
     #[arg(long, value_name = "chi2=N|mi=N")]
     pub(crate) select: Option<Selection>,
+    /// Seed of what is left to chance: the order in which the correction is fitted, the start of expectation
+    /// maximization, and of evaluate how documents are dealt into folds and drawn for intervals
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 impl ScoringArgs {
@@ -80,6 +85,24 @@ impl ScoringArgs {
                  bernoulli, complement ...) to train naive Bayes, or leave {option} out"
             ),
             _ => Ok(()),
+        }
+    }
+
+    /// The scoring that the arguments ask for, given what is learned: of the recipe, these labels, and so many documents,
+    /// some perhaps unlabelled.
+    pub(crate) fn scoring_for(
+        &self,
+        recipe: &Recipe,
+        classes: &Classes,
+        unlabelled: &UnlabelledArgs,
+        documents: u64,
+    ) -> Result<Scoring> {
+        match Scoring::for_recipe(recipe) {
+            Scoring::Mixed(_) => self.mixed(recipe, classes),
+            _ if !unlabelled.unlabelled.is_empty() => {
+                self.expectation_maximization(unlabelled, documents, classes)
+            }
+            _ => self.scoring(classes),
         }
     }
 
@@ -117,17 +140,18 @@ impl ScoringArgs {
         }
         weighted.alpha = self.smoothing_asked()?;
         weighted.correction = self.correction != Some(Switch::Off);
+        weighted.seed = self.seed.unwrap_or(weighted.seed);
         Ok(weighted)
     }
 
     /// The mixed naive Bayes that the arguments ask for, for a table.
-    pub(crate) fn mixed(&self, trainer: &Trainer) -> Result<Scoring> {
-        let ScoringArgs { estimate, class_prior: prior, .. } = self.clone();
-        if (ScoringArgs { estimate, class_prior: prior, alpha: self.alpha, ..Default::default() }) != *self {
+    fn mixed(&self, recipe: &Recipe, classes: &Classes) -> Result<Scoring> {
+        let ScoringArgs { estimate, class_prior: prior, alpha, seed, .. } = self.clone();
+        if (ScoringArgs { estimate, class_prior: prior, alpha, seed, ..Default::default() }) != *self {
             bail!("a table: expected no options of scoring but --alpha, --estimate and --class-prior");
         }
         let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
-        if (self.alpha.is_some() || estimate.is_some()) && !trainer.recipe().columns.iter().any(is_smoothed) {
+        if (self.alpha.is_some() || estimate.is_some()) && !recipe.columns.iter().any(is_smoothed) {
             bail!(
                 "--alpha and --estimate: expected a categorical or bernoulli column, since they apply to no other"
             );
@@ -139,28 +163,30 @@ impl ScoringArgs {
             Some(alpha) => mixed.alpha = self.smoothing(alpha).context("--alpha")?,
         }
         if let Some(prior) = &self.class_prior {
-            mixed.prior = class_prior(prior, trainer.classes())?;
+            mixed.prior = class_prior(prior, classes)?;
         }
         Ok(Scoring::Mixed(mixed))
     }
 
     /// Expectation maximization, asked for by documents without a label.
-    pub(crate) fn expectation_maximization(
+    fn expectation_maximization(
         &self,
-        lambda: Option<f64>,
-        iterations: Option<usize>,
-        trainer: &Trainer,
+        unlabelled: &UnlabelledArgs,
+        documents: u64,
+        classes: &Classes,
     ) -> Result<Scoring> {
         let allowed = ScoringArgs {
             likelihood: self.likelihood,
             alpha: self.alpha,
             class_prior: self.class_prior.clone(),
+            seed: self.seed,
             ..ScoringArgs::default()
         };
         if *self != allowed {
-            bail!("--unlabelled: expected no options of scoring but --likelihood, --alpha and --class-prior");
+            bail!(
+                "--unlabelled: expected no options of scoring but --likelihood, --alpha, --class-prior and --seed"
+            );
         }
-        let documents = trainer.n_documents() + trainer.n_unlabelled();
         let mut settings = ExpectationMaximization::for_documents(documents);
         match self.likelihood {
             None => (),
@@ -175,10 +201,12 @@ impl ScoringArgs {
             settings.options.alpha = Smoothing::try_from(alpha).context("--alpha")?;
         }
         if let Some(prior) = &self.class_prior {
-            settings.options.prior = class_prior(prior, trainer.classes())?;
+            settings.options.prior = class_prior(prior, classes)?;
         }
+        let UnlabelledArgs { lambda, iterations, .. } = unlabelled;
         settings.options.lambda = lambda.unwrap_or(settings.options.lambda);
         settings.options.max_iterations = iterations.unwrap_or(settings.options.max_iterations);
+        settings.options.seed = self.seed.unwrap_or(settings.options.seed);
         Ok(Scoring::ExpectationMaximization(settings))
     }
 

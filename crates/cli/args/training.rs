@@ -5,7 +5,7 @@ use tamis_filter::{Kind, Pairs, Recipe, Scoring, TrainOptions};
 
 use crate::args::recipe::{RecipeArgs, recipe};
 use crate::args::scoring::ScoringArgs;
-use crate::output::shown::say;
+use crate::output::shown::note;
 
 /// The options that are known before the labels.
 pub(crate) fn train_options(
@@ -30,6 +30,6 @@ pub(crate) fn train_options(
 /// Says so if pairs of words became terms unasked.
 pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
     if got.tokenizer.terms != asked.recipe.tokenizer.terms {
-        say!("words and pairs of words are terms, since they predict left-out documents better");
+        note!("words and pairs of words are terms, since they predict left-out documents better");
     }
 }

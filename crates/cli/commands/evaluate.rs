@@ -11,12 +11,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
     ClassId, Classes, Decision, Document, Filter, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
-    Scoring, TrainOptions, Trainer, spam_class,
+    Scoring, TrainOptions, Trainer, cross_validate, spam_class,
 };
 use tamis_mail::Message;
 use tamis_report::{EvaluationReport, Mislabel, Page};
 
 use crate::args::decision::VerdictArgs;
+use crate::args::documents::{TableArgs, UnlabelledArgs};
 use crate::args::input::InputArgs;
 use crate::args::model::{FallbackArg, ModelArg};
 use crate::args::recipe::{RecipeArgs, check_windows};
@@ -27,10 +28,13 @@ use crate::input::columns::{self, Scorer};
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::say_equal;
 use crate::input::items::Item;
+use crate::input::loaded::Loaded;
 use crate::model::opened::check_unchanged;
+use crate::output::canvas::Canvas;
 use crate::output::numbers::grouped;
 use crate::output::page;
 use crate::output::path_text::to_text;
+use crate::output::progress::while_shown;
 use crate::output::report::Report;
 use crate::output::shown::{json_line, shown_path};
 
@@ -38,11 +42,13 @@ use crate::output::shown::{json_line, shown_path};
 #[command(after_help = "\
 Sources are given as for `train`. Unsure counts as wrong in accuracy and as a miss in recall. \
 With --folds or --online no model is used: documents are learned with the options of `train`. \
+With --folds, rows of a table whose label is that of --target are dealt one by one. \
 Intervals are of 95 % confidence (bootstrap).
 
 Example:
   tamis evaluate ham=test/ham spam=test/spam --html report.html
   tamis evaluate --folds 10 ham=mail/ham spam=mail/spam
+  tamis evaluate --folds 10 trips.csv --target mode
   tamis evaluate --online --order date spam=Junk.mbox ham=Inbox.mbox")]
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
@@ -76,6 +82,10 @@ pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
     #[command(flatten)]
+    pub(crate) table: TableArgs,
+    #[command(flatten)]
+    pub(crate) unlabelled: UnlabelledArgs,
+    #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
     pub(crate) scoring: ScoringArgs,
@@ -92,7 +102,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     }
     let outcomes: Vec<_> = named.iter().map(|(_, outcome)| *outcome).collect();
     let learning = if args.online { LearningStep::curve(&outcomes) } else { Vec::new() };
-    let report = Report::new(classes, *spam, &outcomes, learning);
+    let report = Report::new(classes, *spam, &outcomes, learning, args.scoring.seed);
     if let Some(path) = &args.html {
         page::write(path, &evaluated.page(&title(args)?, &outcomes, &report))?;
     }
@@ -100,7 +110,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     if args.json {
         writeln!(out, "{}", json_line(report.json().to_string()))?;
     } else {
-        report.print(&mut out)?;
+        report.print(&mut out, Canvas::of_stdout())?;
     }
     out.flush()?;
     Ok(*status)
@@ -171,7 +181,9 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
 
 /// Scores documents with a model that should not have learned them.
 fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
-    if args.recipe != Default::default() || args.scoring != Default::default() {
+    let is_of_training = args.table.target.is_some() || !args.unlabelled.unlabelled.is_empty();
+    let only_seed = ScoringArgs { seed: args.scoring.seed, ..Default::default() };
+    if args.recipe != Default::default() || args.scoring != only_seed || is_of_training {
         bail!(
             "options of training: expected --folds or --online with them, since an existing model has its own"
         );
@@ -235,6 +247,7 @@ struct Held {
 enum HeldContent {
     Mail(Vec<u8>),
     Text(String),
+    Row(Vec<(String, String)>),
 }
 
 /// What documents are ordered by.
@@ -246,49 +259,52 @@ enum Key {
 }
 
 impl Held {
-    fn document(&self) -> Document<'_> {
+    fn loaded(&self) -> Loaded<'_> {
         match &self.content {
-            HeldContent::Mail(bytes) => Document::Mail(bytes),
-            HeldContent::Text(text) => Document::Text(text),
+            HeldContent::Mail(bytes) => Loaded::Mail(bytes),
+            HeldContent::Text(text) => Loaded::Text(text.into()),
+            HeldContent::Row(cells) => {
+                Loaded::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
+            }
         }
     }
 }
 
 /// Learns and scores by turns.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
-    args.scoring.check()?;
+    let is_table = args.table.target.is_some();
+    if !is_table && args.unlabelled.unlabelled.is_empty() {
+        args.scoring.check()?;
+    } else if args.online {
+        bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
+    }
     let sources = args.input.list.add_to(&args.sources)?;
-    let corpus = Corpus::find(&sources, Wanted::Labelled, &args.input, None)?;
+    let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
     let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     if args.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
-    let mut documents = Vec::new();
-    let order = args.order;
-    let finished = corpus.for_each(
-        &options.recipe.limits,
-        || Ok(()),
-        |(), item, label, document| Ok(hold(item, label, document, order)),
-        |_, held| {
-            documents.push(held);
-            Ok(())
-        },
-    )?;
+    let (mut documents, unreadable) = hold_all(&corpus, &options, args.order)?;
     // A stable sort: documents of equal keys stay as given.
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
-    let scoring = args.scoring.scoring(&classes)?;
+    let expected = Some((corpus.kind, "the labelled source"));
+    let more =
+        Corpus::find(&args.unlabelled.unlabelled, Wanted::Documents, &args.input, expected)?.without(&corpus);
+    let (unlabelled, unread) = hold_all(&more, &options, Order::Given)?;
+    let n = documents.len() + unlabelled.len();
+    let scoring = args.scoring.scoring_for(&options.recipe, &classes, &args.unlabelled, n as u64)?;
     check_windows(&options.recipe, &scoring, classes.len())?;
-    options.scoring = Some(scoring);
-    // folds take documents away again
-    options.keep = Keep::Vectors;
-    if args.online && !(matches!(options.scoring, Some(Scoring::Weighted(_))) && classes.len() == 2) {
+    if args.online && !(matches!(scoring, Scoring::Weighted(_)) && classes.len() == 2) {
         bail!("--online: expected two labels and weighted scoring");
     }
     if !args.decision.is_for_held_out() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
-    let held_out = hold_out(args.folds, options, &classes, &mut documents)?;
+    options.scoring = Some(scoring);
+    let held_out =
+        while_shown("validating", || hold_out(args, options, &classes, &mut documents, &unlabelled))?;
     let outcome = |(held, mut outcome): (Held, HeldOutScore)| {
         if let Some(least) = args.decision.decision.unsure {
             outcome.score.label = likelier_than(least, &outcome.score, classes.len());
@@ -309,8 +325,31 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         None => default,
     };
     let decision = (classes.len() == 2).then_some(decision);
-    let status = corpus.conclude(finished.unreadable);
+    let status = corpus.conclude(unreadable + unread);
     Ok(Evaluated { classes, spam, decision, named, learned: 0, status })
+}
+
+/// Reads all documents, and tells how many could not be read. Rows are checked by learning them.
+fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Held>, usize)> {
+    let mut documents = Vec::new();
+    let finished = corpus.for_each(
+        &options.recipe.limits,
+        || Ok((corpus.kind == Kind::Table).then(|| Trainer::new(options.clone())).transpose()?),
+        |checked: &mut Option<Trainer>, item, label, document| {
+            checked.as_mut().map_or(Ok(()), |trainer| trainer.add(label, document))?;
+            Ok(hold(item, label, document, order))
+        },
+        |_, held| {
+            documents.push(held);
+            Ok(())
+        },
+    )?;
+    let missing = finished.states.iter().flatten().map(|trainer| trainer.missing().to_vec());
+    let sum = |sums: Vec<u64>, more: Vec<u64>| sums.iter().zip(more).map(|(a, b)| a + b).collect();
+    if let (Some(missing), Some(trainer)) = (missing.reduce(sum), finished.states.iter().flatten().next()) {
+        columns::say_missing(trainer.recipe(), &missing);
+    }
+    Ok((documents, finished.unreadable))
 }
 
 /// The likeliest label if it has this probability; none where nothing is known.
@@ -325,37 +364,62 @@ fn likelier_than(least: f64, score: &Score, n_classes: usize) -> Option<ClassId>
 
 /// Scores every document by what other documents, or those before it, teach; in folds, those that count.
 fn hold_out(
-    folds: Option<u16>,
+    args: &EvaluateArgs,
     options: TrainOptions,
     classes: &Classes,
     documents: &mut Vec<Held>,
+    unlabelled: &[Held],
 ) -> Result<Vec<HeldOutScore>> {
-    if let Some(folds) = folds {
-        let mut trainer = Trainer::new(options.clone())?;
-        let mut counts = Vec::with_capacity(documents.len());
-        for held in &*documents {
-            let before = trainer.n_documents();
-            trainer.add(&held.label, held.document()).with_context(|| shown_path(&held.name))?;
-            counts.push(trainer.n_documents() > before);
+    let seed = args.scoring.seed.unwrap_or_default();
+    match (args.folds, &options.scoring) {
+        (None, _) => {
+            let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
+            let held_out = |held: &Held| Ok(online.next(&held.label, held.loaded().document())?);
+            documents.iter().map(held_out).collect()
         }
-        say_equal(&trainer, false);
-        let mut counts = counts.into_iter();
-        documents.retain(|_| counts.next().unwrap_or(true));
-        let trainer = trainer.choose_pairs()?;
-        say_chosen_terms(&options, trainer.recipe());
-        Ok(trainer.cross_validate(folds.into())?)
-    } else {
-        let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
-        documents.iter().map(|held| Ok(online.next(&held.label, held.document())?)).collect()
+        (Some(folds), Some(Scoring::Mixed(_) | Scoring::ExpectationMaximization(_))) => {
+            let own: Vec<_> = documents.iter().map(Held::loaded).collect();
+            let others: Vec<_> = unlabelled.iter().map(Held::loaded).collect();
+            let labels = documents.iter().map(|held| held.label.as_str());
+            let labelled: Vec<_> = labels.zip(own.iter().map(Loaded::document)).collect();
+            let others: Vec<_> = others.iter().map(Loaded::document).collect();
+            Ok(cross_validate(&options, &labelled, &others, folds.into(), seed)?.1)
+        }
+        (Some(folds), _) => by_counts(options, documents, folds, seed),
     }
+}
+
+/// Scores the documents that count, by counts from which their fold is taken away.
+fn by_counts(
+    mut options: TrainOptions,
+    documents: &mut Vec<Held>,
+    folds: u16,
+    seed: u64,
+) -> Result<Vec<HeldOutScore>> {
+    // folds take documents away again
+    options.keep = Keep::Vectors;
+    let mut trainer = Trainer::new(options.clone())?;
+    let mut counts = Vec::with_capacity(documents.len());
+    for held in &*documents {
+        let before = trainer.n_documents();
+        trainer.add(&held.label, held.loaded().document()).with_context(|| shown_path(&held.name))?;
+        counts.push(trainer.n_documents() > before);
+    }
+    say_equal(&trainer, false);
+    let mut counts = counts.into_iter();
+    documents.retain(|_| counts.next().unwrap_or(true));
+    let trainer = trainer.choose_pairs()?;
+    say_chosen_terms(&options, trainer.recipe());
+    Ok(trainer.cross_validate(folds.into(), seed)?)
 }
 
 fn hold(item: &Item<'_>, label: &str, document: Document<'_>, order: Order) -> Held {
     let content = match document {
         Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
         Document::Text(text) => HeldContent::Text(text.to_owned()),
-        // Sources give no fields.
-        Document::Fields(_) => HeldContent::Text(String::new()),
+        Document::Fields(cells) => HeldContent::Row(
+            cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
+        ),
     };
     let path = &item.place.path;
     let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();

@@ -11,6 +11,7 @@ use crate::args::model::{ChangeArgs, ModelArg};
 use crate::output::expected::report_change;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, shown, shown_path};
+use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
         // all in one step, with new thresholds
         learner.compact()?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = done();
     let each =
         labels.iter().zip(&old).map(|(label, old)| format!("{} {}", grouped(old.len() as u64), shown(label)));
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());

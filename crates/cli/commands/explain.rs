@@ -20,6 +20,7 @@ use crate::input::loaded::Loaded;
 use crate::input::place::Source;
 use crate::input::reading::Stream;
 use crate::model::opened::check_unchanged;
+use crate::output::canvas::{Canvas, signed_bar};
 use crate::output::numbers::{counted, grouped};
 use crate::output::page;
 use crate::output::path_text::to_text;
@@ -79,7 +80,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
 /// Explains every row of a table.
 fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
     let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
-        bail!("standard input: expected a file (.csv, .tsv or .jsonl), since the model is of tables");
+        bail!(
+            "standard input: expected a file (.csv, .tsv, .jsonl or a .json array), since the model is of tables"
+        );
     };
     let source = Source { label: None, path: path.clone() };
     for place in find_tables(&source, None)?.places {
@@ -140,14 +143,29 @@ fn print_table(
     writeln!(out, "log-odds of {class} against {against}, in nats:")?;
     let width = |label: &str| label.chars().count().max(6);
     let (for_width, against_width) = (width(&class), width(&against));
-    writeln!(out, "{:>9}  {:>5}  {class:>for_width$}  {against:>against_width$}  term", "adds", "count")?;
     let (table, rest) = terms.split_at(most);
+    let longest = table.iter().map(|term| shown(&term.term).chars().count()).max().unwrap_or_default();
+    let text = 22 + for_width + against_width + longest;
+    let beside = Canvas::of_stdout().and_then(|canvas| canvas.beside(text, 25));
+    let highest =
+        table.iter().map(|term| term.contribution.abs()).filter(|c| c.is_finite()).fold(0.0, f64::max);
+    let drawn = |contribution: f64| match beside {
+        Some(columns) => format!("  {}", signed_bar(contribution / highest, columns)),
+        None => String::new(),
+    };
+    let room = " ".repeat(drawn(0.0).chars().count());
+    writeln!(
+        out,
+        "{:>9}{room}  {:>5}  {class:>for_width$}  {against:>against_width$}  term",
+        "adds", "count"
+    )?;
     for term in table {
         let documents = |class| grouped(term.document_frequencies[usize::from(class)]);
         writeln!(
             out,
-            "{:>+9.3}  {:>5}  {:>for_width$}  {:>against_width$}  {}",
+            "{:>+9.3}{}  {:>5}  {:>for_width$}  {:>against_width$}  {}",
             term.contribution,
+            drawn(term.contribution),
             grouped(term.count.into()),
             documents(explanation.class),
             documents(explanation.against),

@@ -6,18 +6,22 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use tamis_filter::{Error, ErrorKind, Imported, import, import_bogofilter};
+use tamis_filter::{
+    Counting, Error, ErrorKind, Filter, Imported, Scoring, import, import_bogofilter, import_scikit_learn,
+};
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};
 use crate::output::expected::report;
 use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{say, shown_path};
+use crate::output::shown::{note, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\
 Of bogofilter's tokens, the words of bodies and subjects, addresses and hosts have counterparts \
 here; those of other header fields (head:) and of MIME (mime:) are lost. SpamAssassin keeps only \
-hashes of its tokens, which cannot be turned back into words: train on its mail folders instead.
+hashes of its tokens, which cannot be turned back into words: train on its mail folders instead. \
+Of scikit-learn, MultinomialNB and ComplementNB with a CountVectorizer are imported, as a script \
+in the guide for analysts writes them.
 
 Example:
   tamis import -m copy.tamis model.jsonl
@@ -45,6 +49,8 @@ pub(crate) enum From {
     Bogofilter,
     /// sa-learn --backup
     Spamassassin,
+    /// The script in docs/guide/analyst.md
+    ScikitLearn,
 }
 
 pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
@@ -66,6 +72,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     let input = BufReader::new(input);
     let (model, imported) = match args.from {
         From::Tamis => import(input).map(|model| (model, None)),
+        From::ScikitLearn => import_scikit_learn(input).map(|(model, imported)| (model, Some(imported))),
         _ => import_bogofilter(input).map(|(model, imported)| (model, Some(imported))),
     }
     .map_err(|error| match error.into_kind() {
@@ -75,13 +82,15 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     args.model.make_folder(&path)?;
     lock(&path, args.replace)?.save(&model)?;
     let filter = model.into_filter()?;
-    if let Some(imported) = imported {
-        say_lost(&imported);
+    match imported {
+        Some(imported) if args.from == From::ScikitLearn => say_otherwise(&imported, &filter),
+        Some(imported) => say_lost(&imported),
+        None => (),
     }
     let information = filter.information();
     let learned: u64 = information.totals.iter().map(|totals| totals.documents).sum();
     if information.documents == 0 && learned > 0 {
-        say!(
+        note!(
             "it came without documents: what it has learned so far cannot be forgotten, nor the model retrained, and \
             a document that is learned again counts twice"
         );
@@ -92,8 +101,24 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
 
 fn say_lost(imported: &Imported) {
     let Imported { taken, lost, cut, .. } = *imported;
-    say!("imported {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
+    note!("imported {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
     if cut > 0 {
-        say!("{} larger than the number of messages, and reduced to it", counted(cut, "count"));
+        note!("{} larger than the number of messages, and reduced to it", counted(cut, "count"));
+    }
+}
+
+/// Says what is otherwise here than in scikit-learn.
+fn say_otherwise(imported: &Imported, filter: &Filter) {
+    let Imported { taken, lost, .. } = *imported;
+    let rest = match lost {
+        0 => String::new(),
+        _ => format!("; {} of them are cut into words otherwise here, and never met", grouped(lost)),
+    };
+    note!("imported {}{rest}", counted(taken, "term"));
+    let Scoring::NaiveBayes(parameters) = filter.information().scoring else { return };
+    if parameters.counting == Counting::Occurrences {
+        note!(
+            "scikit-learn has counted occurrences only: the documents of a term are as many as there can be"
+        );
     }
 }

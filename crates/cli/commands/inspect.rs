@@ -12,6 +12,7 @@ use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
 use crate::commands::suspects::SuspectsArgs;
 use crate::model::opened::check_unchanged;
+use crate::output::canvas::Canvas;
 use crate::output::expected::expectation;
 use crate::output::facts::{describe_json, print_facts, print_reals, print_terms};
 use crate::output::numbers::counted;
@@ -69,13 +70,14 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         }
         writeln!(out, "{}", json_line(object.to_string()))?;
     } else {
+        let canvas = Canvas::of_stdout();
         writeln!(out, "{}", shown_path(&path))?;
-        print_facts(&mut out, &filter)?;
+        print_facts(&mut out, canvas, &filter)?;
         if let Some(expectation) = expectation(&filter) {
             writeln!(out, "\n{expectation}")?;
         }
         print_reals(&mut out, &filter.information())?;
-        print_terms(&mut out, &filter, args.terms)?;
+        print_terms(&mut out, canvas, &filter, args.terms)?;
         if args.suspects.suspects.is_some() {
             args.suspects.print(&mut out, &args.input, &args.model, &filter)?;
         }

@@ -35,7 +35,7 @@ pub(crate) struct LabelArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    /// Files, folders, mboxes, Maildirs, CSV, TSV or JSONL
+    /// Files, folders, mboxes, Maildirs, CSV, TSV, JSONL or a JSON array
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
     #[command(flatten)]

@@ -22,8 +22,9 @@ use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::expectation;
 use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{named, say, shown, shown_path};
+use crate::output::shown::{named, note, say, shown, shown_path};
 use crate::output::status::ERROR;
+use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -300,7 +301,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     } else {
         ""
     };
-    say!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
+    note!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
     Ok(learner)
 }
 
@@ -397,7 +398,7 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
 }
 
 fn print(line: &str) -> Result<()> {
-    writeln!(std::io::stdout(), "{line}").context("standard output")
+    writeln!(done(), "{line}").context("standard output")
 }
 
 /// The documents to learn or forget, found before the model is locked, since standard input may be slow.

@@ -12,7 +12,7 @@ use crate::input::same_file::different;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
-use crate::output::shown::{named, say};
+use crate::output::shown::{named, note};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -105,7 +105,7 @@ fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
 fn say_contradictions(filter: &Filter) -> Result<()> {
     let contradictions = filter.n_contradictions()?;
     if contradictions > 0 {
-        say!("{} known under several labels", counted(contradictions, "document"));
+        note!("{} known under several labels", counted(contradictions, "document"));
     }
     Ok(())
 }
@@ -141,14 +141,14 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     let filter = model.into_filter()?;
     say_contradictions(&filter)?;
     if let Some(more @ 1..) = filter.information().unfitted.checked_sub(unfitted) {
-        say!(
+        note!(
             "{} counted but not fitted: smoothing and calibration are those of the model with the most documents; \
             only models that remember terms (train --documents) are fitted again when merged",
             counted(more, "document")
         );
     }
     if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
-        say!(
+        note!(
             "left out the terms of documents: the model cannot be retrained, and needs a document to forget it"
         );
     }

@@ -41,7 +41,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) model: ModelArg,
     #[command(flatten)]
     pub(crate) fallback: FallbackArg,
-    /// Messages, mboxes or documents, gzipped or not; - is standard input
+    /// Messages, mboxes or documents, packed by gzip or zstd or not; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<OsString>,
     #[command(flatten)]

@@ -6,22 +6,24 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::{
-    Column, ColumnKind, Document, ErrorKind, ExpectationMaximization, Keep, LearnOptions, Lock, Pairs,
-    Scoring, TrainOptions, Trainer,
+    Document, ErrorKind, ExpectationMaximization, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions,
+    Trainer,
 };
 
 use crate::args::decision::DecisionArgs;
+use crate::args::documents::{TableArgs, UnlabelledArgs};
 use crate::args::input::InputArgs;
 use crate::args::model::{ModelArg, refuse_to_replace_all_but_partials, refuse_to_replace_taught};
 use crate::args::recipe::{RecipeArgs, check_windows};
 use crate::args::scoring::ScoringArgs;
 use crate::args::training::{say_chosen_terms, train_options};
-use crate::args::values::{ColumnChoice, Contradictions, share};
+use crate::args::values::{Contradictions, share};
 use crate::input::columns;
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::{Names, check_contradictions, say_equal};
 use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
+use crate::output::progress::while_shown;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -48,12 +50,8 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Learn to predict this column of a table from all the others; the first row names the columns
-    #[arg(long, value_name = "COLUMN", help_heading = "Table", conflicts_with_all = ["label_column", "text_column"])]
-    pub(crate) target: Option<String>,
-    /// What a column holds: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
-    #[arg(long, value_name = "NAME=KIND", help_heading = "Table", requires = "target")]
-    pub(crate) column: Vec<ColumnChoice>,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
@@ -63,22 +61,8 @@ pub(crate) struct TrainArgs {
     /// Call at most this share of ham spam (0.5% or 0.005), with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
     pub(crate) max_fpr: Option<f64>,
-    /// Also learn from the unlabelled documents below this path, by expectation maximization; useful when few documents
-    /// have labels
-    #[arg(long, value_name = "PATH", help_heading = "Documents without labels")]
-    pub(crate) unlabelled: Vec<OsString>,
-    /// Weight of an unlabelled document, where a labelled one has 1 [default: 1]
-    #[arg(
-        long,
-        value_name = "X",
-        requires = "unlabelled",
-        help_heading = "Documents without labels",
-        allow_negative_numbers = true
-    )]
-    pub(crate) lambda: Option<f64>,
-    /// Stop after N iterations at most [default: 10]
-    #[arg(long, value_name = "N", requires = "unlabelled", help_heading = "Documents without labels")]
-    pub(crate) iterations: Option<usize>,
+    #[command(flatten)]
+    pub(crate) unlabelled: UnlabelledArgs,
     /// Count equal messages as often as given instead of once (text and rows always count as often as given)
     #[arg(long, help_heading = "Documents given twice")]
     pub(crate) repeat: bool,
@@ -110,14 +94,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         true => refuse_to_replace_all_but_partials(&path)?,
         false => refuse_to_replace_taught(&path, args.replace)?,
     }
-    if args.target.is_none() && args.unlabelled.is_empty() {
+    if args.table.target.is_none() && args.unlabelled.unlabelled.is_empty() {
         args.scoring.check()?;
     }
     let sources = args.input.list.add_to(&args.sources)?;
-    let corpus = match &args.target {
-        Some(_) => Corpus::find_rows(&sources, Wanted::Labelled, &args.input, args.target.as_deref())?,
-        None => Corpus::find(&sources, Wanted::Labelled, &args.input, None)?,
-    };
+    let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
     let options = options(args, &corpus)?;
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
@@ -147,13 +128,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
              score, label and evaluate for any model"
         );
     }
-    let model =
-        trainer.with_scoring(scoring).with_decision(decision).finish().map_err(|error| {
-            match error.kind() {
-                ErrorKind::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
-                _ => error.into(),
-            }
-        })?;
+    let trainer = trainer.with_scoring(scoring).with_decision(decision);
+    let model = while_shown("fitting", || trainer.finish()).map_err(|error| match error.kind() {
+        ErrorKind::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
+        _ => error.into(),
+    })?;
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;
     // again, since someone may have taught it meanwhile
@@ -169,17 +148,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
 /// The options that are known before anything is learned.
 fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
     let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
-    if let Some(target) = &args.target {
-        if !args.unlabelled.is_empty() {
-            bail!("--unlabelled: expected no --target with it");
-        }
-        options.recipe.columns = columns::choose_kinds(corpus, target, &args.column)?;
-        let is_text = |column: &Column| column.kind == ColumnKind::Text;
-        if args.recipe != Default::default() && !options.recipe.columns.iter().any(is_text) {
-            bail!("options of terms, such as --words: expected a column of text, got none");
-        }
-        options.recipe.target = Some(target.clone());
-    }
+    columns::choose(&mut options.recipe, corpus, &args.table, &args.recipe)?;
     options.repeat |= args.repeat || args.partial;
     // other shards may have more labels
     if corpus.n_labels() > 2 && !args.partial {
@@ -192,7 +161,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         (_, true) => Keep::Digests,
         _ => options.keep,
     };
-    if !args.unlabelled.is_empty() && !args.partial {
+    if !args.unlabelled.unlabelled.is_empty() && !args.partial {
         // a placeholder: `scoring` makes the real one once all documents are counted
         options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
     }
@@ -201,9 +170,10 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
 
 /// Writes the counts, with the options of the model to be.
 fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> {
-    let is_default =
-        args.scoring == ScoringArgs::default() && args.lambda.is_none() && args.iterations.is_none();
-    if !args.unlabelled.is_empty() && !is_default {
+    let is_default = args.scoring == ScoringArgs::default()
+        && args.unlabelled.lambda.is_none()
+        && args.unlabelled.iterations.is_none();
+    if !args.unlabelled.unlabelled.is_empty() && !is_default {
         bail!(
             "--partial --unlabelled: expected no options of scoring, which depends on how many documents there are in all"
         );
@@ -227,9 +197,10 @@ fn learn_all(
     options: &TrainOptions,
 ) -> Result<(Trainer, Names, usize)> {
     let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
+    let more =
+        Corpus::find(&args.unlabelled.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
     let (mut trainer, names, mut unreadable) = learn(corpus, options, Trainer::add)?;
-    if !args.unlabelled.is_empty() {
+    if !args.unlabelled.unlabelled.is_empty() {
         let (unlabelled, _, failed) =
             learn(&more, options, |trainer, _, document| trainer.add_unlabelled(document))?;
         trainer.merge(unlabelled)?;
@@ -240,16 +211,11 @@ fn learn_all(
 
 /// The scoring that the arguments ask for, after all documents were learned.
 fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
-    match Scoring::for_recipe(trainer.recipe()) {
-        Scoring::Mixed(_) if args.documents => {
-            bail!("--documents: expected columns of text only, whose terms can be remembered")
-        }
-        Scoring::Mixed(_) => args.scoring.mixed(trainer),
-        _ if !args.unlabelled.is_empty() => {
-            args.scoring.expectation_maximization(args.lambda, args.iterations, trainer)
-        }
-        _ => args.scoring.scoring(trainer.classes()),
+    if args.documents && matches!(Scoring::for_recipe(trainer.recipe()), Scoring::Mixed(_)) {
+        bail!("--documents: expected columns of text only, whose terms can be remembered");
     }
+    let documents = trainer.n_documents() + trainer.n_unlabelled();
+    args.scoring.scoring_for(trainer.recipe(), trainer.classes(), &args.unlabelled, documents)
 }
 
 /// Learns a corpus with one trainer per thread. Also returns the documents' names and the number of unreadable ones.

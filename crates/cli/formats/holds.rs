@@ -16,12 +16,14 @@ pub(crate) enum Holds {
     Tsv,
     /// A JSON object per line.
     Jsonl,
+    /// A JSON array of objects. A file that is named so may also be one document.
+    Json,
 }
 
 impl Holds {
     /// Formats of tables, by their names at the prompt.
-    pub(crate) const TABLES: [(&str, Holds); 3] =
-        [("csv", Holds::Csv), ("tsv", Holds::Tsv), ("jsonl", Holds::Jsonl)];
+    pub(crate) const TABLES: [(&str, Holds); 4] =
+        [("csv", Holds::Csv), ("tsv", Holds::Tsv), ("jsonl", Holds::Jsonl), ("json", Holds::Json)];
 
     /// Endings of the names of files that hold many documents, in any case.
     const ENDINGS: [(&str, Holds); 6] = [
@@ -43,21 +45,30 @@ impl Holds {
     pub(crate) fn of_name(name: &OsStr) -> Holds {
         // most names have no such ending; this test is cheaper than finding a path's extension
         let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-        if Holds::of_ending(ending).is_none() && !ending.eq_ignore_ascii_case(b"gz") {
+        if Holds::of_ending(ending).is_none() && !is_packing(ending) {
             return Holds::One;
         }
-        let mut path = Path::new(name);
-        if extension_is(path, &["gz"]) {
-            path = Path::new(path.file_stem().unwrap_or_default());
-        }
-        let extension = path.extension().unwrap_or_default();
-        Holds::of_ending(extension.as_encoded_bytes()).unwrap_or(Holds::One)
+        Holds::of_ending(extension(Path::new(name)).as_encoded_bytes()).unwrap_or(Holds::One)
     }
 
     fn of_ending(ending: &[u8]) -> Option<Holds> {
         let known =
             Holds::ENDINGS.into_iter().find(|(known, _)| ending.eq_ignore_ascii_case(known.as_bytes()));
         known.map(|(_, holds)| holds)
+    }
+}
+
+/// Whether the name of a packed file ends so.
+fn is_packing(ending: &[u8]) -> bool {
+    [&b"gz"[..], b"zst"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
+/// A name's extension, without that of a packing; may be empty.
+pub(crate) fn extension(path: &Path) -> &OsStr {
+    let extension = path.extension().unwrap_or_default();
+    match is_packing(extension.as_encoded_bytes()) {
+        true => path.file_stem().and_then(|stem| Path::new(stem).extension()).unwrap_or_default(),
+        false => extension,
     }
 }
 

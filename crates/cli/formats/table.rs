@@ -1,4 +1,4 @@
-//! Labelled text in CSV, TSV and JSON lines.
+//! Labelled text in CSV, TSV and JSON.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead};
@@ -85,7 +85,7 @@ pub(crate) fn rows<'a>(
 /// # Errors
 /// If nothing can be read of it.
 pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> Result<(Rows<R>, Dialect)> {
-    if holds == Holds::Jsonl {
+    if matches!(holds, Holds::Jsonl | Holds::Json) {
         return Ok((Rows::new(reader, Dialect::Lines), Dialect::Lines));
     }
     let delimiter = match shape.delimiter {

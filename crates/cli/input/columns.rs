@@ -7,11 +7,13 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use tamis_filter::{Column, ColumnKind, Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
 
+use crate::args::documents::TableArgs;
+use crate::args::recipe::RecipeArgs;
 use crate::args::values::ColumnChoice;
 use crate::formats::records::listed;
 use crate::input::corpus::Corpus;
 use crate::output::numbers::grouped;
-use crate::output::shown::{say, shown};
+use crate::output::shown::{note, shown};
 
 /// Number of rows by which the kinds of columns are guessed.
 const ROWS: usize = 100_000;
@@ -75,12 +77,24 @@ impl Guess {
     }
 }
 
-/// Chooses the kinds of the columns of a corpus of tables by the first 100,000 rows, and prints them.
-pub(crate) fn choose_kinds(
+/// Sets the columns of the recipe, if there is a target to be predicted from them.
+pub(crate) fn choose(
+    recipe: &mut Recipe,
     corpus: &Corpus<'_>,
-    target: &str,
-    choices: &[ColumnChoice],
-) -> Result<Vec<Column>> {
+    table: &TableArgs,
+    terms: &RecipeArgs,
+) -> Result<()> {
+    let Some(target) = &table.target else { return Ok(()) };
+    recipe.columns = choose_kinds(corpus, target, &table.column)?;
+    if *terms != Default::default() && !recipe.columns.iter().any(|column| column.kind == ColumnKind::Text) {
+        bail!("options of terms, such as --words: expected a column of text, got none");
+    }
+    recipe.target = Some(target.clone());
+    Ok(())
+}
+
+/// Chooses the kinds of the columns of a corpus of tables by the first 100,000 rows, and prints them.
+fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
     let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
     let mut by_name = HashMap::new();
     let mut left = ROWS;
@@ -120,7 +134,7 @@ pub(crate) fn choose_kinds(
         Some(kind) => format!("{} {kind}", shown(name)),
         None => format!("{} skipped", shown(name)),
     });
-    say!("columns: {}; --column NAME=KIND changes one", shown.collect::<Vec<_>>().join(", "));
+    note!("columns: {}; --column NAME=KIND changes one", shown.collect::<Vec<_>>().join(", "));
     let column = |(name, kind): (&Arc<str>, &Option<ColumnKind>)| Some(Column::new(&**name, (*kind)?));
     let columns: Vec<_> = columns().filter_map(column).collect();
     if columns.is_empty() {
@@ -171,6 +185,6 @@ pub(crate) fn say_missing(recipe: &Recipe, missing: &[u64]) {
     let shown: Vec<_> =
         columns.map(|(column, n)| format!("{} in {}", grouped(*n), shown(&column.name))).collect();
     if !shown.is_empty() {
-        say!("missing values: {}", shown.join(", "));
+        note!("missing values: {}", shown.join(", "));
     }
 }

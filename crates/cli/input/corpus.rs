@@ -16,7 +16,7 @@ use crate::input::items::whole_rows;
 use crate::input::place::{Place, Source};
 use crate::input::same_file::leave_out;
 use crate::output::numbers::counted;
-use crate::output::shown::{say, shown_path, told};
+use crate::output::shown::{note, say, shown_path, told};
 use crate::output::status::ERROR;
 
 /// All documents of a command.
@@ -81,9 +81,9 @@ impl<'a> Corpus<'a> {
             if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
                 let files = counted(found.places.len() as u64, "file");
                 match found.kind {
-                    Some(kind) => say!("{name}: {kind}, {files}"),
-                    None if found.places.is_empty() => say!("{name}: no documents found"),
-                    None => say!("{name}: {files}"),
+                    Some(kind) => note!("{name}: {kind}, {files}"),
+                    None if found.places.is_empty() => note!("{name}: no documents found"),
+                    None => note!("{name}: {files}"),
                 }
             }
             corpus.add(argument, found);
@@ -91,6 +91,18 @@ impl<'a> Corpus<'a> {
         corpus.kind = kind.map_or_else(|| recognise(&corpus.places), |(kind, _)| kind);
         corpus.leave_out_duplicates(&[]);
         Ok(corpus)
+    }
+
+    /// Labelled documents: rows of tables labelled by the target, if there is one.
+    pub(crate) fn find_labelled(
+        arguments: &[OsString],
+        input: &'a InputArgs,
+        target: Option<&str>,
+    ) -> Result<Self> {
+        match target {
+            Some(_) => Corpus::find_rows(arguments, Wanted::Labelled, input, target),
+            None => Corpus::find(arguments, Wanted::Labelled, input, None),
+        }
     }
 
     fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
@@ -123,7 +135,7 @@ impl<'a> Corpus<'a> {
     /// Adds what was found, and prints what was left out.
     fn add(&mut self, argument: &OsStr, found: Found) {
         if let Some(left_out) = found.left_out.describe() {
-            say!("{}: left out {left_out}", shown_path(argument));
+            note!("{}: left out {left_out}", shown_path(argument));
         }
         found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
         self.unreadable += found.unreadable.len();
@@ -196,7 +208,7 @@ impl<'a> Corpus<'a> {
             let Some(found) = corpus.found(find_tables(&source, input.holds().1), wanted)? else {
                 continue;
             };
-            say!("{name}: table, {}", counted(found.places.len() as u64, "file"));
+            note!("{name}: table, {}", counted(found.places.len() as u64, "file"));
             corpus.add(argument, found);
         }
         corpus.leave_out_duplicates(&[]);
@@ -211,7 +223,7 @@ impl<'a> Corpus<'a> {
         let n = leave_out(&mut self.places, known);
         if n > 0 {
             let were = if n == 1 { "was" } else { "were" };
-            say!("{} {were} given twice and counted once", counted(n, "file"));
+            note!("{} {were} given twice and counted once", counted(n, "file"));
         }
     }
 

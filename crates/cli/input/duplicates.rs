@@ -11,7 +11,7 @@ use crate::args::values::Contradictions;
 use crate::input::corpus::Corpus;
 use crate::input::items::Item;
 use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{say, shown, shown_path};
+use crate::output::shown::{note, shown, shown_path};
 
 /// Prints how many documents equal others, and whether they count.
 pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
@@ -28,8 +28,8 @@ pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
         n => counted(n, noun),
     };
     match once {
-        true => say!("{n} {equal} and {were} counted once (--repeat counts each)"),
-        false => say!("{n} {equal} and {count} as often as {are} given"),
+        true => note!("{n} {equal} and {were} counted once (--repeat counts each)"),
+        false => note!("{n} {equal} and {count} as often as {are} given"),
     }
 }
 
@@ -77,10 +77,10 @@ pub(crate) fn check_contradictions(
     let is_table = trainer.recipe().kind == Kind::Table;
     let n = found.iter().flat_map(|one| &one.classes).map(|(_, copies)| u64::from(*copies)).sum();
     let noun = if is_table { "row" } else { "document" };
-    say!("{} equal others under another label, for example", counted(n, noun));
+    note!("{} equal others under another label, for example", counted(n, noun));
     for pair in examples(trainer, &found, names, corpus)? {
         let [one, other] = pair.map(|(name, label)| format!("{} ({})", shown_path(&name), shown(&label)));
-        say!("  {one} and {other}");
+        note!("  {one} and {other}");
     }
     if is_table || contradictions == Contradictions::Keep {
         // with few values per column, many rows are bound to be equal

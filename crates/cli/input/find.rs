@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use tamis_filter::Kind;
 use tamis_mail::{looks_like_mail, maildir};
 
-use crate::formats::holds::{Holds, extension_is};
+use crate::formats::holds::{Holds, extension, extension_is};
 use crate::input::listing::{LeftOut, Listing};
 use crate::input::place::{Place, Source};
 use crate::input::reading::{Stream, foreign_in_folder, read_start};
@@ -97,6 +97,11 @@ pub(crate) fn recognise(places: &[Place]) -> Kind {
 fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
     Ok(match Holds::of_name(path.as_os_str()) {
         Holds::One if mbox => Holds::Mbox,
+        Holds::One if extension(path).eq_ignore_ascii_case("json") => {
+            let start = read_start(path, 4096).with_context(|| shown_path(&path))?;
+            // any other JSON is a document
+            if start.trim_ascii_start().first() == Some(&b'[') { Holds::Json } else { Holds::One }
+        }
         Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
             let context = || shown_path(&path);
             let start = read_start(path, 4096).with_context(context)?;
@@ -113,7 +118,10 @@ pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Foun
     let found = find(source, false, Some(Kind::Table), (false, format))?;
     match found.places.iter().find(|place| !place.holds.is_table()) {
         Some(place) => {
-            bail!("{}: expected a table, .csv, .tsv or .jsonl, or --input-format", shown_path(&place.path))
+            bail!(
+                "{}: expected a table, .csv, .tsv, .jsonl or a .json array, or --input-format",
+                shown_path(&place.path)
+            )
         }
         None => Ok(found),
     }

@@ -12,7 +12,7 @@ use crate::formats::holds::{Holds, Shape};
 use crate::formats::records::{Cells, Names, records};
 use crate::formats::table::{Columns, Position, Record, Row};
 use crate::input::place::Place;
-use crate::output::shown::{plain, say, shown, shown_path, told};
+use crate::output::shown::{note, plain, shown, shown_path, told};
 
 /// A document that was found: its place, and its bytes or where to read them.
 pub(crate) struct Item<'p> {
@@ -139,7 +139,7 @@ pub(crate) fn items<'p>(
             let rows = crate::formats::table::rows(place.open()?, place.holds, columns);
             let (rows, taken_for) = rows.with_context(|| shown_path(&path))?;
             if let Some(taken_for) = taken_for {
-                say!("{}: {}", shown_path(&path), shown(&taken_for));
+                note!("{}: {}", shown_path(&path), shown(&taken_for));
             }
             Box::new(rows.map(move |Row { line, content }| {
                 item(Some(line), content.map_or_else(Content::Unreadable, Content::Text))

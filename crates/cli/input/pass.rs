@@ -1,16 +1,15 @@
 //! A pass over the documents of a corpus: read ahead, processed by all threads, finished in order.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::{mem, slice};
 
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
 
+use crate::formats::holds::Holds;
 use crate::formats::table::Columns;
 use crate::input::corpus::Corpus;
 use crate::input::items::{Content, Item, Layout, items, label_of};
@@ -18,7 +17,9 @@ use crate::input::loaded::Loaded;
 use crate::input::place::Place;
 use crate::input::reading::{foreign, foreign_in_folder, read_document};
 use crate::output::numbers::{counted, grouped};
+use crate::output::progress::Progress;
 use crate::output::shown::{plain, say, shown_path};
+use crate::output::volume::Volume;
 
 /// Why there is no result for a document.
 enum Skipped {
@@ -35,7 +36,9 @@ impl From<String> for Skipped {
 }
 
 /// Files of other kinds, and what cannot be read of a file, that are named; the others are counted.
-const NAMED: usize = 5;
+fn most_named() -> usize {
+    if Volume::Verbose.is_on() { usize::MAX } else { 5 }
+}
 
 /// The result of a pass.
 pub(crate) struct Finished<S> {
@@ -76,15 +79,19 @@ impl Complaints {
             *self = Complaints { path: item.place.path.clone(), n: 0 };
         }
         self.n += 1;
-        if self.n <= NAMED {
+        if self.n <= most_named() {
             say!("tamis: {}: {error}", shown_path(&item.name()));
         }
     }
 
     /// Prints how many of the last file were not named.
     fn finish(&self) {
-        if self.n > NAMED {
-            say!("tamis: {}: ... and {} more", shown_path(&self.path), grouped((self.n - NAMED) as u64));
+        if self.n > most_named() {
+            say!(
+                "tamis: {}: ... and {} more",
+                shown_path(&self.path),
+                grouped((self.n - most_named()) as u64)
+            );
         }
     }
 }
@@ -121,22 +128,21 @@ impl Corpus<'_> {
         };
         let (mut unreadable, mut foreign) = (self.unreadable, 0);
         let mut complaints = Complaints::default();
-        let bar = self.progress_bar();
+        let mut progress = self.progress();
         let mut settle = |batch: Vec<Slot<'_, T>>| -> Result<()> {
-            bar.inc(batch.len() as u64);
-            bar.set_length(bar.length().unwrap_or_default().max(bar.position()));
+            progress.add(batch.len() as u64);
             for Slot { item, result } in batch {
                 match result.transpose()? {
                     Some(Ok(result)) => done(&item, result)?,
                     Some(Err(Skipped::Unreadable(error))) => {
                         unreadable += 1;
                         self.failed.fetch_add(usize::from(item.named()), Ordering::Relaxed);
-                        bar.suspend(|| complaints.say(&item, &error));
+                        progress.above(|| complaints.say(&item, &error));
                     }
                     Some(Err(Skipped::Foreign(what))) => {
                         foreign += 1;
-                        if foreign <= NAMED {
-                            bar.suspend(|| say!("tamis: {}: skipped: {what}", shown_path(&item.name())));
+                        if foreign <= most_named() {
+                            progress.above(|| say!("tamis: {}: skipped: {what}", shown_path(&item.name())));
                         }
                     }
                     None => (),
@@ -163,9 +169,9 @@ impl Corpus<'_> {
         // also if what comes after it cannot be read
         settle(before)?;
         outcome?;
-        bar.finish_and_clear();
+        progress.finish("read");
         complaints.finish();
-        if foreign > NAMED {
+        if foreign > most_named() {
             say!("tamis: skipped {} that are neither mail nor text", counted(foreign as u64, "file"));
         }
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -293,16 +299,12 @@ impl Corpus<'_> {
         items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits))
     }
 
-    fn progress_bar(&self) -> ProgressBar {
-        if !self.has_bar || !std::io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        let bar = ProgressBar::new(self.places.len() as u64);
-        let template = "{bar:40} {human_pos}/{human_len} documents, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar
+    /// The progress of a pass: by bytes if files hold many documents.
+    fn progress(&self) -> Progress {
+        let holds_many = |place: &&Place| place.holds != Holds::One && place.once.is_none();
+        let length = |place: &Place| std::fs::metadata(&place.path).map_or(0, |metadata| metadata.len());
+        let bytes = self.places.iter().filter(holds_many).map(length).sum();
+        Progress::new(self.places.len() as u64, bytes, self.has_bar)
     }
 }
 

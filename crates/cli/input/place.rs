@@ -1,11 +1,13 @@
 //! Sources as named on the command line, and places with documents.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
+use crate::formats::array::Elements;
 use crate::formats::holds::Holds;
 use crate::input::reading::{Stream, open, read_start};
 use crate::output::shown::shown_path;
@@ -83,11 +85,15 @@ impl Place {
         }
     }
 
-    /// Opens what holds many documents for reading, unpacked.
-    pub(crate) fn open(&self) -> Result<Box<dyn std::io::BufRead + Send>> {
-        Ok(match self.take_stream()? {
+    /// Opens what holds many documents for reading, decoded; a JSON array as JSON lines.
+    pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
+        let reader = match self.take_stream()? {
             Some(stream) => stream.into_reader(),
             None => open(&self.path).with_context(|| shown_path(&self.path))?,
+        };
+        Ok(match self.holds {
+            Holds::Json => Box::new(BufReader::new(Elements::new(reader))),
+            _ => reader,
         })
     }
 

@@ -1,45 +1,43 @@
-//! Reads files and streams: through gzip, within bounds, and a stream only once.
+//! Reads files and streams: unpacked, within bounds, and a stream only once.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
 use std::mem;
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
 use tamis_mail::mbox;
 
+use crate::input::decoded::{decoded, is_encoded};
+use crate::output::progress::Measured;
 use crate::output::shown::say;
 
-/// Maximum bytes of a document that is compressed or a stream, since its length is not known in advance.
+/// Maximum bytes of a document that is compressed, in UTF-16 or a stream, since its length is not known in advance.
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
 /// Bytes held of a stream's beginning: more than is read of a message, unless limits were raised.
 const START: u64 = 1 << 20;
 
-/// How gzip begins: its magic number, then the only method there is.
-const GZIP: &[u8] = b"\x1f\x8b\x08";
-
-/// Opens a file that holds many documents, through gzip if it is compressed.
+/// Opens a file that holds many documents, decoded; progress goes by what is read of it.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
-    let mut whole = BufReader::new(File::open(path)?);
+    let mut whole = BufReader::new(Measured(File::open(path)?));
     // reading a regular file fills the buffer at once
-    let is_gzip = whole.fill_buf()?.starts_with(GZIP);
-    Ok(if is_gzip { Box::new(BufReader::new(Unpacked::new(whole))) } else { Box::new(whole) })
+    let is_encoded = is_encoded(whole.fill_buf()?);
+    Ok(if is_encoded { Box::new(BufReader::new(decoded(Box::new(whole))?)) } else { Box::new(whole) })
 }
 
-/// Reads a file that is one document into the buffer, through gzip, at most `most` bytes of it.
+/// Reads a file that is one document into the buffer, decoded, at most `most` bytes of it.
 pub(crate) fn read_document(path: &Path, most: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     let file = File::open(path)?;
     (&file).take(most).read_to_end(buffer)?;
-    if buffer.starts_with(GZIP) {
-        let whole = BufReader::new(Cursor::new(mem::take(buffer)).chain(file));
-        Unpacked::new(whole).take(most.min(MOST_BYTES + 1)).read_to_end(buffer)?;
+    if is_encoded(buffer) {
+        let whole = decoded(Box::new(Cursor::new(mem::take(buffer)).chain(file)))?;
+        whole.take(most.min(MOST_BYTES + 1)).read_to_end(buffer)?;
         check_bound(buffer.len() as u64, MOST_BYTES)?;
     }
     Ok(())
 }
 
-/// The first bytes of a file, unpacked.
+/// The first bytes of a file, decoded.
 pub(crate) fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     read_document(path, most, &mut start).map(|()| start)
@@ -51,32 +49,11 @@ fn check_bound(length: u64, bound: u64) -> io::Result<()> {
     }
     let bound = bound >> 20;
     Err(io::Error::other(format!(
-        "expected at most {bound} MiB in a document that is compressed or a stream, got more"
+        "expected at most {bound} MiB in a document that is compressed, in UTF-16 or a stream, got more"
     )))
 }
 
-/// A reader of gzip data with any number of members.
-struct Unpacked<R>(MultiGzDecoder<R>);
-
-impl<R: BufRead> Unpacked<R> {
-    fn new(packed: R) -> Self {
-        Unpacked(MultiGzDecoder::new(packed))
-    }
-}
-
-impl<R: BufRead> Read for Unpacked<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| match error.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => io::Error::new(
-                ErrorKind::InvalidData,
-                "expected complete gzip data, got damaged or truncated data",
-            ),
-            _ => error,
-        })
-    }
-}
-
-/// A stream, unpacked: its beginning, which can be inspected, and the rest.
+/// A stream, decoded: its beginning, which can be inspected, and the rest.
 pub(crate) struct Stream {
     start: Vec<u8>,
     rest: Box<dyn Read + Send>,
@@ -118,8 +95,8 @@ impl Stream {
     fn new(reader: impl Read + Send + 'static, mut bound: u64) -> io::Result<Self> {
         let mut rest: Box<dyn Read + Send> = Box::new(reader);
         let mut start = beginning(&mut rest)?;
-        if start.starts_with(GZIP) {
-            rest = Box::new(Unpacked::new(BufReader::new(Cursor::new(start).chain(rest))));
+        if is_encoded(&start) {
+            rest = decoded(Box::new(Cursor::new(start).chain(rest)))?;
             start = beginning(&mut rest)?;
             bound = MOST_BYTES;
         }
@@ -185,7 +162,7 @@ fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
 
 /// The kind of file, other than text and mail, that begins with these bytes.
 pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 20] = [
+    const KNOWN: [(&[u8], &str); 19] = [
         (b"%PDF-", "a PDF"),
         (b"\x89PNG\r\n", "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
@@ -200,11 +177,10 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
         (b"\x7fELF", "a program (ELF)"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office document (OLE)"),
         (b"SQLite format 3\0", "an SQLite database"),
-        (b"BZh", "a bzip2 file; only gzip is read through"),
-        (b"\xfd7zXZ\0", "an xz file; only gzip is read through"),
-        (b"\x28\xb5\x2f\xfd", "a zstd file; only gzip is read through"),
-        (b"\x04\x22\x4d\x18", "a lz4 file; only gzip is read through"),
-        (b"Dovecot-LZ4\x0d\x2a\x9b\xc5", "a lz4 file; only gzip is read through"),
+        (b"BZh", "a bzip2 file; only gzip and zstd are read through"),
+        (b"\xfd7zXZ\0", "an xz file; only gzip and zstd are read through"),
+        (b"\x04\x22\x4d\x18", "a lz4 file; only gzip and zstd are read through"),
+        (b"Dovecot-LZ4\x0d\x2a\x9b\xc5", "a lz4 file; only gzip and zstd are read through"),
         (b"TAMIS\r\n\x1a", "a tamis model"),
     ];
     let (magic, what) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic))?;
@@ -213,18 +189,9 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     (!is_text).then_some(what)
 }
 
-/// As [`foreign`], for a file that nobody named: also bytes with zeros at their beginning, unless it is UTF-16.
+/// As [`foreign`], for a file that nobody named: also bytes with zeros at their beginning.
 pub(crate) fn foreign_in_folder(start: &[u8]) -> Option<&'static str> {
     let window = &start[..start.len().min(512)];
-    let zeros = |parity: usize| window.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count();
-    foreign(start).or_else(|| {
-        let is_utf16 = || {
-            let (even, odd) = (zeros(0), zeros(1));
-            let marked = window.starts_with(b"\xff\xfe") || window.starts_with(b"\xfe\xff");
-            // letters of ASCII have all their zeros on one side
-            marked || (even.min(odd) == 0 && even.max(odd) * 4 > window.len())
-        };
-        let is_binary = window.contains(&0) && !is_utf16() && !tamis_mail::looks_like_mail(start);
-        is_binary.then_some("binary data")
-    })
+    foreign(start)
+        .or_else(|| (window.contains(&0) && !tamis_mail::looks_like_mail(start)).then_some("binary data"))
 }

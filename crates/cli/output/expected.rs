@@ -9,12 +9,13 @@ use tamis_model::{Interval, clopper_pearson};
 
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{shown, shown_path};
+use crate::output::volume::done;
 
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();
     let documents: Vec<_> = information.totals.iter().map(|totals| totals.documents).collect();
     let terms = counted(information.n_terms as u64, "term");
-    let mut out = std::io::stdout().lock();
+    let mut out = done();
     writeln!(out, "learned {}: {terms}", documents_of(information.classes, &documents))?;
     say_written(&mut out, path, information.bytes)?;
     if let Some(expectation) = expectation(filter) {
@@ -25,7 +26,7 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
 
 /// The same of a partial, of which nothing can be expected yet.
 pub(crate) fn report_counted(path: &Path, partial: &Partial) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = done();
     writeln!(out, "counted {}", documents_of(partial.classes(), partial.documents()))?;
     say_written(&mut out, path, partial.as_bytes().len())
 }

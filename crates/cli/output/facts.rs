@@ -10,10 +10,11 @@ use tamis_filter::{
     positive_class,
 };
 
+use crate::output::canvas::{Canvas, bar};
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::shown;
 
-pub(crate) fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
+pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: &Filter) -> Result<()> {
     let information = filter.information();
     let Information { recipe, classes, totals, .. } = &information;
     let documents: u64 = totals.iter().map(|t| t.documents).sum();
@@ -23,7 +24,8 @@ pub(crate) fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
         writeln!(out, "target      {}", shown(target))?;
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
-    writeln!(out, "terms       {}", describe(&recipe.tokenizer))?;
+    let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
+    writeln!(out, "terms       {}{markup}", describe(&recipe.tokenizer))?;
     print_scoring(out, filter)?;
     let remembered = match (information.keep, information.names) {
         (Keep::Vectors, true) => "with their terms and names",
@@ -52,9 +54,13 @@ pub(crate) fn print_facts(out: &mut impl Write, filter: &Filter) -> Result<()> {
     writeln!(out)?;
     let width = classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5);
     writeln!(out, "{:<width$}  {:>10}  {:>12}  {:>14}", "label", "documents", "terms in all", "occurrences")?;
+    let beside = canvas.and_then(|canvas| canvas.beside(width + 42, 20));
+    let most = totals.iter().map(|totals| totals.documents).max().unwrap_or_default();
     for ((_, label), totals) in classes.iter().zip(*totals) {
+        let drawn = |columns| format!("  {}", bar(totals.documents as f64 / most as f64, columns));
+        let drawn = beside.map_or(String::new(), drawn);
         let [documents, df, tf] = [totals.documents, totals.df, totals.tf].map(grouped);
-        writeln!(out, "{:<width$}  {documents:>10}  {df:>12}  {tf:>14}", shown(label))?;
+        writeln!(out, "{:<width$}  {documents:>10}  {df:>12}  {tf:>14}{drawn}", shown(label))?;
     }
     Ok(())
 }
@@ -203,18 +209,29 @@ fn describe(options: &TokenizerOptions) -> String {
     words.join(", ")
 }
 
-pub(crate) fn print_terms(out: &mut impl Write, filter: &Filter, most: usize) -> Result<()> {
+pub(crate) fn print_terms(
+    out: &mut impl Write,
+    canvas: Option<Canvas>,
+    filter: &Filter,
+    most: usize,
+) -> Result<()> {
     if most == 0 {
         return Ok(());
     }
     for (class, label) in filter.classes().iter() {
         writeln!(out, "\nstrongest terms of {}", shown(label))?;
-        for term in filter.strongest_terms(class, most)? {
+        let terms = filter.strongest_terms(class, most)?;
+        let longest = terms.iter().map(|term| shown(&term.term).chars().count()).max().unwrap_or_default();
+        let beside = canvas.and_then(|canvas| canvas.beside(22 + longest, 20));
+        let highest = terms.first().map_or(0.0, |term| term.contribution);
+        for term in terms {
             let documents = term.document_frequencies[usize::from(class)];
+            let drawn = |columns| format!("  {}", bar(term.contribution / highest, columns));
             writeln!(
                 out,
-                "{:>+9.3}  in {:>6}  {}",
+                "{:>+9.3}{}  in {:>6}  {}",
                 term.contribution,
+                beside.map_or(String::new(), drawn),
                 grouped(documents),
                 shown(&term.term)
             )?;

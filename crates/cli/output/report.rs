@@ -9,8 +9,10 @@ use tamis_filter::{
     ReliabilityBin,
 };
 
+use crate::output::canvas::{Canvas, bar};
 use crate::output::confusion::{self, cut};
 use crate::output::numbers::{counted, grouped};
+use crate::output::pictures::{print_curve, print_reliability};
 use crate::output::shown::shown;
 
 /// The most characters of a label in the table of labels, which then fits 80 columns.
@@ -21,28 +23,33 @@ pub(crate) struct Report<'a> {
     /// Of a spam filter.
     spam: Option<ClassId>,
     pub(crate) evaluation: Evaluation,
-    documents: u64,
+    outcomes: &'a [HeldOutScore],
     /// Of a prequential evaluation.
     pub(crate) learning: Vec<LearningStep>,
 }
 
 impl<'a> Report<'a> {
     /// For a spam filter, with two classes one of which is spam, reports how well spam is found; for topics, how often they
-    /// are right. `learning` is that of a prequential evaluation.
+    /// are right. `learning` is that of a prequential evaluation, `seed` that of intervals.
     pub(crate) fn new(
         classes: &'a Classes,
         spam: Option<ClassId>,
-        outcomes: &[HeldOutScore],
+        outcomes: &'a [HeldOutScore],
         learning: Vec<LearningStep>,
+        seed: Option<u64>,
     ) -> Self {
-        let evaluation = Evaluation::new(classes, spam, outcomes);
+        let evaluation = match seed {
+            Some(seed) => Evaluation::with_seed(classes, spam, outcomes, seed),
+            None => Evaluation::new(classes, spam, outcomes),
+        };
         let spam = spam.filter(|_| classes.len() == 2);
-        Report { classes, spam, evaluation, documents: outcomes.len() as u64, learning }
+        Report { classes, spam, evaluation, outcomes, learning }
     }
 
-    pub(crate) fn print(&self, out: &mut impl Write) -> Result<()> {
+    /// Prints the figures; with pictures where there is a canvas.
+    pub(crate) fn print(&self, out: &mut impl Write, canvas: Option<Canvas>) -> Result<()> {
         let unsure: u64 = self.classes.iter().map(|(class, _)| self.evaluation.confusion.unsure(class)).sum();
-        writeln!(out, "{}, {} unsure", counted(self.documents, "document"), grouped(unsure))?;
+        writeln!(out, "{}, {} unsure", counted(self.outcomes.len() as u64, "document"), grouped(unsure))?;
         writeln!(out, "accuracy  {:.4}", self.evaluation.confusion.accuracy())?;
         writeln!(out, "macro F1  {:.4}", self.evaluation.confusion.macro_f1())?;
         let figures = &self.evaluation.figures;
@@ -56,20 +63,39 @@ impl<'a> Report<'a> {
         if let Some(label) = self.spam.and_then(|spam| self.classes.label(spam)) {
             print_detection(out, label, figures)?;
         }
-        self.print_classes(out)?;
+        if let Some(canvas) = canvas {
+            self.print_pictures(out, canvas)?;
+        }
+        self.print_classes(out, canvas)?;
         confusion::print(out, self.classes, &self.evaluation.confusion)
     }
 
-    fn print_classes(&self, out: &mut impl Write) -> Result<()> {
+    fn print_pictures(&self, out: &mut impl Write, canvas: Canvas) -> Result<()> {
+        let label = |class| self.classes.label(class).unwrap_or_default();
+        if let Some(spam) = self.spam {
+            let of_spam = |o: &HeldOutScore| match o.score.scored_class == spam {
+                true => (o.score.log_odds, o.class == spam),
+                false => (-o.score.log_odds, o.class == spam),
+            };
+            let scores: Vec<_> = self.outcomes.iter().map(of_spam).collect();
+            print_curve(out, canvas, [label(spam), label(1 - spam)], &scores)?;
+        }
+        print_reliability(out, canvas, self.spam.map(|spam| (spam, label(spam))), self.outcomes)
+    }
+
+    fn print_classes(&self, out: &mut impl Write, canvas: Option<Canvas>) -> Result<()> {
         let width = self.label_width();
+        // after the columns of numbers
+        let beside = canvas.and_then(|canvas| canvas.beside(width + 38, 20));
         writeln!(out, "\n{:<width$}  precision  recall      F1  documents", "label")?;
         for (class, label) in self.classes.iter() {
             let m = &self.evaluation.confusion;
             let (precision, recall, f1) = (m.precision(class), m.recall(class), m.f1(class));
             let support = grouped(m.support(class));
+            let bar = beside.map_or(String::new(), |columns| format!("  {}", bar(f1, columns)));
             writeln!(
                 out,
-                "{:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}",
+                "{:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}{bar}",
                 cut(label, LABEL)
             )?;
         }
@@ -93,7 +119,7 @@ impl<'a> Report<'a> {
         };
         let classes: Vec<_> = self.classes.iter().map(class).collect();
         let mut object = json!({
-            "documents": self.documents, "accuracy": m.accuracy(), "macro_f1": m.macro_f1(), "classes": classes,
+            "documents": self.outcomes.len(), "accuracy": m.accuracy(), "macro_f1": m.macro_f1(), "classes": classes,
         });
         for figure in &self.evaluation.figures {
             object[figure.key] = json!(figure.value);

@@ -8,11 +8,30 @@ use std::path::Path;
 
 use tamis_filter::{Error, ErrorKind};
 
-/// Prints a message to standard error. A closed standard error is not a failure.
+use crate::output::volume::Volume;
+
+/// Prints an error or a warning to standard error. A closed standard error is not a failure.
 macro_rules! say {
     ($($argument:tt)*) => { $crate::output::shown::say_line(format_args!($($argument)*)) };
 }
-pub(crate) use say;
+
+/// As [`say`], unless the program is to be quiet.
+macro_rules! note {
+    ($($argument:tt)*) => { $crate::output::shown::say_at($crate::output::volume::Volume::Usual, format_args!($($argument)*)) };
+}
+
+/// As [`say`], if more than usual is to be said.
+macro_rules! detail {
+    ($($argument:tt)*) => { $crate::output::shown::say_at($crate::output::volume::Volume::Verbose, format_args!($($argument)*)) };
+}
+pub(crate) use {note, say};
+
+/// Writes a line to standard error if so much is said.
+pub(crate) fn say_at(volume: Volume, line: fmt::Arguments<'_>) {
+    if volume.is_on() {
+        say_line(line);
+    }
+}
 
 /// Writes a line to standard error, without control characters.
 pub(crate) fn say_line(line: fmt::Arguments<'_>) {

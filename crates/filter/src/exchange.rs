@@ -1,7 +1,9 @@
-//! Export and import: models as JSON lines, and bogofilter's word lists.
+//! Export and import: models as JSON lines, tables of their terms, bogofilter's word lists, scikit-learn's naive Bayes.
 
 pub(crate) mod bogofilter;
 pub(crate) mod draft;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod lines;
+pub(crate) mod scikit_learn;
+pub(crate) mod terms;

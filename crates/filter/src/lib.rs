@@ -68,6 +68,7 @@ pub use config::training::{Pairs, TrainOptions};
 pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
+pub use evaluate::by_training::cross_validate;
 pub use evaluate::cross_validation::HeldOutScore;
 pub use evaluate::curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
 pub use evaluate::evaluation::{Evaluation, Figure};
@@ -75,6 +76,8 @@ pub use evaluate::prequential::Prequential;
 pub use exchange::bogofilter::{Imported, import_bogofilter};
 pub use exchange::export::Known;
 pub use exchange::import::import;
+pub use exchange::scikit_learn::import_scikit_learn;
+pub use exchange::terms::TermRow;
 pub use extract::document::Document;
 pub use file::header::FORMAT_VERSION;
 pub use file::names::document_name;
@@ -100,7 +103,7 @@ pub use tamis_model::{
     GaussianStatistics, Interval, Likelihood, Moments, Parameters, Select, Smoothing, Transform,
     TriedSmoothing, TriedTau, WeightedOptions,
 };
-pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule};
+pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
 
 /// The examples of the README and of the guide.
 #[cfg(doctest)]

@@ -1,4 +1,5 @@
 //! HTML to text.
+pub(crate) mod markup;
 pub(crate) mod reader;
 pub mod standard;
 

@@ -37,6 +37,7 @@ pub mod passthrough;
 
 mod terms;
 
+pub use html::markup::markup_to_text;
 #[doc(hidden)]
 pub use html::standard as reference;
 pub use html::{HtmlText, html_links, html_to_text, read_html};

@@ -64,6 +64,7 @@ pub use counts::vocabulary::{Occurrence, Vocabulary};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
 pub use terms::language::Language;
 pub use terms::options::{Ngrams, TokenizerOptions};
+pub use terms::stop_words::stop_words;
 pub use terms::tokenizer::{Scratch, Tokenizer};
 pub use words::batch::Batch;
 pub use words::rule::WordRule;

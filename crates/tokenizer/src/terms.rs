@@ -10,6 +10,7 @@ pub(crate) mod letters;
 pub(crate) mod ngrams;
 pub(crate) mod options;
 pub(crate) mod stems;
+pub(crate) mod stop_words;
 pub(crate) mod tokenizer;
 pub(crate) mod walk;
 pub(crate) mod word_terms;

@@ -1,7 +1,7 @@
 //! How documents become terms.
 
 use pyo3::prelude::*;
-use tamis_filter::{Kind, Ngrams, Recipe};
+use tamis_filter::{Kind, Ngrams, Recipe, stop_words};
 
 use crate::options::{Given, wrong};
 
@@ -21,6 +21,25 @@ impl Span {
     }
 }
 
+/// Words to leave out: those of a language by its name, or a list.
+#[derive(FromPyObject)]
+enum StopWords {
+    Of(String),
+    These(Vec<String>),
+}
+
+impl StopWords {
+    fn words(self) -> PyResult<Vec<String>> {
+        match self {
+            StopWords::These(words) => Ok(words),
+            StopWords::Of(language) => match stop_words(&language) {
+                Ok(words) => Ok(words.map(str::to_owned).collect()),
+                Err(error) => Err(wrong("stop_words", error)),
+            },
+        }
+    }
+}
+
 /// The least that a window holds, in bytes.
 const LEAST_WINDOW: u32 = 100;
 
@@ -32,6 +51,10 @@ pub(super) fn recipe(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<bool> {
         let got = format!("expected mail, got {}", recipe.kind);
         return Err(wrong("content_only and ignore_header", got));
     }
+    recipe.raw = given.flag("raw")?;
+    if recipe.kind != Kind::Text && recipe.raw {
+        return Err(wrong("raw", format!("expected text, got {}", recipe.kind)));
+    }
     recipe.windows = given.take("windows")?;
     if let Some(got) = recipe.windows.filter(|bytes| *bytes < LEAST_WINDOW) {
         return Err(wrong("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}")));
@@ -42,7 +65,7 @@ pub(super) fn recipe(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<bool> {
     terms.stemmer = given.named("stem")?;
     terms.min_chars = given.take("min_chars")?.unwrap_or(terms.min_chars);
     terms.max_chars = given.take("max_chars")?.unwrap_or(terms.max_chars);
-    terms.stop_words = given.take("stop_words")?.unwrap_or_default();
+    terms.stop_words = given.take::<StopWords>("stop_words")?.map_or(Ok(Vec::new()), StopWords::words)?;
     let ngrams = given.take::<Span>("ngrams")?.map(Span::ends);
     let characters = given.take::<Span>("characters")?.map(Span::ends);
     if let Some((min, max)) = ngrams {

@@ -24,6 +24,9 @@ pub struct Recipe {
     pub tokenizer: TokenizerOptions,
     /// Limits on what is read of a message.
     pub limits: Limits,
+    /// For text: read documents that are HTML or XML as they are, tags included. By default only their text is read, see
+    /// [`tamis_mail::markup_to_text`].
+    pub raw: bool,
     /// For mail: use only the words of body and subject. By default, headers, structure and links as well.
     pub content_only: bool,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
@@ -56,6 +59,7 @@ impl Recipe {
             kind,
             tokenizer,
             limits: Limits::default(),
+            raw: false,
             content_only: false,
             ignored_headers: Vec::new(),
             windows: None,

@@ -55,6 +55,11 @@ impl HeldOutScore {
     }
 }
 
+/// A group's hash as a seed changes it; 0 does not.
+pub(crate) fn seeded(group: u64, seed: u64) -> u64 {
+    group ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// The documents of a trainer as count vectors.
 struct Vectors {
     whole: Vec<CountVector>,
@@ -82,13 +87,13 @@ impl Vectors {
         })
     }
 
-    fn labelled(&self, trainer: &Trainer) -> Vec<Labelled<'_>> {
+    fn labelled(&self, trainer: &Trainer, seed: u64) -> Vec<Labelled<'_>> {
         std::iter::zip(&trainer.documents, &self.whole)
             .map(|(d, v)| Labelled {
                 row: v.row(),
                 class: d.class,
                 multiplicity: d.multiplicity,
-                group: d.group,
+                group: seeded(d.group, seed),
             })
             .collect()
     }
@@ -103,17 +108,19 @@ impl Trainer {
     /// K-fold cross-validation: scores every document by a model that learned neither it nor any document with the same
     /// body. One entry per document that counts, in the order they were added.
     ///
-    /// Everything is counted, chosen and fitted without the documents of the fold.
+    /// Everything is counted, chosen and fitted without the documents of the fold. The seed says how documents are dealt
+    /// into folds. [`cross_validate`](crate::cross_validate) is for any scoring.
     ///
     /// # Errors
-    /// There are fewer than two labels, or the scoring does not fit them or is mixed naive Bayes.
-    pub fn cross_validate(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
-        let of_different = self.cross_validate_different(folds)?;
+    /// There are fewer than two labels, or the scoring does not fit them, or is mixed naive Bayes or expectation
+    /// maximization.
+    pub fn cross_validate(&self, folds: usize, seed: u64) -> Result<Vec<HeldOutScore>> {
+        let of_different = self.cross_validate_different(folds, seed)?;
         Ok(self.added.iter().filter_map(|place| of_different.get(*place as usize).copied()).collect())
     }
 
     /// One entry per distinct document.
-    fn cross_validate_different(&self, folds: usize) -> Result<Vec<HeldOutScore>> {
+    fn cross_validate_different(&self, folds: usize, seed: u64) -> Result<Vec<HeldOutScore>> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: n_classes }.into());
@@ -122,7 +129,7 @@ impl Trainer {
         scoring.check(&self.options.recipe, self.options.keep)?;
         let union = Union::new(&self.parts)?;
         let vectors = Vectors::new(self, &union)?;
-        let (documents, windows) = (vectors.labelled(self), vectors.windows());
+        let (documents, windows) = (vectors.labelled(self, seed), vectors.windows());
         let dealt = deal(&documents, folds);
         let of_fold = |fold: &Vec<usize>| {
             let counts = hold_back(&union.statistics, &documents, fold);
@@ -237,7 +244,7 @@ mod tests {
         }
         // its informative words occur in no other document
         trainer.add("spam", Document::Text("zebra quagga")).unwrap();
-        let held_out = trainer.cross_validate(5).unwrap();
+        let held_out = trainer.cross_validate(5, 0).unwrap();
         assert_eq!(held_out.len(), 41);
         assert!(held_out[..40].iter().all(|h| h.score.label == Some(h.class)));
         assert_eq!((held_out[40].score.label, held_out[40].score.known_terms), (None, 0));

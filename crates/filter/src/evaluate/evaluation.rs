@@ -13,7 +13,7 @@ use crate::evaluate::curves::{
     LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
 };
 
-/// Resamplings behind an interval, and the seed they are drawn with.
+/// Resamplings behind an interval, and the seed they are drawn with unless another is given.
 const ROUNDS: usize = 1000;
 const SEED: u64 = 1;
 
@@ -73,6 +73,11 @@ pub struct Figure {
 impl Evaluation {
     /// Measures scores; `spam` is the class that counts as spam, if there is one.
     pub fn new(classes: &Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore]) -> Self {
+        Evaluation::with_seed(classes, spam, outcomes, SEED)
+    }
+
+    /// As [`new`](Self::new), with the seed that intervals are drawn with.
+    pub fn with_seed(classes: &Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore], seed: u64) -> Self {
         let mut confusion = ConfusionMatrix::new(classes.len());
         outcomes.iter().for_each(|outcome| confusion.record(outcome.class, outcome.score.label));
         let spam = spam.filter(|_| classes.len() == 2);
@@ -81,7 +86,7 @@ impl Evaluation {
         let of_scored = |o: &HeldOutScore| (o.score.log_odds, o.score.scored_class == o.class);
         let confident: Vec<_> = outcomes.iter().map(of_scored).collect();
         let (figures, log_odds) = match (spam, &of_two) {
-            (Some(spam), Some(scores)) => (of_detection(spam, scores, &confusion), scores),
+            (Some(spam), Some(scores)) => (of_detection(spam, scores, &confusion, seed), scores),
             _ => (of_labels(outcomes, &confident, of_two.as_deref()), &confident),
         };
         Evaluation {
@@ -104,7 +109,13 @@ fn figure(key: &'static str, value: Option<f64>) -> Figure {
 }
 
 /// How well one class of two was found.
-fn of_detection(positive: ClassId, scores: &[(f64, bool)], confusion: &ConfusionMatrix) -> Vec<Figure> {
+fn of_detection(
+    positive: ClassId,
+    scores: &[(f64, bool)],
+    confusion: &ConfusionMatrix,
+    seed: u64,
+) -> Vec<Figure> {
+    let resampled = |key, scores: &[_], statistic: fn(&[_]) -> _| resampled(key, scores, statistic, seed);
     let false_positives = confusion.get(1 - positive, positive);
     let (negatives, positives) = (confusion.support(1 - positive), confusion.support(positive));
     let missed = positives - confusion.get(positive, positive);
@@ -150,9 +161,10 @@ fn resampled(
     key: &'static str,
     scores: &[(f64, bool)],
     statistic: impl Fn(&[(f64, bool)]) -> Option<f64> + Sync,
+    seed: u64,
 ) -> Figure {
     let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
-    let interval = bootstrap_interval(scores.len(), SEED, ROUNDS, of_sample);
+    let interval = bootstrap_interval(scores.len(), seed, ROUNDS, of_sample);
     Figure { key, value: statistic(scores), interval }
 }
 

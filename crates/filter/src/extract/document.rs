@@ -7,7 +7,7 @@
 pub enum Document<'a> {
     /// A raw RFC 5322 message.
     Mail(&'a [u8]),
-    /// Plain text.
+    /// Text, of which HTML and XML are read as such; see [`Recipe::raw`](crate::Recipe::raw).
     Text(&'a str),
     /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. For a table, a row: cells
     /// by column name. A column without a field is missing; other fields are ignored.

@@ -1,6 +1,8 @@
 //! The extractor: documents to count vectors by a recipe.
 
-use tamis_mail::{LimitsHit, Message, Piece, Scope};
+use std::borrow::Cow;
+
+use tamis_mail::{LimitsHit, Message, Piece, Scope, markup_to_text};
 use tamis_tokenizer::{
     Batch, CountRow, CountVector, Ngrams, Occurrence, TermCount, TermId, Tokenizer, TokenizerOptions,
     Vocabulary, VocabularyFull, WordRule, fingerprint, stretches,
@@ -235,7 +237,8 @@ impl Extractor {
         match (document, recipe.kind) {
             (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
             (Document::Text(text), Kind::Text) => {
-                for stretch in stretches(text, recipe.stretch()) {
+                let text = if recipe.raw { Cow::Borrowed(text) } else { markup_to_text(text) };
+                for stretch in stretches(&text, recipe.stretch()) {
                     self.add_words("", stretch, counted, vocabulary);
                     counted.end_stretch();
                 }
@@ -388,6 +391,14 @@ mod tests {
         let recipe = Recipe { content_only: true, ..Recipe::new(Kind::Mail) };
         let (terms, _) = count(recipe, Document::Mail(b"Subject: hi\nFrom: a@example.org\n\nyou\n")).unwrap();
         assert_eq!(terms, ["s:hi", "you"]);
+    }
+
+    #[test]
+    fn markup_is_read_as_text_unless_asked_for_raw() {
+        let html = Document::Text("<html><p>fish<b>es</b></html>");
+        assert_eq!(count(Recipe::new(Kind::Text), html).unwrap().0, ["fishes"]);
+        let raw = Recipe { raw: true, ..Recipe::new(Kind::Text) };
+        assert_eq!(count(raw, html).unwrap().0, ["html", "p", "fish", "b", "es"]);
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Filter {
     }
 
     /// The weight of a term by itself for a class; `None` if it is not used in scoring.
-    fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
+    pub(crate) fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => scorer.term_weight(self.layers(), id, class),
             Scorer::NaiveBayes(bayes) => {

@@ -232,7 +232,7 @@ mod tests {
         assert!(matches!(mixed_text.unwrap().finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
         let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
         assert!(matches!(weighted.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
-        assert!(matches!(trained().cross_validate(2).err().unwrap().kind(), ErrorKind::Columns { .. }));
+        assert!(matches!(trained().cross_validate(2, 0).err().unwrap().kind(), ErrorKind::Columns { .. }));
         let remembering = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options() }).unwrap();
         let mut remembering = remembering;
         remembering.add("a", Document::Fields(&[])).unwrap();

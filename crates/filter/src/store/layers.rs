@@ -113,8 +113,8 @@ impl<'a> Layers<'a> {
     }
 
     /// Every term once, by its id.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = Result<TermId>> + '_ {
-        let is_own = |id| match self.of_shared(id) {
+    pub(crate) fn ids(self) -> impl Iterator<Item = Result<TermId>> + 'a {
+        let is_own = move |id| match self.of_shared(id) {
             Some((shared, own)) => Ok(self.own.find(shared.fingerprint(own)?)?.is_some()),
             None => Ok(false),
         };

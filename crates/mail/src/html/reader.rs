@@ -248,7 +248,7 @@ impl Value<'_> {
 }
 
 /// Appends the decoded character reference at the start of `text`; returns its length.
-fn push_reference(text: &str, out: &mut String) -> usize {
+pub(super) fn push_reference(text: &str, out: &mut String) -> usize {
     let common = COMMON.iter().find(|(reference, _)| text.starts_with(reference));
     if let Some((reference, character)) = common {
         out.push(*character);

@@ -1,0 +1,87 @@
+//! Pictures of an evaluation, for terminals.
+
+use std::io::Write;
+
+use anyhow::Result;
+use tamis_filter::{ClassId, HeldOutScore};
+use tamis_model::metrics::caught_at_fpr;
+
+use crate::output::canvas::{Canvas, bar, curve};
+use crate::output::confusion::cut;
+use crate::output::numbers::grouped;
+
+/// Rows of a curve.
+const ROWS: usize = 8;
+
+/// The least share of the negatives that the curve begins at, as a power of ten.
+const DECADES: usize = 4;
+
+/// Prints how much of a class is found for every share of the other that is lost, on a logarithmic scale.
+pub(crate) fn print_curve(
+    out: &mut impl Write,
+    canvas: Canvas,
+    [label, other]: [&str; 2],
+    scores: &[(f64, bool)],
+) -> Result<()> {
+    let Some(columns) = canvas.beside(10, 60) else { return Ok(()) };
+    // whole decades, and a column for the end of the last
+    let wide = columns.saturating_sub(1) / DECADES;
+    let share = |column: usize| 10f64.powf(column as f64 / wide as f64 - DECADES as f64).min(1.0);
+    let found: Option<Vec<_>> =
+        (0..=wide * DECADES).map(|column| caught_at_fpr(scores, share(column))).collect();
+    let Some(found) = found else { return Ok(()) };
+    writeln!(out, "\n{} found, by the share of {} that may be lost", cut(label, 30), cut(other, 30))?;
+    for (row, line) in curve(&found, ROWS).iter().enumerate() {
+        let scale = match row {
+            0 => "100 %",
+            row if row == ROWS / 2 => "50 %",
+            _ => "",
+        };
+        writeln!(out, "{scale:>6} │{line}")?;
+    }
+    let tick = |column: usize| if column.is_multiple_of(wide) { '┴' } else { '─' };
+    let axis: String = (0..=wide * DECADES).map(tick).collect();
+    writeln!(out, "{:>6} └{axis}", "0 %")?;
+    let marks = ["0.01 %", "0.1 %", "1 %", "10 %"].map(|mark| format!("{mark:<wide$}")).concat();
+    Ok(writeln!(out, "{:8}{marks}100 %", "")?)
+}
+
+/// Prints how often labels were right by how probable they were said to be.
+pub(crate) fn print_reliability(
+    out: &mut impl Write,
+    canvas: Canvas,
+    positive: Option<(ClassId, &str)>,
+    outcomes: &[HeldOutScore],
+) -> Result<()> {
+    const BINS: usize = 10;
+    let Some(columns) = canvas.beside(36, 30) else { return Ok(()) };
+    let said = |outcome: &HeldOutScore| {
+        let HeldOutScore { class, score, .. } = *outcome;
+        match positive {
+            Some((positive, _)) if score.scored_class != positive => {
+                (1.0 - score.probability, class == positive)
+            }
+            Some((positive, _)) => (score.probability, class == positive),
+            None => (score.probability, class == score.scored_class),
+        }
+    };
+    let mut bins = [(0.0, 0u64, 0u64); BINS];
+    for (probability, is_right) in outcomes.iter().map(said) {
+        let (sum, n, right) = &mut bins[((probability * BINS as f64) as usize).min(BINS - 1)];
+        (*sum, *n, *right) = (*sum + probability, *n + 1, *right + u64::from(is_right));
+    }
+    let what = positive.map_or("its label".into(), |(_, label)| cut(label, 20));
+    writeln!(out, "\nsaid to be {what}, on average, and how many were")?;
+    for (sum, n, right) in bins.into_iter().filter(|(_, n, _)| *n > 0) {
+        let [said, were] = [sum, right as f64].map(|part| part / n as f64);
+        let documents = grouped(n);
+        writeln!(
+            out,
+            "{:>7.1} %  {:>5.1} % {}  {documents:>9}",
+            100.0 * said,
+            100.0 * were,
+            bar(were, columns)
+        )?;
+    }
+    Ok(())
+}
