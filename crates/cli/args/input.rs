@@ -32,7 +32,7 @@ pub(crate) struct InputArgs {
     #[arg(long)]
     pub(crate) mbox: bool,
     /// Format of standard input (-) and of the files named here, instead of going by file names
-    #[arg(long, value_name = "csv|tsv|jsonl|json", conflicts_with = "mbox", value_parser = table_format())]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "mbox", value_parser = table_format())]
     pub(crate) input_format: Option<Holds>,
     /// Character between the cells of CSV [default: detect comma, semicolon, tab or bar]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]

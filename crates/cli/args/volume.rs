@@ -7,10 +7,10 @@ use crate::output::volume::Volume;
 #[derive(Args, Clone, Copy)]
 pub(crate) struct VolumeArgs {
     /// Print only results that were asked for and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, display_order = 900, conflicts_with = "verbose")]
     quiet: bool,
     /// Also print how long steps took, and every document that could not be read
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 900)]
     verbose: bool,
 }
 
