@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use tamis_filter::{ClassId, HeldOutScore};
+use tamis_filter::ReliabilityBin;
 use tamis_model::metrics::caught_at_fpr;
 
 use crate::output::canvas::{Canvas, bar, curve};
@@ -46,42 +46,20 @@ pub(crate) fn print_curve(
     Ok(writeln!(out, "{:8}{marks}100 %", "")?)
 }
 
-/// Prints how often labels were right by how probable they were said to be.
+/// Prints how many documents were what their probability said, of a label or, without one, of each document's own.
 pub(crate) fn print_reliability(
     out: &mut impl Write,
     canvas: Canvas,
-    positive: Option<(ClassId, &str)>,
-    outcomes: &[HeldOutScore],
+    label: Option<&str>,
+    bins: &[ReliabilityBin],
 ) -> Result<()> {
-    const BINS: usize = 10;
-    let Some(columns) = canvas.beside(36, 30) else { return Ok(()) };
-    let said = |outcome: &HeldOutScore| {
-        let HeldOutScore { class, score, .. } = *outcome;
-        match positive {
-            Some((positive, _)) if score.scored_class != positive => {
-                (1.0 - score.probability, class == positive)
-            }
-            Some((positive, _)) => (score.probability, class == positive),
-            None => (score.probability, class == score.scored_class),
-        }
-    };
-    let mut bins = [(0.0, 0u64, 0u64); BINS];
-    for (probability, is_right) in outcomes.iter().map(said) {
-        let (sum, n, right) = &mut bins[((probability * BINS as f64) as usize).min(BINS - 1)];
-        (*sum, *n, *right) = (*sum + probability, *n + 1, *right + u64::from(is_right));
-    }
-    let what = positive.map_or("its label".into(), |(_, label)| cut(label, 20));
+    let Some(columns) = canvas.beside(32, 30) else { return Ok(()) };
+    let what = label.map_or("its label".into(), |label| cut(label, 20));
     writeln!(out, "\nsaid to be {what}, on average, and how many were")?;
-    for (sum, n, right) in bins.into_iter().filter(|(_, n, _)| *n > 0) {
-        let [said, were] = [sum, right as f64].map(|part| part / n as f64);
-        let documents = grouped(n);
-        writeln!(
-            out,
-            "{:>7.1} %  {:>5.1} % {}  {documents:>9}",
-            100.0 * said,
-            100.0 * were,
-            bar(were, columns)
-        )?;
+    for bin in bins.iter().filter(|bin| bin.documents > 0) {
+        let were = bin.positives as f64 / bin.documents as f64;
+        let (said, documents) = (100.0 * bin.mean, grouped(bin.documents));
+        writeln!(out, "{said:>7.1} %  {:>5.1} % {}  {documents:>9}", 100.0 * were, bar(were, columns))?;
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ impl<'a> Report<'a> {
             let scores: Vec<_> = self.outcomes.iter().map(of_spam).collect();
             print_curve(out, canvas, [label(spam), label(1 - spam)], &scores)?;
         }
-        print_reliability(out, canvas, self.spam.map(|spam| (spam, label(spam))), self.outcomes)
+        print_reliability(out, canvas, self.spam.map(label), &self.evaluation.reliability)
     }
 
     fn print_classes(&self, out: &mut impl Write, canvas: Option<Canvas>) -> Result<()> {
