@@ -312,13 +312,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         (held.name, outcome)
     };
     let named = documents.into_iter().zip(held_out).map(outcome).collect();
-    let spam = match &args.decision.spam_label {
-        Some(label) => Some(classes.index(label).with_context(|| {
-            let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
-            format!("--spam-label: expected one of {}, got {label:?}", known.join(", "))
-        })?),
-        None => spam_class(&classes),
-    };
+    let spam = spam_of(args, &classes)?;
     let default = Decision::for_classes(&classes);
     let decision = match args.decision.decision.unsure {
         Some(least) => default.with_unsure_below(least)?,
@@ -327,6 +321,14 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let decision = (classes.len() == 2).then_some(decision);
     let status = corpus.conclude(unreadable + unread);
     Ok(Evaluated { classes, spam, decision, named, learned: 0, status })
+}
+
+/// The label that counts as spam: that of --spam-label, else one that is known to mean it.
+fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
+    let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
+    let known = || classes.iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
+    let spam = classes.index(label);
+    spam.map(Some).with_context(|| format!("--spam-label: expected one of {}, got {label:?}", known()))
 }
 
 /// Reads all documents, and tells how many could not be read. Rows are checked by learning them.

@@ -129,6 +129,18 @@ fn nats(sum: f64) -> String {
     if sum.is_nan() { "\u{b1}inf".to_owned() } else { format!("{sum:+.3}") }
 }
 
+/// Draws contributions beside text of so many columns and the terms, if there is a terminal with room for it.
+fn bars(table: &[TermContribution], text: usize) -> impl Fn(f64) -> String {
+    let longest = table.iter().map(|term| shown(&term.term).chars().count()).max().unwrap_or_default();
+    let beside = Canvas::of_stdout().and_then(|canvas| canvas.beside(text + longest, 25));
+    let finite = table.iter().map(|term| term.contribution.abs()).filter(|c| c.is_finite());
+    let highest = finite.fold(0.0, f64::max);
+    move |contribution| match beside {
+        Some(columns) => format!("  {}", signed_bar(contribution / highest, columns)),
+        None => String::new(),
+    }
+}
+
 fn print_table(
     out: &mut impl Write,
     filter: &Filter,
@@ -144,15 +156,7 @@ fn print_table(
     let width = |label: &str| label.chars().count().max(6);
     let (for_width, against_width) = (width(&class), width(&against));
     let (table, rest) = terms.split_at(most);
-    let longest = table.iter().map(|term| shown(&term.term).chars().count()).max().unwrap_or_default();
-    let text = 22 + for_width + against_width + longest;
-    let beside = Canvas::of_stdout().and_then(|canvas| canvas.beside(text, 25));
-    let highest =
-        table.iter().map(|term| term.contribution.abs()).filter(|c| c.is_finite()).fold(0.0, f64::max);
-    let drawn = |contribution: f64| match beside {
-        Some(columns) => format!("  {}", signed_bar(contribution / highest, columns)),
-        None => String::new(),
-    };
+    let drawn = bars(table, 22 + for_width + against_width);
     let room = " ".repeat(drawn(0.0).chars().count());
     writeln!(
         out,
