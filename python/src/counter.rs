@@ -61,8 +61,18 @@ impl Counter {
         self.trainer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn take(&self) -> PyResult<Trainer> {
+    fn take(&self) -> PyResult<Trainer> {
         self.trainer().take().ok_or_else(used_up)
+    }
+
+    /// What was counted, with options settled by its labels, or by those of a trainer that has all. This ends the counter.
+    ///
+    /// # Errors
+    /// If options do not suit the labels.
+    pub(crate) fn settled(&self, all: Option<&Trainer>) -> PyResult<Trainer> {
+        let trainer = self.take()?;
+        let (scoring, decision) = self.options.settle(all.unwrap_or(&trainer).classes())?;
+        Ok(trainer.with_scoring(scoring).with_decision(decision))
     }
 }
 

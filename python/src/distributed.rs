@@ -46,9 +46,10 @@ fn sample_of<'py>(py: Python<'py>, partial: PyBackedBytes, share: f64) -> PyResu
 fn part_of<'py>(
     py: Python<'py>,
     partial: PyBackedBytes,
-    part: impl FnOnce(&Partial) -> TamisResult<Partial> + Send,
+    part: impl FnOnce(&Partial) -> TamisResult<Partial> + Send + 'static,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let part = py.detach(|| part(&Partial::from_bytes(partial)?)).map_err(raised)?;
+    // executors have one thread a task
+    let part = run(py, 1, None, move |_| part(&Partial::from_bytes(partial)?))?.map_err(raised)?;
     Ok(PyBytes::new(py, part.as_bytes()))
 }
 
@@ -67,7 +68,7 @@ struct FitPlan {
 impl FitPlan {
     #[new]
     fn new(py: Python<'_>, plan: PyBackedBytes) -> PyResult<Self> {
-        let plan = py.detach(|| tamis_filter::FitPlan::from_bytes(&plan)).map_err(raised)?;
+        let plan = run(py, 1, None, move |_| tamis_filter::FitPlan::from_bytes(&plan))?.map_err(raised)?;
         Ok(FitPlan { plan: Arc::new(plan) })
     }
 
@@ -97,7 +98,6 @@ impl FitPlan {
     ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let plan = self.plan.clone();
         let round = move |_: &_| plan.round(&Partial::from_bytes(partial)?, state.as_deref(), &correction);
-        // executors have one thread a task
         let PartitionRound { state, change } = run(py, 1, None, round)?.map_err(raised)?;
         Ok((PyBytes::new(py, &state), PyBytes::new(py, &change)))
     }
@@ -109,8 +109,9 @@ impl FitPlan {
     /// changes : list of bytes
     ///     What ``round`` or ``merge`` returned.
     fn merge<'py>(&self, py: Python<'py>, changes: Vec<PyBackedBytes>) -> PyResult<Bound<'py, PyBytes>> {
-        let merge = || self.plan.merge(changes.iter().map(|change| &change[..]));
-        Ok(PyBytes::new(py, &py.detach(merge).map_err(raised)?))
+        let plan = self.plan.clone();
+        let merge = move |_: &_| plan.merge(changes.iter().map(|change| &change[..]));
+        Ok(PyBytes::new(py, &run(py, 1, None, merge)?.map_err(raised)?))
     }
 }
 
@@ -189,7 +190,8 @@ fn used_up() -> PyErr {
 impl DistributedFit {
     #[new]
     fn new(py: Python<'_>, counts: &Counter, sample: &Counter, n_partitions: u32) -> PyResult<Self> {
-        let (counts, sample) = (counts.take()?, sample.take()?);
+        let counts = counts.settled(None)?;
+        let sample = sample.settled(Some(&counts))?;
         let lead = run(py, 1, None, move |_| DistributedTrainer::new(counts, sample, n_partitions))?;
         Ok(DistributedFit { lead: Mutex::new(Some(lead.map_err(raised)?)) })
     }

@@ -1,35 +1,25 @@
-"""Training and scoring on Apache Spark: shards are counted where they lie, the driver fits.
+"""Training and scoring on Apache Spark: shards are counted where they lie, the driver fits, or the executors by rounds.
 
-The model has the bytes of training on one machine: what the executors send are counts, which add up.
+Fitted by the driver, the model has the bytes of training on one machine: executors send counts, which add up.
 """
 
 from __future__ import annotations
 
-import atexit
-import functools
-import hashlib
-import itertools
 import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tamis
 from tamis import Counter, Filter
+from tamis._spark import FAN_IN, ROWS, on_executors, send, whole
+from tamis.distributed import DistributedFit, counts_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["score", "train"]
-
-# bytes of a partial in a row: Spark's rows are small
-_PIECE = 16 << 20
-# partials that one task merges
-_FAN_IN = 8
-_PARTIAL = "part int, piece int, bytes binary"
 
 
 def train(
@@ -38,6 +28,8 @@ def train(
     text_col: str | None = None,
     mail_col: str | None = None,
     *,
+    fit: str = "auto",
+    driver_bytes: int = 1 << 30,
     sample: int = 20_000,
     n_jobs: int | None = None,
     **options: Any,
@@ -48,6 +40,10 @@ def train(
     the driver fits the model. With fewer documents than ``sample``, or with ``ngrams``, it has the bytes of
     training on one machine with the same options. With more, whether pairs of words are terms is chosen by
     ``sample`` of them first, and the bytes are those of one machine with ``ngrams`` set to that choice.
+
+    Of more than the driver holds, the executors fit: documents stay in their partitions, and only weights travel,
+    in 20 rounds at most. Scores are nearly those of one machine; equal partitions give equal bytes, and the model
+    remembers no documents.
 
     Documents count as given, also equal ones. Tasks that are repeated or speculative count once.
 
@@ -61,13 +57,19 @@ def train(
         The column of texts.
     mail_col : str
         Instead, the column of raw messages: binary or text.
+    fit : {"auto", "driver", "distributed"}, default "auto"
+        Who fits: by default the driver, of up to ``driver_bytes`` of counts, else the executors. What was chosen is
+        told on standard error. The executors fit weighted scoring without windows.
+    driver_bytes : int, default 2**30
+        What "auto" leaves to the driver: bytes of all partitions' counts, some 150 to 350 a short text.
     sample : int, default 20,000
         Documents by which the driver chooses whether pairs of words are terms.
     n_jobs : int, optional
         Threads of the driver for the fit: by default 1, -1 for one a core.
     **options
         Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams`` and so on; ``deduplicate=True`` counts
-        equal mail of a label once.
+        equal mail of a label once (with ``fit="distributed"`` what is equal to the byte; "auto" leaves it to the
+        driver).
 
     Returns
     -------
@@ -81,18 +83,27 @@ def train(
     RuntimeError
         The executors have no tamis, another version of it, or no pyarrow.
     """
+    if fit not in ("auto", "driver", "distributed"):
+        raise tamis.TamisError(f"fit: expected auto, driver or distributed, got {fit!r}")
     kind, document = _document(text_col, mail_col)
     rows = df.select(_column(label_col).cast("string").alias("label"), document.alias("document"))
     # wrong options are told here, not by the executors
     Counter(kind=kind, **options)
+    if fit == "distributed" and options.pop("deduplicate", False):
+        rows = rows.dropDuplicates()
     with _explained():
-        options = _with_ngrams(rows, kind, options, sample)
-        counter = Counter(kind=kind, **options)
-        count = _on_executors("_count", kind, options)
-        partials = rows.mapInArrow(count, _PARTIAL).persist(_on_disk())
+        options = _with_ngrams(rows, kind, options, sample, fit == "distributed")
+        refusal = _refusal(kind, options)
+        if fit == "distributed" and refusal:
+            raise refusal
+        partials = rows.mapInArrow(on_executors("count", kind, options), ROWS).persist(_on_disk())
         try:
-            for _, partial in _whole(_merged(partials, kind, options).toArrow()):
-                counter.merge(partial)
+            size = _Size.of(partials)
+            if fit == "auto":
+                fit = _chosen(size.n_bytes, driver_bytes, refusal)
+            if fit == "distributed":
+                return _fit_by_rounds(partials, size, kind, options, n_jobs)
+            counter = _counted(partials, size.n_parts, kind, options)
         finally:
             partials.unpersist()
     return counter.finish(n_jobs=n_jobs)
@@ -131,12 +142,12 @@ def score(
     taken = {"prediction", "probability", "log_odds"} & set(df.columns)
     if taken:
         raise tamis.TamisError(f"expected no columns named as those of scores, got {', '.join(sorted(taken))}")
-    name = _send(df.sparkSession, model)
+    name = send(df.sparkSession, _bytes_of(model))
     types = [("prediction", T.StringType()), ("probability", T.DoubleType()), ("log_odds", T.DoubleType())]
     schema = T.StructType([*df.schema.fields, *(T.StructField(name, type) for name, type in types)])
     # no column of anyone has this name
     with_document = df.withColumn(f"document of {name.removesuffix('.tamis')}", document)
-    return with_document.mapInArrow(_on_executors("_score", name, schema.names), schema)
+    return with_document.mapInArrow(on_executors("score_rows", name, schema.names), schema)
 
 
 def _document(text_col: str | None, mail_col: str | None) -> tuple[str, Column]:
@@ -161,10 +172,10 @@ def _on_disk() -> Any:
     return StorageLevel.DISK_ONLY
 
 
-def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: int) -> dict[str, Any]:
+def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: int, always: bool) -> dict[str, Any]:
     """The options, with what a sample of many rows chooses for all: to count pairs of words or not.
 
-    Of few rows the executors count both ways, and the choice is that of all.
+    Of few rows the executors count both ways, and the choice is that of all, unless it is always to be made first.
     """
     from pyspark.sql import functions as F
 
@@ -172,130 +183,128 @@ def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: in
         return options
     order = F.xxhash64("document")
     table = rows.orderBy(order, "document", "label").limit(sample + 1).toArrow()
-    if table.num_rows <= sample:
+    if table.num_rows <= sample and not always:
         return options
     counter = Counter(kind=kind, **options)
     counter.add(table["document"][:sample], table["label"][:sample])
     return {**options, "ngrams": (1, 2) if counter.choose_pairs() else 1}
 
 
-def _on_executors(function: str, *arguments: Any) -> Any:
-    """What calls a function of this module on the executors.
+class _Size(NamedTuple):
+    """How much partitions counted."""
 
-    It refers to nothing of this module: the version is checked before anything of another one is looked for.
-    """
-    version = tamis.__version__
+    # those that have documents
+    n_partitions: int
+    # more than the largest number of one
+    n_parts: int
+    n_bytes: int
 
-    def call(data):  # type: ignore[no-untyped-def]  # Spark looks at annotations, and finds no pyarrow here
-        import tamis
+    @classmethod
+    def of(cls, partials: DataFrame) -> _Size:
+        from pyspark.sql import functions as F
 
-        if tamis.__version__ != version:
-            import platform
-
-            where = f"{tamis.__version__} on {platform.node()}"
-            raise RuntimeError(f"expected tamis {version} on the executors, as on the driver, got {where}")
-        from tamis import spark
-
-        return getattr(spark, function)(data, *arguments)
-
-    return call
+        first = F.sum((F.col("piece") == 0).cast("int"))
+        row = partials.agg(first, F.max("part") + 1, F.sum(F.length("bytes").cast("long"))).first()
+        return cls(*(number or 0 for number in row))
 
 
-def _count(batches: Iterable[pa.RecordBatch], kind: str, options: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Counts a partition."""
-    from pyspark import TaskContext
+def _chosen(n_bytes: int, driver_bytes: int, refusal: tamis.TamisError | None) -> str:
+    """Who fits."""
+    counts, most = (f"{size / 1e6:,.1f} MB" for size in (n_bytes, driver_bytes))
+    if n_bytes <= driver_bytes:
+        fit, told = "driver", f"{counts} of counts, at most driver_bytes ({most}): the driver fits"
+    elif refusal:
+        fit, told = "driver", f"{counts} of counts, more than driver_bytes ({most}); still the driver fits: {refusal}"
+    else:
+        fit, told = "distributed", f"{counts} of counts, more than driver_bytes ({most}): the executors fit"
+    print(f"tamis: {told}", file=sys.stderr)
+    return fit
 
+
+def _refusal(kind: str, options: dict[str, Any]) -> tamis.TamisError | None:
+    """Why executors cannot fit, if they cannot."""
+    if options.get("likelihood") not in (None, "weighted"):
+        return tamis.TamisError("expected weighted scoring, which alone is fitted by executors, got naive Bayes")
+    try:
+        counts_of(Counter(kind=kind, **options).partial())
+    except tamis.TamisError as error:
+        return error
+    return None
+
+
+def _counted(partials: DataFrame, n_parts: int, kind: str, options: dict[str, Any]) -> Counter:
+    """What partials counted together."""
     counter = Counter(kind=kind, **options)
-    for batch in batches:
-        counter.add(batch.column(1), batch.column(0))
-    yield from _pieces(TaskContext.get().partitionId(), counter.partial())
-
-
-def _merge(table: pa.Table, kind: str, options: dict[str, Any]) -> pa.Table:
-    """Merges the partials of a group."""
-    import pyarrow as pa
-
-    counter, part = Counter(kind=kind, **options), 0
-    for part, partial in _whole(table):
+    for _, _, partial in whole(_merged(partials, n_parts, "merge", kind, options).toArrow()):
         counter.merge(partial)
-    return pa.Table.from_batches(_pieces(part // _FAN_IN, counter.partial()))
+    return counter
 
 
-def _score(batches: Iterable[pa.RecordBatch], model: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Scores a partition, of which the last column are the documents."""
-    import pyarrow as pa
+def _fit_by_rounds(
+    partials: DataFrame, size: _Size, kind: str, options: dict[str, Any], n_jobs: int | None
+) -> Filter:
+    """The model of documents that stay in their partitions.
 
-    filter = _opened(model)
-    for batch in batches:
-        *columns, documents = batch.columns
-        scores = pa.record_batch(filter.score_table(documents))
-        yield pa.RecordBatch.from_arrays([*columns, *scores.columns], names=names)
+    Each round is a job over what the one before left in its partitions. What an executor loses comes again by the same
+    jobs, so nothing depends on which task did what, or how often.
+    """
+    spark = partials.sparkSession
+
+    def counted(function: str, *arguments: Any) -> Counter:
+        rows = partials.mapInArrow(on_executors(function, *arguments), ROWS)
+        return _counted(rows, size.n_parts, kind, options)
+
+    counts = counted("counts")
+    sample = counted("sample", DistributedFit.sample_share(counts.n_documents))
+    lead = DistributedFit(counts, sample, size.n_partitions)
+    plan, rounds = send(spark, lead.plan()), [partials]
+    with _without_adaptive_plans(spark):
+        try:
+            while not lead.is_done:
+                fit = on_executors("fit_round", plan, send(spark, lead.correction()))
+                fitted = rounds[-1].where("kind <> 'change'").mapInArrow(fit, ROWS)
+                rounds.append(fitted.persist(_on_disk()))
+                changes = _merged(rounds[-1].where("kind = 'change'"), size.n_parts, "merge_changes", plan)
+                for _, _, change in whole(changes.toArrow()):
+                    lead.add(change)
+                for done in rounds[1:-1]:
+                    done.unpersist()
+                rounds = [partials, rounds[-1]]
+        finally:
+            for done in rounds[1:]:
+                done.unpersist()
+    return lead.finish(n_jobs=n_jobs)
 
 
-def _merged(partials: DataFrame, kind: str, options: dict[str, Any]) -> DataFrame:
-    """The partials, merged in a tree until few are left."""
+@contextmanager
+def _without_adaptive_plans(spark: Any) -> Iterator[None]:
+    """For jobs that read what others left, many times: Spark describes an adaptive plan twice, as it was and as it is, and
+    within it what it reads, so that a description would grow to 2^20 of the first after 20 rounds."""
+    name = "spark.sql.adaptive.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
+
+
+def _merged(rows: DataFrame, n_parts: int, merge: str, *arguments: Any) -> DataFrame:
+    """The rows of parts below this number, merged in a tree until few are left."""
     from pyspark.sql import functions as F
 
-    merge = _on_executors("_merge", kind, options)
-    n_parts = 1 + (partials.agg(F.max("part")).first()[0] or 0)
-    while n_parts > _FAN_IN:
-        group = F.floor(F.col("part") / _FAN_IN)
-        partials = partials.groupBy(group).applyInArrow(merge, _PARTIAL)
-        n_parts = -(-n_parts // _FAN_IN)
-    return partials
+    while n_parts > FAN_IN:
+        group = F.floor(F.col("part") / FAN_IN)
+        rows = rows.groupBy(group).applyInArrow(on_executors(merge, *arguments), ROWS)
+        n_parts = -(-n_parts // FAN_IN)
+    return rows
 
 
-def _pieces(part: int, partial: bytes) -> Iterator[pa.RecordBatch]:
-    """A partial in rows."""
-    import pyarrow as pa
-
-    schema = pa.schema([("part", pa.int32()), ("piece", pa.int32()), ("bytes", pa.binary())])
-    for piece, start in enumerate(range(0, len(partial), _PIECE)):
-        row = {"part": [part], "piece": [piece], "bytes": [partial[start : start + _PIECE]]}
-        yield pa.RecordBatch.from_pydict(row, schema=schema)
-
-
-def _whole(table: pa.Table) -> Iterator[tuple[int, bytes]]:
-    """Partials put together again, in order, one at a time."""
-    parts, pieces = (table.column(name).to_pylist() for name in ("part", "piece"))
-    order = sorted(range(table.num_rows), key=lambda row: (parts[row], pieces[row]))
-    for part, rows in itertools.groupby(order, key=parts.__getitem__):
-        yield part, b"".join(table.column("bytes")[row].as_buffer() for row in rows)
-
-
-def _send(spark: Any, model: Filter | str | os.PathLike[str]) -> str:
-    """Sends a model to the workers; returns the name of its file there."""
+def _bytes_of(model: Filter | str | os.PathLike[str]) -> bytes:
     if isinstance(model, Filter):
-        data = model.to_bytes()
-    else:
-        with open(model, "rb") as file:
-            data = file.read()
-    name = f"{hashlib.sha256(data).hexdigest()[:16]}.tamis"
-    path = os.path.join(_folder(), name)
-    if not os.path.exists(path):
-        with open(path, "wb") as file:
-            file.write(data)
-    if hasattr(spark, "_jsc"):
-        spark.sparkContext.addFile(path)
-    else:
-        spark.addArtifacts(path, file=True)
-    return name
-
-
-@functools.cache
-def _folder() -> str:
-    """A folder for the models of this process: Spark wants a file that it knows at the same path."""
-    folder = tempfile.mkdtemp(prefix="tamis-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-@functools.lru_cache(maxsize=2)
-def _opened(name: str) -> Filter:
-    """A model that was sent, once a process."""
-    from pyspark import SparkFiles
-
-    return Filter.open(SparkFiles.get(name), mapped=True)
+        return model.to_bytes()
+    with open(model, "rb") as file:
+        return file.read()
 
 
 # what workers say, and what is to be done

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
+from tamis import Counter
+from tamis.distributed import DistributedFit, FitPlan, counts_of, sample_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,6 +41,33 @@ def run(program: Path, *arguments: object) -> None:
     command = [str(program), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def fitted_by_partitions(shards: Iterable[tuple[list, list]], kind: str = "text", **options: object) -> bytes:
+    """The model of documents and labels in partitions, fitted by rounds in this process."""
+
+    def merged(partials: list[bytes]) -> Counter:
+        counter = Counter(kind=kind, **options)
+        for partial in partials:
+            counter.merge(partial)
+        return counter
+
+    partials = []
+    for documents, labels in shards:
+        counter = Counter(kind=kind, **options)
+        counter.add(documents, labels)
+        partials.append(counter.partial())
+    counts = merged([counts_of(partial) for partial in partials])
+    share = DistributedFit.sample_share(counts.n_documents)
+    sample = merged([sample_of(partial, share) for partial in partials])
+    lead = DistributedFit(counts, sample, len(partials))
+    plan, states = FitPlan(lead.plan()), [None] * len(partials)
+    while not lead.is_done:
+        rounds = [plan.round(partial, state, lead.correction()) for partial, state in zip(partials, states)]
+        states = [state for state, _ in rounds]
+        lead.add(plan.merge([change for _, change in rounds]))
+    assert lead.n_rounds <= 20
+    return lead.finish().to_bytes()
 
 
 def generated(n: int, labels: list[str], seed: int = 1) -> tuple[list[str], list[str]]:

@@ -1,6 +1,7 @@
 """Training and scoring on Spark: two worker processes, and the bytes of one machine."""
 
 import os
+import signal
 import sys
 import venv
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
+from conftest import fitted_by_partitions  # noqa: E402
 
 import tamis  # noqa: E402
 from tamis import Counter, Filter, TamisError  # noqa: E402
@@ -110,8 +112,6 @@ def test_a_task_that_fails_and_is_tried_again_counts_once(spark, tmp_path):
     rows, marks = texts(120), str(tmp_path)
 
     def die_once(batches):
-        import signal
-
         from pyspark import TaskContext
 
         yield from batches
@@ -133,8 +133,6 @@ def test_what_killed_executors_counted_is_counted_again(spark, tmp_path):
     rows, marks = texts(240), str(tmp_path)
 
     def kill_executor(batches):
-        import signal
-
         from pyspark import TaskContext
 
         yield from batches
@@ -152,6 +150,78 @@ def test_what_killed_executors_counted_is_counted_again(spark, tmp_path):
     model = train(df, "label", "text")
     assert len({mark.read_text() for mark in tmp_path.iterdir()}) == 2
     assert model.to_bytes() == alone(rows)
+
+
+def partitions(df) -> list[tuple[list[str], list[str]]]:
+    """Texts and labels of each partition that has some."""
+    from pyspark.sql import functions as F
+
+    shards: dict[int, list] = {}
+    for row in df.withColumn("part", F.spark_partition_id()).collect():
+        shards.setdefault(row.part, []).append((row.text, row.label))
+    return [tuple(map(list, zip(*shard))) for _, shard in sorted(shards.items())]
+
+
+def test_executors_fit_as_partitions_in_one_process_do(spark):
+    """More partitions than are merged at once, and empty ones."""
+    df = frame(spark, texts(600, 4), 60).repartition(11, "text")
+    model = train(df, "label", "text", fit="distributed")
+    assert 8 < len(partitions(df)) <= 11
+    assert model.to_bytes() == fitted_by_partitions(partitions(df), ngrams=1)
+    assert model.information["remembered"] == 0
+
+
+def executors() -> list[int]:
+    """The processes of the session's executors."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"CoarseGrainedExecutorBackend" in (folder / "cmdline").read_bytes():
+                pid = parent = int(folder.name)
+                while parent not in (0, os.getpid()):
+                    parent = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
+                found += [pid] if parent else []
+        except OSError:
+            continue
+    return found
+
+
+def test_what_executors_fitted_that_are_killed_between_rounds_is_fitted_again(spark, monkeypatch):
+    if not spark.sparkContext.master.startswith("local-cluster"):
+        pytest.skip("the executors are in the driver's process")
+    from tamis import spark as module
+
+    send, sent = module.send, []
+
+    def send_and_kill(session, data):
+        # the plan, then a correction a round
+        sent.append(len(data))
+        if len(sent) == 5:
+            for executor in executors():
+                os.kill(executor, signal.SIGKILL)
+        return send(session, data)
+
+    monkeypatch.setattr(module, "send", send_and_kill)
+    df = frame(spark, texts(300), 3).repartition(3, "text")
+    model = train(df, "label", "text", fit="distributed", max_fpr=0.2)
+    assert len(sent) > 9
+    # what the sample chooses
+    assert model.to_bytes() == fitted_by_partitions(partitions(df), max_fpr=0.2, ngrams=(1, 2))
+
+
+def test_who_fits_is_told(spark, capsys):
+    rows = texts(60)
+    for most, options, told in [
+        (1 << 30, {}, "at most driver_bytes (1,073.7 MB): the driver fits"),
+        (1, {"likelihood": "bernoulli"}, "still the driver fits: expected weighted scoring"),
+        (1, {"correction": False, "ngrams": 1}, "more than driver_bytes (0.0 MB): the executors fit"),
+    ]:
+        model = train(frame(spark, rows, 2), "label", "text", driver_bytes=most, **options)
+        assert told in capsys.readouterr().err
+        assert (model.to_bytes() == alone(rows, **options)) == ("driver fits" in told)
+    for options in [{"fit": "elsewhere"}, {"fit": "distributed", "likelihood": "multinomial"}]:
+        with pytest.raises(TamisError, match="expected"):
+            train(frame(spark, rows, 2), "label", "text", **options)
 
 
 def test_wrong_rows_and_options_are_told(spark):
@@ -203,14 +273,14 @@ def test_no_documents_at_all(spark):
 
 
 def test_a_partial_larger_than_a_row_is_sent_in_pieces(spark, monkeypatch):
-    from tamis import spark as module
+    from tamis import _spark as module
 
-    monkeypatch.setattr(module, "_PIECE", 1000)
+    monkeypatch.setattr(module, "PIECE", 1000)
     rows = texts(240)
     counter = Counter()
     counter.add([text for _, text in rows], [label for label, _ in rows])
     partial = counter.partial()
-    table = pa.Table.from_batches(module._pieces(3, partial))
+    table = pa.Table.from_batches(module.pieces("partial", 3, partial))
     assert table.num_rows > 5
     backwards = table.take(list(reversed(range(table.num_rows))))
-    assert list(module._whole(backwards)) == [(3, partial)]
+    assert list(module.whole(backwards)) == [("partial", 3, partial)]

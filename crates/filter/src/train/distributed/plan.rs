@@ -162,10 +162,13 @@ impl FitPlan {
     /// The documents of a partial whose group is wanted, with the terms numbered as in the plan.
     pub(super) fn documents(&self, partial: &Partial, is_wanted: impl Fn(u64) -> bool) -> Result<Ordered> {
         let other = || Error::inconsistent("partial", "documents that the plan has counted", "others");
-        let trainer = partial.to_trainer()?;
+        let mut trainer = partial.to_trainer()?;
         if trainer.counts_alone {
             return Err(ErrorKind::CountsAlone.into());
         }
+        // how documents are scored can be settled after they were counted
+        trainer.options.scoring.clone_from(&self.options.scoring);
+        trainer.options.decision = self.options.decision;
         let OfShard { mut trainer, parts, union } =
             OfShard::new(trainer, &self.options, &self.classes)?.ok_or_else(other)?;
         let ids: Option<Vec<TermId>> = union.ids_in(&self.union).into_iter().collect();
