@@ -35,6 +35,13 @@ def test_partitions_in_any_order_give_the_same_bytes_and_about_the_scores_of_one
     assert accuracy(Filter.from_bytes(model)) >= accuracy(one) - 0.01
 
 
+def test_options_of_scoring_and_decisions_count():
+    shards = halves(*generated(800, LABELS[:2]))
+    asked = [{}, {"max_fpr": 0.1}, {"alpha": 0.5}, {"correction": False}]
+    models = {fitted_by_partitions(shards, ngrams=1, **options) for options in asked}
+    assert len(models) == len(asked)
+
+
 def test_what_does_not_belong_together_is_refused():
     def counter(**options) -> Counter:
         made = Counter(**{"ngrams": 1} | options)

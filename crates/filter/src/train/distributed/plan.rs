@@ -81,8 +81,8 @@ impl FitPlan {
     /// The same documents, state and correction give the same bytes, for any number of threads.
     ///
     /// # Errors
-    /// If the partial was counted by other options or has terms that are not in the plan, or state or correction are of
-    /// another round, or other bytes.
+    /// If the partial was counted by other options (scoring and decisions aside) or has terms that are not in the plan, or
+    /// state or correction are of another round, or other bytes.
     pub fn round(
         &self,
         partial: &Partial,
