@@ -195,6 +195,19 @@ fn a_large_message_is_passed_on_whole() {
     assert!(out.replacen(&format!("{line}\n"), "", 1) == large);
 }
 
+#[test]
+fn a_message_that_nobody_takes_is_an_error() {
+    let world = taught();
+    let large = format!("Subject: large\n\n{}", "soup and bread\n".repeat(80_000));
+    let mut command = call(&world, &["-p", "-e"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = command.spawn().unwrap();
+    drop(program.stdout.take());
+    // it may stop reading when it cannot write
+    let _ = program.stdin.take().unwrap().write_all(large.as_bytes());
+    assert_eq!(program.wait().unwrap().code(), Some(3));
+}
+
 /// The readers of word lists that are installed.
 fn word_list_programs() -> Vec<(&'static str, &'static str)> {
     let is_there = |program: &str| Command::new(program).arg("-V").output().is_ok();

@@ -357,7 +357,7 @@ fn it_answers_as_bogofilter_does_but_for_the_numbers() {
 }
 
 #[test]
-#[ignore = "66 lists of arguments on each of 500 mails: an hour"]
+#[ignore = "66 lists of arguments on each of 500 mails: minutes"]
 fn it_answers_as_bogofilter_does_on_every_mail() {
     let Some(sides) = Sides::new() else { return };
     compare_all(&sides, |_| (0..MAILS).collect());

@@ -134,7 +134,24 @@ fn queue_id(received: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Formats come from a file, messages from anyone.
+        #[test]
+        fn any_format_gives_a_line_or_an_error(format in "([%#.0-9a-zA-Z,-]|\\PC){0,30}", spamicity in 0.0..=1.0, message: Vec<u8>) {
+            let settings = Settings { formats: [0; 3].map(|_| format.clone()), ..Settings::default() };
+            let outcome = Outcome::of(spamicity, settings.cutoffs);
+            let facts = Facts { outcome, spamicity, message: &message, words: 0, messages: 0, run: "" };
+            for format in [&*format, "%p %d"] {
+                if let Ok(line) = line(format, &settings, &facts) {
+                    prop_assert!(line.chars().count() <= MOST && !line.contains(char::is_control));
+                }
+            }
+        }
+    }
 
     const MAIL: &[u8] =
         b"Received: from a ([192.0.2.7]) by b with ESMTP id 4AF2;\n\tMon\nMessage-ID: <1@x.org>\n\nHi\n";

@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: &[OsString]) -> u8 {
             let mut session = Session::new(&settings, &others);
             match catch_unwind(AssertUnwindSafe(|| session.work())) {
                 Ok(Ok(status)) => status,
-                Ok(Err(error)) if is_closed_pipe(&error) => 0,
+                // a message that nobody took is not passed on
+                Ok(Err(error)) if is_closed_pipe(&error) && !settings.passthrough => 0,
                 Ok(Err(error)) => {
                     complain(&error);
                     ERROR

@@ -171,6 +171,19 @@ impl Tally {
     fn examined(&self) -> u64 {
         self.learned + self.already + self.moved + self.right
     }
+
+    /// `spam: learned 3 documents, 2 already known`
+    fn line(&self, label: &str) -> String {
+        let parts = [
+            (self.already, "already known"),
+            (self.moved, "moved from another label"),
+            (self.right, "already labelled so"),
+        ];
+        let others =
+            parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
+        let others: String = others.collect();
+        format!("{}: learned {}{others}", shown(label), counted(self.learned, "document"))
+    }
 }
 
 pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
@@ -216,14 +229,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     if may_retrain {
         retrain_if_due(&mut learner)?;
     }
-    let parts = [
-        (tally.already, "already known"),
-        (tally.moved, "moved from another label"),
-        (tally.right, "already labelled so"),
-    ];
-    let others = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
-    let others: String = others.collect();
-    let usual = format!("{}: learned {}{others}", shown(&args.label), counted(tally.learned, "document"));
+    let usual = tally.line(&args.label);
     let (changed, examined) = (tally.learned + tally.moved, tally.examined());
     args.progress.print_last("Learned", changed, examined, &usual)?;
     Ok(unreadable)
