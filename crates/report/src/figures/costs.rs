@@ -20,6 +20,28 @@ pub(crate) fn costs(
     points: &[OperatingPoint],
     band: Option<[f64; 2]>,
 ) -> Figure {
+    Figure {
+        title: "What a threshold costs".to_owned(),
+        finding: finding(two, points),
+        note: format!(
+            "A document is called {} if its log-odds are above the threshold. Moving it to the right loses less {} and \
+             misses more {}. The vertical axis is logarithmic; its lower edge is none.",
+            Name(two.positive),
+            Name(two.negative),
+            Name(two.positive)
+        ),
+        description: format!(
+            "Two curves over the threshold: {} falls to the right, {} rises.",
+            two.plain_lost(),
+            two.plain_missed()
+        ),
+        drawing: draw(two, curve, points, band),
+        tables: vec![table(two, points)],
+        is_open: true,
+    }
+}
+
+fn draw(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint], band: Option<[f64; 2]>) -> Svg {
     let ends = ends(two, curve, points, band);
     let lowest = 10f64.powf(share(1, two.negatives.max(two.positives)).log10().floor()).max(1e-6);
     let x = Scale::linear(ends, ACROSS);
@@ -40,6 +62,22 @@ pub(crate) fn costs(
     svg.steps("la", places(curve, [&x, &y], ends, lost));
     svg.steps("lb", places(curve, [&x, &y], ends, missed));
     let mut entries = vec![(Sample::Line("la"), two.plain_lost()), (Sample::Line("lb"), two.plain_missed())];
+    entries.extend(draw_marks(&mut svg, two, points, [&x, &y]));
+    if band.is_some_and(|[lower, upper]| lower < upper) {
+        entries.push((Sample::Box("band"), "unsure, by the thresholds in use".to_owned()));
+    }
+    legend::draw(&mut svg, ACROSS[0], &entries);
+    svg
+}
+
+/// Marks what points cost, on both curves, and returns what the marks mean.
+fn draw_marks(
+    svg: &mut Svg,
+    two: &Two<'_>,
+    points: &[OperatingPoint],
+    [x, y]: [&Scale; 2],
+) -> Vec<(Sample, String)> {
+    let mut entries = Vec::new();
     for (point, shape) in marked(points).zip(SHAPES).filter(|(point, _)| point.threshold.is_finite()) {
         let at = x.at(point.threshold);
         svg.line("guide", [at, HEIGHT - BOTTOM], [at, TOP]);
@@ -54,29 +92,7 @@ pub(crate) fn costs(
         );
         entries.push((Sample::Mark("ma", shape), text));
     }
-    if band.is_some_and(|[lower, upper]| lower < upper) {
-        entries.push((Sample::Box("band"), "unsure, by the thresholds in use".to_owned()));
-    }
-    legend::draw(&mut svg, ACROSS[0], &entries);
-    Figure {
-        title: "What a threshold costs".to_owned(),
-        finding: finding(two, points),
-        note: format!(
-            "A document is called {} if its log-odds are above the threshold. Moving it to the right loses less {} and \
-             misses more {}. The vertical axis is logarithmic; its lower edge is none.",
-            Name(two.positive),
-            Name(two.negative),
-            Name(two.positive)
-        ),
-        description: format!(
-            "Two curves over the threshold: {} falls to the right, {} rises.",
-            two.plain_lost(),
-            two.plain_missed()
-        ),
-        drawing: svg,
-        tables: vec![table(two, points)],
-        is_open: true,
-    }
+    entries
 }
 
 /// From the threshold that calls half the negatives positive to the one that misses half the positives, zero and the

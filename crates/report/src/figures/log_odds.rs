@@ -15,44 +15,6 @@ const MIDDLE: f64 = (TOP + HEIGHT - BOTTOM) / 2.0;
 /// The figure: of the log-odds of the second of two labels or, without labels, of the likeliest; `band` the thresholds
 /// in use.
 pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Figure {
-    let [first, last] = [bins.first().map_or(0.0, |bin| bin.high), bins.last().map_or(1.0, |bin| bin.low)];
-    // the open bins are as wide as the others
-    let width = bins.get(1).map_or(1.0, |bin| if bin.high.is_finite() { bin.high - bin.low } else { 1.0 });
-    let x = Scale::linear([first - width, last + width], ACROSS);
-    let most = bins.iter().map(|bin| bin.negatives.max(bin.positives)).max().unwrap_or(0);
-    let [up, down] = [TOP, HEIGHT - BOTTOM].map(|end| Scale::of_counts(most, [MIDDLE, end]));
-    let mut svg = Svg::new(WIDTH, HEIGHT);
-    if let Some([lower, upper]) = band {
-        let top = [x.at(lower), TOP];
-        svg.rect("band", top, [x.at(upper) - x.at(lower), HEIGHT - BOTTOM - TOP]);
-    }
-    let name = labels.map_or("log-odds of the likeliest label, in nats".to_owned(), |[_, positive]| {
-        format!("log-odds of {}, in nats", Plain(positive))
-    });
-    let tick = |n: f64| grouped(n as u64);
-    let mut y_axis = Axis::new(up, "documents (logarithmic)", 0.0, tick);
-    axes::draw_x(&mut svg, &Axis::new(x, name, 9.0, plain_tick), [HEIGHT - BOTTOM, TOP]);
-    for scale in [up, down] {
-        for (at, label) in y_axis.ticks.iter().map(|(n, label)| (scale.at(*n), label)) {
-            svg.line("grid", [ACROSS[0], at], [ACROSS[1], at]);
-            svg.text("tick", [ACROSS[0] - 6.0, at + 4.0], Anchor::End, label);
-        }
-        // zero once
-        y_axis.ticks.retain(|(n, _)| *n > 0.0);
-    }
-    let colours = colours(labels);
-    svg.upright("name", [14.0, MIDDLE], Anchor::Middle, &y_axis.name);
-    for bin in bins {
-        let low = if bin.low.is_finite() { bin.low } else { bin.high - width };
-        let (left, right) =
-            (x.at(low) + 0.5, x.at(if bin.high.is_finite() { bin.high } else { low + width }) - 0.5);
-        for (class, n, scale) in [(colours[0], bin.negatives, up), (colours[1], bin.positives, down)] {
-            let end = scale.at(n as f64);
-            svg.rect(class, [left, MIDDLE.min(end)], [right - left, (MIDDLE - end).abs()]);
-        }
-    }
-    svg.line("axis", [ACROSS[0], MIDDLE], [ACROSS[1], MIDDLE]);
-    legend::draw(&mut svg, ACROSS[0], &entries(labels, band));
     Figure {
         title: match labels {
             Some([negative, positive]) => format!("Log-odds of {} and of {}", Name(negative), Name(positive)),
@@ -70,10 +32,57 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
             ),
             None => "Numbers of documents by log-odds: labelled wrong upwards, right downwards.".to_owned(),
         },
-        drawing: svg,
+        drawing: draw(bins, labels, band),
         tables: vec![table(bins, labels)],
         is_open: false,
     }
+}
+
+fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Svg {
+    let [first, last] = [bins.first().map_or(0.0, |bin| bin.high), bins.last().map_or(1.0, |bin| bin.low)];
+    // the open bins are as wide as the others
+    let width = bins.get(1).map_or(1.0, |bin| if bin.high.is_finite() { bin.high - bin.low } else { 1.0 });
+    let x = Scale::linear([first - width, last + width], ACROSS);
+    let most = bins.iter().map(|bin| bin.negatives.max(bin.positives)).max().unwrap_or(0);
+    let [up, down] = [TOP, HEIGHT - BOTTOM].map(|end| Scale::of_counts(most, [MIDDLE, end]));
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    if let Some([lower, upper]) = band {
+        let top = [x.at(lower), TOP];
+        svg.rect("band", top, [x.at(upper) - x.at(lower), HEIGHT - BOTTOM - TOP]);
+    }
+    let name = labels.map_or("log-odds of the likeliest label, in nats".to_owned(), |[_, positive]| {
+        format!("log-odds of {}, in nats", Plain(positive))
+    });
+    axes::draw_x(&mut svg, &Axis::new(x, name, 9.0, plain_tick), [HEIGHT - BOTTOM, TOP]);
+    draw_heights(&mut svg, [up, down]);
+    let colours = colours(labels);
+    for bin in bins {
+        let low = if bin.low.is_finite() { bin.low } else { bin.high - width };
+        let (left, right) =
+            (x.at(low) + 0.5, x.at(if bin.high.is_finite() { bin.high } else { low + width }) - 0.5);
+        for (class, n, scale) in [(colours[0], bin.negatives, up), (colours[1], bin.positives, down)] {
+            let end = scale.at(n as f64);
+            svg.rect(class, [left, MIDDLE.min(end)], [right - left, (MIDDLE - end).abs()]);
+        }
+    }
+    svg.line("axis", [ACROSS[0], MIDDLE], [ACROSS[1], MIDDLE]);
+    legend::draw(&mut svg, ACROSS[0], &entries(labels, band));
+    svg
+}
+
+/// The axis of heights, which go up and down from the middle.
+fn draw_heights(svg: &mut Svg, scales: [Scale; 2]) {
+    let tick = |n: f64| grouped(n as u64);
+    let mut y_axis = Axis::new(scales[0], "documents (logarithmic)", 0.0, tick);
+    for scale in scales {
+        for (at, label) in y_axis.ticks.iter().map(|(n, label)| (scale.at(*n), label)) {
+            svg.line("grid", [ACROSS[0], at], [ACROSS[1], at]);
+            svg.text("tick", [ACROSS[0] - 6.0, at + 4.0], Anchor::End, label);
+        }
+        // zero once
+        y_axis.ticks.retain(|(n, _)| *n > 0.0);
+    }
+    svg.upright("name", [14.0, MIDDLE], Anchor::Middle, &y_axis.name);
 }
 
 /// What is right has the first colour, and so has ham.

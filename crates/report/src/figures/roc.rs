@@ -32,17 +32,7 @@ pub(crate) fn roc(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint]) 
     axes::draw(&mut svg, &x_axis, &y_axis);
     let drawn = curve[n_clean..].iter().map(|p| place(rate(p.false_positives), found(p.true_positives)));
     svg.steps("la", std::iter::once(place(lowest, found(clean))).chain(drawn));
-    let mut entries = Vec::new();
-    for (point, shape) in marked(points).zip(SHAPES) {
-        let at = point.max_fpr.max(lowest);
-        svg.line("guide", [x.at(at), HEIGHT - BOTTOM], [x.at(at), TOP]);
-        svg.mark("mb", shape, place(at, two.found(point)));
-        svg.text("small", [x.at(at), TOP - 6.0], Anchor::Middle, &percent_tick(point.max_fpr));
-        let (most, found) = (percent_tick(point.max_fpr), percent(two.found(point)));
-        let text =
-            format!("at most {most} of {}: {found} of {} found", two.plain_lost(), Plain(two.positive));
-        entries.push((Sample::Mark("mb", shape), text));
-    }
+    let entries = draw_marks(&mut svg, two, points, [&x, &y]);
     legend::draw(&mut svg, ACROSS[0], &entries);
     Figure {
         title: format!("How much {} is found (ROC curve)", Name(two.positive)),
@@ -64,6 +54,27 @@ pub(crate) fn roc(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint]) 
         tables: vec![table(two, points)],
         is_open: false,
     }
+}
+
+/// Marks points of the curve, and returns what the marks mean.
+fn draw_marks(
+    svg: &mut Svg,
+    two: &Two<'_>,
+    points: &[OperatingPoint],
+    [x, y]: [&Scale; 2],
+) -> Vec<(Sample, String)> {
+    let mut entries = Vec::new();
+    for (point, shape) in marked(points).zip(SHAPES) {
+        let [at, height] = [x.at(point.max_fpr), y.at(two.found(point))];
+        svg.line("guide", [at, HEIGHT - BOTTOM], [at, TOP]);
+        svg.mark("mb", shape, [at, height]);
+        svg.text("small", [at, TOP - 6.0], Anchor::Middle, &percent_tick(point.max_fpr));
+        let (most, found) = (percent_tick(point.max_fpr), percent(two.found(point)));
+        let text =
+            format!("at most {most} of {}: {found} of {} found", two.plain_lost(), Plain(two.positive));
+        entries.push((Sample::Mark("mb", shape), text));
+    }
+    entries
 }
 
 fn finding(two: &Two<'_>, points: &[OperatingPoint]) -> Option<String> {
