@@ -43,7 +43,7 @@ impl Canvas {
 pub(crate) fn bar(share: f64, columns: usize) -> String {
     let filled = filled(share, 8 * columns);
     let mut bar: String = std::iter::repeat_n('█', filled / 8).collect();
-    if filled % 8 > 0 {
+    if !filled.is_multiple_of(8) {
         bar.push(WIDER[filled % 8]);
     }
     bar.extend(std::iter::repeat_n(' ', columns - filled.div_ceil(8)));
@@ -59,7 +59,7 @@ pub(crate) fn signed_bar(share: f64, columns: usize) -> String {
     // the right half of a block is all there is to the left
     let halves = filled(-share, 2 * half);
     let mut left: String = std::iter::repeat_n(' ', half - halves.div_ceil(2)).collect();
-    left.extend((halves % 2 > 0).then_some('▐'));
+    left.extend((!halves.is_multiple_of(2)).then_some('▐'));
     left.extend(std::iter::repeat_n('█', halves / 2));
     format!("{left}│{:half$}", "")
 }
