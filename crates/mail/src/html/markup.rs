@@ -218,7 +218,7 @@ mod tests {
         for once in ["", "<a \"", "<!--", "<!DOCTYPE a ["] {
             check_linear(&units, |text| drop(xml_to_text(&format!("{once}{text}"))));
         }
-        check_linear(&["<!---->", "<!--", "<?a?>", "<?", " "], |text| drop(markup(text)));
+        check_linear(&["<!---->", "<!--", "<?a?>", "<?", " "], |text| _ = markup(text));
     }
 
     proptest! {
