@@ -4,8 +4,8 @@
     python python/benches/spark.py [--rows 100000 300000 1000000] [--rounds 3] [--fit distributed]
 
 The program counts the halves at once, on one thread each, then merges and fits on one. Spark does so on two executors
-of one core; its halves are Parquet, the program's text. Their models must have equal bytes. With `--fit distributed` the
-executors fit, to other bytes. Spark's own start is apart: its Java processes, and a first job of two tasks that do
+of one core; its halves are Parquet, the program's text. Their models must have equal bytes. With `--fit distributed`
+the executors fit, to other bytes. Spark's own start is apart: its Java processes, and a first job of two tasks that do
 nothing in Python. Memory is the peak of a process (VmHWM), of the largest of its kind. Install the package as users do
 (`pip install "./python[spark]"`): the profile that CI tests, `quick`, is slower.
 """
