@@ -13,6 +13,9 @@ use crate::text::{Name, Plain, count, nats, number, percent, share};
 
 const HEIGHT: f64 = 360.0;
 
+/// The width of the name of a mark.
+const NAME: f64 = 34.0;
+
 /// The figure; `curve` from the highest threshold to the lowest, `band` the thresholds in use.
 pub(crate) fn costs(
     two: &Two<'_>,
@@ -77,11 +80,15 @@ fn draw_marks(
     points: &[OperatingPoint],
     [x, y]: [&Scale; 2],
 ) -> Vec<(Sample, String)> {
-    let mut entries = Vec::new();
+    let (mut entries, mut before) = (Vec::new(), None::<f64>);
     for (point, shape) in marked(points).zip(SHAPES).filter(|(point, _)| point.threshold.is_finite()) {
         let at = x.at(point.threshold);
         svg.line("guide", [at, HEIGHT - BOTTOM], [at, TOP]);
-        svg.text("small", [at, TOP - 6.0], Anchor::Middle, &percent_tick(point.max_fpr));
+        // a name that would lie upon the one before is in the legend alone
+        if before.is_none_or(|before| (at - before).abs() > NAME) {
+            svg.text("small", [at, TOP - 6.0], Anchor::Middle, &percent_tick(point.max_fpr));
+            before = Some(at);
+        }
         svg.mark("ma", shape, [at, y.at(share(point.false_positives, two.negatives))]);
         svg.mark("mb", shape, [at, y.at(share(point.missed, two.positives))]);
         let text = format!(
