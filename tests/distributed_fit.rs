@@ -152,7 +152,7 @@ fn table(path: &Path) -> Vec<Raw> {
 fn sentence_polarity() {
     let Some(path) = public_corpus("sentence-polarity") else { return };
     let [train, test] = ["train.tsv", "test.tsv"].map(|name| table(&path.join(name)));
-    Corpus { kind: Kind::Text, train: train, test: test }.compare("sentence polarity");
+    Corpus { kind: Kind::Text, train, test }.compare("sentence polarity");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn sentence_polarity() {
 fn reuters() {
     let Some(path) = public_corpus("reuters21578-r8") else { return };
     let [train, test] = ["train", "test"].map(|half| folders(&path.join(half)));
-    Corpus { kind: Kind::Text, train: train, test: test }.compare("Reuters R8");
+    Corpus { kind: Kind::Text, train, test }.compare("Reuters R8");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn reuters() {
 fn newsgroups() {
     let Some(path) = public_corpus("20newsgroups-bydate") else { return };
     let [train, test] = ["train", "test"].map(|half| folders(&path.join(half)));
-    Corpus { kind: Kind::Text, train: train, test: test }.compare("20 Newsgroups");
+    Corpus { kind: Kind::Text, train, test }.compare("20 Newsgroups");
 }
 
 #[test]
