@@ -67,7 +67,10 @@ pub fn wilson(k: u64, n: u64) -> Interval {
     let middle = share + Z * Z / (2.0 * n);
     let margin = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let whole = 1.0 + Z * Z / n;
-    Interval { low: ((middle - margin) / whole).max(0.0), high: ((middle + margin) / whole).min(1.0) }
+    // exactly, where rounding would leave a little
+    let low = if share == 0.0 { 0.0 } else { ((middle - margin) / whole).max(0.0) };
+    let high = if share == 1.0 { 1.0 } else { ((middle + margin) / whole).min(1.0) };
+    Interval { low, high }
 }
 
 /// The share p with P(at most k successes in n) = `tail`: I_p(k + 1, n - k) = 1 - tail.
