@@ -1,22 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as people read them, as reports have them.
 
-/// A number with its thousands set apart.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `1 document`, `2 documents`
-pub(crate) fn counted(number: u64, one: &str) -> String {
-    format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
+pub(crate) use tamis_report::{counted, grouped};
 
 #[cfg(test)]
 mod tests {

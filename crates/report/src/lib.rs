@@ -28,6 +28,7 @@ pub use reports::explanation::explanation_page;
 pub use reports::mislabels::Mislabel;
 pub use reports::model::model_page;
 pub use reports::score::score_page;
+pub use text::{counted, grouped};
 
 /// The README's example.
 #[cfg(doctest)]

@@ -61,7 +61,11 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 }
 
 /// A number with its thousands set apart.
-pub(crate) fn grouped(number: u64) -> String {
+///
+/// ```
+/// assert_eq!(tamis_report::grouped(1_234_567), "1,234,567");
+/// ```
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -73,8 +77,12 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// `1 document`, `2 documents`
-pub(crate) fn counted(number: u64, one: &str) -> String {
+/// So many things, by the name of one: `1 document`, `2 documents`.
+///
+/// ```
+/// assert_eq!(tamis_report::counted(12_000, "term"), "12,000 terms");
+/// ```
+pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
