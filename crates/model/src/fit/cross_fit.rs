@@ -15,7 +15,7 @@ use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::SmoothingChoice;
 use crate::linear::choices::Choices;
-use crate::linear::coefficients::{Coefficients, Correction};
+use crate::linear::coefficients::Coefficients;
 
 impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
@@ -49,14 +49,7 @@ impl Fit<'_> {
     pub fn fit(&self, smoothing: SmoothingChoice) -> Result<Fitted, FitError<StatisticsError>> {
         self.options.check().map_err(FitError::Parameters)?;
         let choices = self.choices_with(&smoothing);
-        let none = Fitted {
-            choices,
-            smoothing,
-            taus: Vec::new(),
-            correction: Correction::default(),
-            coefficients: Coefficients::default(),
-            held_out: Vec::new(),
-        };
+        let none = Fitted::unfitted(choices, smoothing);
         if !self.options.correction && !self.documents.has_windows() {
             return Ok(Fitted { held_out: self.left_out(&choices), ..none });
         }

@@ -36,6 +36,20 @@ pub struct Fitted {
     pub held_out: Vec<HeldOut>,
 }
 
+impl Fitted {
+    /// Before anything but smoothing is chosen or fitted.
+    pub(super) fn unfitted(choices: Choices, smoothing: SmoothingChoice) -> Fitted {
+        Fitted {
+            choices,
+            smoothing,
+            taus: Vec::new(),
+            correction: Correction::default(),
+            coefficients: Coefficients::default(),
+            held_out: Vec::new(),
+        }
+    }
+}
+
 /// A share of the counts on which the correction was tried, and the loss of the two together on held-out documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedTau {

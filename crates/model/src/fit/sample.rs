@@ -14,7 +14,7 @@ use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::SmoothingChoice;
 use crate::linear::choices::Choices;
-use crate::linear::coefficients::{Coefficients, Correction};
+use crate::linear::coefficients::Correction;
 use crate::linear::columns::Columns;
 use crate::numbers::random::scramble;
 
@@ -40,15 +40,7 @@ impl Fit<'_> {
         let held_back = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
         let counts = hold_back_rows(self.counts, self.documents, held_back);
         let read = self.with_correction(self.score_held_out(&choices, &fold, &counts), &fold, correction);
-        let fitted = Fitted {
-            choices,
-            smoothing,
-            taus: Vec::new(),
-            correction: Correction::default(),
-            coefficients: Coefficients::default(),
-            held_out: Vec::new(),
-        };
-        let (fitted, _) = self.choose(fitted, &read);
+        let (fitted, _) = self.choose(Fitted::unfitted(choices, smoothing), &read);
         let correction = fitted.choices.correction(self.columns, correction).map_err(FitError::Counts)?;
         Ok(Fitted { correction, ..fitted })
     }
