@@ -209,11 +209,11 @@ impl DistributedTrainer {
         self.largest = header.largest;
         if self.round >= HELD_OUT_ROUNDS {
             // from the same correction as all others
-            let own = self.plan.fit(&self.held_out, (self.round, &self.coefficients), &self.correction)?;
-            self.coefficients = messages::read_state(&own.state)?.1;
-            let (header, change) = self.plan.read_weights(&own.change)?;
-            self.correction.merge(&change)?;
-            self.largest = self.largest.max(header.largest);
+            let at = (self.round, &self.coefficients[..]);
+            let (coefficients, change) = self.plan.fit(&self.held_out, at, &self.correction)?;
+            self.coefficients = coefficients;
+            self.correction.merge(&change.correction)?;
+            self.largest = self.largest.max(change.largest);
         }
         self.correction.merge(&sum)?;
         self.round += 1;

@@ -92,8 +92,8 @@ pub(crate) fn read(message: &[u8]) -> Result<(Header, Vec<&[u8]>)> {
 }
 
 /// The state of a partition.
-pub(crate) fn write_state(round: u64, coefficients: impl Iterator<Item = f32>) -> Result<Vec<u8>> {
-    let bytes: Vec<u8> = coefficients.flat_map(f32::to_le_bytes).collect();
+pub(crate) fn write_state(round: u64, coefficients: &[f32]) -> Result<Vec<u8>> {
+    let bytes: Vec<u8> = coefficients.iter().copied().flat_map(f32::to_le_bytes).collect();
     let header = StateHeader { round, length: bytes.len() as u64 };
     write(&Header::State(header), &[&bytes.into()])
 }

@@ -1,8 +1,8 @@
 //! What partitions need: the counts of all, and what was chosen by them.
 
 use tamis_model::{
-    Classes, Columns, Correction, Counts, Documents, Fit, Partition, Statistics, TAUS, WeightedOptions,
-    is_sampled,
+    Change, Classes, Columns, Correction, Counts, Documents, Fit, Partition, ROUNDS, Statistics, TAUS,
+    WeightedOptions, is_sampled,
 };
 use tamis_tokenizer::TermId;
 
@@ -94,19 +94,25 @@ impl FitPlan {
         let (weights, correction) = self.read_weights(correction)?;
         let state = state.map(messages::read_state).transpose()?;
         let (round, coefficients) = state.unwrap_or((0, Vec::new()));
-        if round != weights.round {
+        // a hostile number must not overflow either
+        if round != weights.round || round >= ROUNDS as u64 {
             return Err(Error::inconsistent("message", format_args!("round {}", weights.round), round));
         }
-        self.fit(&documents, (round, &coefficients), &correction)
+        let (coefficients, change) = self.fit(&documents, (round, &coefficients), &correction)?;
+        let weights = WeightsHeader { round, n_partitions: 1, largest: change.largest, ..Default::default() };
+        Ok(PartitionRound {
+            state: messages::write_state(round + 1, &coefficients)?,
+            change: messages::write_weights(weights, &change.correction, self.union.n_terms())?,
+        })
     }
 
-    /// A round of these documents, without coefficients before the first of them.
+    /// A round of these documents, without coefficients before the first of them. Returns those after it, and what changed.
     pub(super) fn fit(
         &self,
         documents: &Ordered,
         (round, before): (u64, &[f32]),
         correction: &Correction,
-    ) -> Result<PartitionRound> {
+    ) -> Result<(Vec<f32>, Change)> {
         let PlanHeader { choices, n_partitions, .. } = &self.header;
         let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.union.statistics };
         let mut partition =
@@ -124,12 +130,7 @@ impl FitPlan {
             return Err(Error::inconsistent("message", expected, before.len()));
         }
         let change = partition.round(correction).map_err(fitting::refused)?;
-        let weights = WeightsHeader { round, n_partitions: 1, largest: change.largest, ..Default::default() };
-        let (round, coefficients) = partition.state();
-        Ok(PartitionRound {
-            state: messages::write_state(round, coefficients)?,
-            change: messages::write_weights(weights, &change.correction, self.union.n_terms())?,
-        })
+        Ok((partition.state().1.collect(), change))
     }
 
     /// The sum of the changes of several partitions in one round: as changes add up, they can be added in a tree.

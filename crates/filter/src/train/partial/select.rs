@@ -5,6 +5,7 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use super::Partial;
 use crate::config::scoring::Scoring;
+use crate::disk::map::Bytes;
 use crate::disk::spool::spill;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::partial::PartialHeader;
@@ -21,6 +22,9 @@ impl Partial {
     /// all must be compared, it is open whether pairs of words are terms, or there are windows.
     pub fn without_documents(&self) -> Result<Partial> {
         check_distributed(&self.header)?;
+        if self.header.counts_alone {
+            return Partial::unverified(Bytes::Shared(Box::new(self.as_bytes().to_vec())));
+        }
         let mut trainer = self.to_trainer()?;
         trainer.counts_alone = true;
         trainer.documents.clear();
