@@ -63,7 +63,10 @@ fn a_false_positive_rate_that_cannot_be_promised_is_refused() {
     let said = world.fail(&["train", "--max-fpr", "0.1%", &ham, &spam]);
     assert!(said.contains("2995") && said.contains("82"), "{said}");
     let said = world.succeed(&["train", "--max-fpr", "5%", &ham, &spam]);
-    assert!(said.contains("expected on mail like this: 0.00 % (0.00 to 4.40) of ham lost"), "{said}");
+    assert!(
+        said.contains("expected on messages drawn like these: 0.00 % (0.00 to 4.40) of ham lost"),
+        "{said}"
+    );
     assert!(world.fail(&["train", "--max-fpr", "2", &ham, &spam]).contains("0.5%"));
     let topics = root().join("corpora/topics/train").display().to_string();
     assert!(world.fail(&["train", "-m", "t.tamis", "--max-fpr", "5%", &topics]).contains("two labels"));
@@ -106,7 +109,7 @@ fn a_message_filed_wrongly_is_suspect() {
     for wrong in ["mail/spam/031-", "mail/ham/005-"] {
         assert!(shown.contains(wrong), "{wrong} is not suspected:\n{shown}");
     }
-    assert!(shown.contains("expected on mail like this"));
+    assert!(shown.contains("expected on messages drawn like these"));
     let object: serde_json::Value =
         serde_json::from_str(&world.succeed(&["inspect", "--json", "--suspects=3"])).unwrap();
     assert_eq!(object["suspects"].as_array().unwrap().len(), 3);

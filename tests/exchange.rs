@@ -51,7 +51,7 @@ fn shards_are_merged_into_what_is_trained_at_once() {
         world.succeed(&[&["train", "-m", model][..], sources].concat());
     }
     let said = world.succeed(&["merge", "-m", "retrained", "b", "a", "--retrain"]);
-    assert!(said.contains("expected on mail like this"), "{said}");
+    assert!(said.contains("expected on messages drawn like these"), "{said}");
     assert!(fs::read(world.path("retrained")).unwrap() == fs::read(world.path("all")).unwrap());
     world.succeed(&["merge", "-m", "ab", "a", "b"]);
     world.succeed(&["merge", "-m", "ba", "b", "a"]);
@@ -130,7 +130,7 @@ fn expiring_leaves_the_model_of_what_is_newer() {
     assert!(fs::read(world.path("model")).unwrap() == before);
     let did = world.succeed(&["expire", "-m", "model", "--before", "2015-01-01"]);
     assert!(did.starts_with("forgot 20 documents (10 ham, 10 spam)"), "{did}");
-    assert!(did.contains("before: ") && did.contains("expected on mail like this"), "{did}");
+    assert!(did.contains("before: ") && did.contains("expected on messages drawn like these"), "{did}");
     world.succeed(&["verify", "-m", "model"]);
     assert!(terms(&world, "model") == terms(&world, "newer"));
     let did = world.succeed(&["expire", "-m", "model", "--keep", "4"]);

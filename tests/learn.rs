@@ -165,7 +165,7 @@ fn a_model_learned_by_runs_of_one_label_is_as_good_as_a_trained_one() {
     let labels = |world: &World| world.succeed(&["label", &inbox]);
     assert_eq!(labels(&taught), labels(&trained));
     let said = taught.succeed(&["retrain"]);
-    assert!(said.contains("expected on mail like this"), "{said}");
+    assert!(said.contains("expected on messages drawn like these"), "{said}");
     assert_eq!(labels(&taught), labels(&trained));
 }
 

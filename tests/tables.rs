@@ -357,7 +357,7 @@ fn a_table_of_texts_is_scored_as_texts_are() {
     world.write("t.csv", &table);
     let arguments = ["train", "t.csv", "--target", "topic", "--column", "body=text"];
     let learned = world.succeed(&arguments);
-    assert!(learned.contains("expected on rows like this"), "{learned}");
+    assert!(learned.contains("expected on rows drawn like these"), "{learned}");
     assert!(world.succeed(&["inspect"]).contains("likelihood  weighted"));
     world.succeed(&["verify"]);
     // a word counts for the column it stands in

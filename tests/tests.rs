@@ -24,6 +24,7 @@ mod folds;
 mod format_page;
 mod fuzz_corpus;
 mod golden_output;
+mod groups;
 mod hostile;
 mod learn;
 mod limits;

@@ -14,16 +14,16 @@ mod formats {
 
 use formats::holds::{Holds, Shape};
 use formats::records::records;
-use formats::table::{Columns, rows};
+use formats::table::{Columns, TextRow, rows};
 
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl]);
     let shape = Shape { delimiter: None, no_header: false };
-    let columns = Columns { label: "label", text: "text", shape };
+    let columns = Columns { label: "label", text: "text", group: Some("label"), shape };
     let table = choices.0;
     if let Ok((rows, _)) = rows(table, holds, &columns) {
-        rows.flat_map(|row| row.content).for_each(|row| drop(row.label_and_text(&columns)));
+        rows.flat_map(|row| row.content).for_each(|row| drop(row.text_row(&columns)));
     }
     if let Ok(records) = records(table, holds, None, shape) {
         records.flat_map(|row| row.content).for_each(|row| drop(row.named_cells()));
@@ -36,7 +36,7 @@ pub fn run(data: &[u8]) {
     let named = [first, table].concat();
     let texts = rows(&named[..], holds, &columns).expect("the columns are named").0.map(|row| {
         let row = row.content?;
-        let (_, text) = row.label_and_text(&columns)?;
+        let TextRow { text, .. } = row.text_row(&columns)?;
         Ok::<_, String>(text.into_owned())
     });
     let cells = records(&named[..], holds, Some("text"), shape).expect("the columns are named").map(|row| {

@@ -13,37 +13,39 @@ use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
 use crate::table::Table;
-use crate::training::{self, Training};
+use crate::training::{self, Labelled, Training};
 
 /// Probabilities by document and label, and the log-odds of what a model says of each document.
 type Scores<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// A model of labelled documents. `options` are named as those of `tamis train`.
+/// A model of labelled documents, which may have groups. `options` are named as those of `tamis train`.
 #[pyfunction]
-#[pyo3(signature = (documents, labels, options, *, kind, **how))]
+#[pyo3(signature = (documents, labels, groups, options, *, kind, **how))]
 fn train(
     documents: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
+    groups: Option<&Bound<'_, PyAny>>,
     options: &Bound<'_, PyDict>,
     kind: &str,
     how: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Filter> {
-    let (training, progress) = training(documents, labels, (kind, options), how)?;
+    let (training, progress) = training((documents, labels, groups), (kind, options), how)?;
     Filter::of_model(training.model(documents.py(), progress)?)
 }
 
 /// What was counted of labelled documents, unfitted: the bytes of a partial, and the number of documents.
 #[pyfunction]
-#[pyo3(signature = (documents, labels, options, *, kind, **how))]
+#[pyo3(signature = (documents, labels, groups, options, *, kind, **how))]
 fn count<'py>(
     documents: &Bound<'py, PyAny>,
     labels: &Bound<'py, PyAny>,
+    groups: Option<&Bound<'py, PyAny>>,
     options: &Bound<'py, PyDict>,
     kind: &str,
     how: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(Bound<'py, PyBytes>, u64)> {
     let py = documents.py();
-    let (training, progress) = training(documents, labels, (kind, options), how)?;
+    let (training, progress) = training((documents, labels, groups), (kind, options), how)?;
     let partial = training.partial(py, progress)?;
     Ok((PyBytes::new(py, partial.as_bytes()), partial.documents().iter().sum()))
 }
@@ -76,8 +78,7 @@ struct How {
 
 /// What is to be trained, and whether to show how far it is.
 fn training(
-    documents: &Bound<'_, PyAny>,
-    labels: &Bound<'_, PyAny>,
+    (documents, labels, groups): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, Option<&Bound<'_, PyAny>>),
     (kind, options): (&str, &Bound<'_, PyDict>),
     how: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Training, bool)> {
@@ -87,7 +88,8 @@ fn training(
     let options = Options::new(kind, options)?;
     let decoding = Decoding::new(py, &encoding, &decode_error)?;
     let (documents, labels) = (Documents::new(kind, documents, decoding)?, Labels::new(labels)?);
-    Ok((Training::new(documents, labels, options, threads(n_jobs)?)?, progress))
+    let labelled = Labelled::new(documents, labels, groups.map(Labels::new).transpose()?)?;
+    Ok((Training::new(labelled, options, threads(n_jobs)?), progress))
 }
 
 /// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats.

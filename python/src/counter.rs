@@ -14,7 +14,7 @@ use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
-use crate::training;
+use crate::training::{self, Labelled};
 use crate::work::run;
 
 /// Counts labelled documents, batch by batch, on one thread, and merges what others counted: in another process, on
@@ -98,27 +98,30 @@ impl Counter {
     ///     Of str or bytes.
     /// labels : the same, of str
     ///     As many as documents.
+    /// groups : the same, optional
+    ///     The group of each document, such as its author: see ``Filter.train``.
     /// encoding : str, default "utf-8"
     ///     Of texts that are bytes.
     /// decode_error : {"strict", "ignore", "replace"}, default "strict"
     ///     What becomes of bytes that are not in the encoding.
-    #[pyo3(signature = (documents, labels, *, encoding = "utf-8", decode_error = "strict"))]
+    #[pyo3(signature = (documents, labels, *, groups = None, encoding = "utf-8", decode_error = "strict"))]
     fn add(
         &self,
         documents: &Bound<'_, PyAny>,
         labels: &Bound<'_, PyAny>,
+        groups: Option<&Bound<'_, PyAny>>,
         encoding: &str,
         decode_error: &str,
     ) -> PyResult<()> {
         let py = documents.py();
         let decoding = Decoding::new(py, encoding, decode_error)?;
         let documents = Documents::new(self.options.train().recipe.kind, documents, decoding)?;
-        let labels = Labels::new(labels)?;
-        training::check_lengths(&documents, &labels)?;
+        let groups = groups.map(Labels::new).transpose()?;
+        let labelled = Labelled::new(documents, Labels::new(labels)?, groups)?;
         py.detach(|| {
             let mut trainer = self.trainer();
             let trainer = trainer.as_mut().ok_or_else(used_up)?;
-            Ok(training::learn(trainer, &documents, &labels, 0..documents.len())?)
+            Ok(training::learn(trainer, &labelled, 0..labelled.len())?)
         })
     }
 

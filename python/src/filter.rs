@@ -128,6 +128,9 @@ impl Filter {
     ///     Of bytes for mail, of str for text.
     /// labels : the same, of str
     ///     As many as documents, of at least two different labels.
+    /// groups : the same, optional
+    ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
+    ///     wherever documents are held out, so that probabilities hold for documents of new groups.
     /// kind : {"mail", "text"}, default "mail"
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one a core. The model does not depend on it.
@@ -137,17 +140,19 @@ impl Filter {
     ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on;
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default.
     #[classmethod]
-    #[pyo3(signature = (documents, labels, /, *, kind="mail", n_jobs=None, progress=false, **options))]
+    #[pyo3(signature = (documents, labels, /, *, groups=None, kind="mail", n_jobs=None, progress=false, **options))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn train(
         _class: &Bound<'_, PyType>,
         documents: &Bound<'_, PyAny>,
         labels: &Bound<'_, PyAny>,
+        groups: Option<&Bound<'_, PyAny>>,
         kind: &str,
         n_jobs: Option<i64>,
         progress: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let training = prepare(documents, labels, kind, threads(n_jobs)?, options)?;
+        let training = prepare(documents, labels, groups, kind, threads(n_jobs)?, options)?;
         Filter::of_model(training.model(documents.py(), progress)?)
     }
 
@@ -328,11 +333,11 @@ impl Filter {
     }
 
     /// Measures how good models of these documents are: each document is scored by a model that learned
-    /// neither it nor another with the same body.
+    /// neither it nor another of its group or, without groups, with the same body.
     ///
     /// Parameters
     /// ----------
-    /// documents, labels, kind, n_jobs, progress, **options
+    /// documents, labels, groups, kind, n_jobs, progress, **options
     ///     As in ``train``.
     /// folds : int, default 10
     ///     Parts, of which each is scored by a model of the others.
@@ -342,12 +347,13 @@ impl Filter {
     /// dict
     ///     As of ``evaluate``.
     #[classmethod]
-    #[pyo3(signature = (documents, labels, /, *, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
+    #[pyo3(signature = (documents, labels, /, *, groups=None, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn cross_validate<'py>(
         _class: &Bound<'py, PyType>,
         documents: &Bound<'py, PyAny>,
         labels: &Bound<'py, PyAny>,
+        groups: Option<&Bound<'py, PyAny>>,
         folds: usize,
         kind: &str,
         n_jobs: Option<i64>,
@@ -362,7 +368,7 @@ impl Filter {
         // folds take documents away again
         given.set_item("documents", true)?;
         let threads = threads(n_jobs)?;
-        let training = prepare(documents, labels, kind, threads, Some(&given))?;
+        let training = prepare(documents, labels, groups, kind, threads, Some(&given))?;
         let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
         evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads)
     }

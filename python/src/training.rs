@@ -18,25 +18,42 @@ use crate::work::{Watch, run};
 /// Documents that a thread counts before it looks for more.
 const BLOCK: usize = 64;
 
+/// Documents with what is given of each: its label, and perhaps its group.
+pub(crate) struct Labelled {
+    documents: Documents,
+    labels: Labels,
+    groups: Option<Labels>,
+}
+
+impl Labelled {
+    /// # Errors
+    /// If there are not as many labels, or groups, as documents.
+    pub(crate) fn new(documents: Documents, labels: Labels, groups: Option<Labels>) -> PyResult<Self> {
+        let expected = documents.len();
+        for (what, given) in [("labels", Some(&labels)), ("groups", groups.as_ref())] {
+            if let Some(got) = given.map(Labels::len).filter(|got| *got != expected) {
+                let message = format!("expected as many {what} as documents, {expected}, got {got}");
+                return Err(TamisError::new_err(message));
+            }
+        }
+        Ok(Labelled { documents, labels, groups })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.documents.len()
+    }
+}
+
 /// Labelled documents, and how they are learned.
 pub(crate) struct Training {
-    documents: Arc<Documents>,
-    labels: Arc<Labels>,
+    labelled: Arc<Labelled>,
     options: Options,
     threads: usize,
 }
 
 impl Training {
-    /// # Errors
-    /// If there are not as many labels as documents.
-    pub(crate) fn new(
-        documents: Documents,
-        labels: Labels,
-        options: Options,
-        threads: usize,
-    ) -> PyResult<Self> {
-        check_lengths(&documents, &labels)?;
-        Ok(Training { documents: documents.into(), labels: labels.into(), options, threads })
+    pub(crate) fn new(labelled: Labelled, options: Options, threads: usize) -> Self {
+        Training { labelled: labelled.into(), options, threads }
     }
 
     /// The model of all documents.
@@ -77,24 +94,15 @@ impl Training {
 
     /// A trainer that has learned all documents.
     fn count(&self, py: Python<'_>, progress: bool) -> PyResult<Trainer> {
-        self.count_by(py, self.options.for_labels(self.labels.n_different(3)), progress)
+        self.count_by(py, self.options.for_labels(self.labelled.labels.n_different(3)), progress)
     }
 
     fn count_by(&self, py: Python<'_>, options: TrainOptions, progress: bool) -> PyResult<Trainer> {
-        let (documents, labels) = (self.documents.clone(), self.labels.clone());
-        let job = move |watch: &Watch| count(&documents, &labels, &options, watch);
-        let progress = Progress::new(py, progress, self.documents.len(), "documents")?;
+        let labelled = self.labelled.clone();
+        let job = move |watch: &Watch| count(&labelled, &options, watch);
+        let progress = Progress::new(py, progress, self.labelled.len(), "documents")?;
         run(py, self.threads, progress.callback()?.as_ref(), job)?.map_err(PyErr::from)
     }
-}
-
-/// Checks that there are as many labels as documents.
-pub(crate) fn check_lengths(documents: &Documents, labels: &Labels) -> PyResult<()> {
-    let (expected, got) = (documents.len(), labels.len());
-    if expected == got {
-        return Ok(());
-    }
-    Err(TamisError::new_err(format!("expected as many labels as documents, {expected}, got {got}")))
 }
 
 /// The model of what a trainer has learned.
@@ -133,23 +141,18 @@ pub(crate) fn fit(
 }
 
 /// Counts documents with a trainer a thread.
-fn count(
-    documents: &Documents,
-    labels: &Labels,
-    options: &TrainOptions,
-    watch: &Watch,
-) -> Result<Trainer, Failure> {
+fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<Trainer, Failure> {
     let next = AtomicUsize::new(0);
     let count_blocks = || -> Result<Trainer, Failure> {
         let mut trainer = Trainer::new(options.clone())?;
         loop {
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
-            let block = first..documents.len().min(first + BLOCK);
+            let block = first..labelled.len().min(first + BLOCK);
             if block.is_empty() || watch.is_stopped() {
                 return Ok(trainer);
             }
             watch.add_done(block.len());
-            learn(&mut trainer, documents, labels, block)?;
+            learn(&mut trainer, labelled, block)?;
         }
     };
     let mut trainers = rayon::broadcast(|_| count_blocks()).into_iter();
@@ -163,14 +166,15 @@ fn count(
 /// Learns the documents of some rows, in order.
 pub(crate) fn learn(
     trainer: &mut Trainer,
-    documents: &Documents,
-    labels: &Labels,
+    labelled: &Labelled,
     rows: Range<usize>,
 ) -> Result<(), Failure> {
+    let Labelled { documents, labels, groups } = labelled;
     for row in rows {
         let of_row = |error: Utf8Error| Failure::Changed(row, error);
         let (document, label) = (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
-        trainer.add(label, document).map_err(|error| Failure::Row(row, error))?;
+        let group = groups.as_ref().map(|groups| groups.get(row)).transpose().map_err(of_row)?;
+        trainer.add_in_group(label, group, document).map_err(|error| Failure::Row(row, error))?;
     }
     Ok(())
 }

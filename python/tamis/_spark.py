@@ -58,7 +58,8 @@ def count(batches: Iterable[pa.RecordBatch], kind: str, options: dict[str, Any])
 
     counter = Counter(kind=kind, **options)
     for batch in batches:
-        counter.add(batch.column(1), batch.column(0))
+        label, document, *group = batch.columns
+        counter.add(document, label, groups=group[0] if group else None)
     if counter.n_documents:
         yield from pieces("partial", TaskContext.get().partitionId(), counter.partial())
 

@@ -114,6 +114,7 @@ class Counter:
         documents: Iterable[str | bytes] | Any,
         labels: Iterable[str] | Any,
         *,
+        groups: Iterable[str] | Any | None = None,
         encoding: str = "utf-8",
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> None: ...
@@ -175,6 +176,7 @@ class Filter:
         labels: Iterable[str] | Any,
         /,
         *,
+        groups: Iterable[str] | Any | None = None,
         kind: Literal["mail", "text"] = "mail",
         n_jobs: int | None = None,
         progress: bool = False,
@@ -197,6 +199,7 @@ class Filter:
         labels: Iterable[str] | Any,
         /,
         *,
+        groups: Iterable[str] | Any | None = None,
         folds: int = 10,
         kind: Literal["mail", "text"] = "mail",
         n_jobs: int | None = None,
@@ -290,9 +293,11 @@ class Learner:
 
 # What TamisClassifier is made of. `how` is n_jobs, progress, encoding and decode_error.
 
-def train(documents: Any, labels: Any, options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
+def train(
+    documents: Any, labels: Any, groups: Any, options: dict[str, Any], *, kind: str, **how: Any
+) -> Filter: ...
 def count(
-    documents: Any, labels: Any, options: dict[str, Any], *, kind: str, **how: Any
+    documents: Any, labels: Any, groups: Any, options: dict[str, Any], *, kind: str, **how: Any
 ) -> tuple[bytes, int]: ...
 def fit(
     partials: Sequence[bytes], options: dict[str, Any], *, kind: str, n_jobs: int | None

@@ -162,7 +162,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         del given["self"]
         vars(self).update(given)
 
-    def fit(self, X: Any, y: Any) -> TamisClassifier:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> TamisClassifier:
         """Learn from labelled documents, and forget all before.
 
         Parameters
@@ -171,6 +171,10 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             Documents.
         y : array-like, shape (n_documents,)
             Their labels: text, whole numbers or truth values.
+        groups : array-like, shape (n_documents,), optional
+            The group of each: an author, a thread, a customer, by text or number. Documents of a group are
+            held out together wherever documents are held out, so that probabilities hold for documents of
+            new groups, as a score by ``GroupKFold`` does.
 
         Returns
         -------
@@ -183,17 +187,18 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             A row is missing or cannot be decoded, lengths differ, or options do not suit each other.
         """
         labels, classes = encode(y)
+        given = (X, labels, None if groups is None else encode(groups)[0], self._options())
         if len(classes) == 1:
-            _, self.n_documents_ = _tamis.count(X, labels, self._options(), kind=self.kind, **self._how())
+            _, self.n_documents_ = _tamis.count(*given, kind=self.kind, **self._how())
             self.filter_ = None
         else:
-            self.filter_ = _tamis.train(X, labels, self._options(), kind=self.kind, **self._how())
+            self.filter_ = _tamis.train(*given, kind=self.kind, **self._how())
             self.n_documents_ = n_learned(self.filter_)
         self.classes_, self._labels, self.n_fitted_ = classes, sorted(names(classes)), self.n_documents_
         vars(self).pop("_partials", None)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> TamisClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, groups: Any = None) -> TamisClassifier:
         """Learn from more labelled documents, which count as given.
 
         The counts are exact; the model is fitted to them again once the documents have grown by a quarter,
@@ -208,6 +213,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             Their labels.
         classes : array-like, optional
             Labels that may come later. They are in ``classes_`` and have probability 0 until they come.
+        groups : array-like, shape (n_documents,), optional
+            The group of each document, as in ``fit``. The same name is the same group in every call.
 
         Returns
         -------
@@ -236,7 +243,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
         labels, seen = encode(y)
-        partial, n = _tamis.count(X, labels, self._options(), kind=self.kind, **self._how())
+        given = (X, labels, None if groups is None else encode(groups)[0], self._options())
+        partial, n = _tamis.count(*given, kind=self.kind, **self._how())
         known = [getattr(self, "classes_", seen), seen, seen if classes is None else np.asarray(classes)]
         self.classes_ = np.unique(np.concatenate([labels for labels in known if len(labels) > 0] or known))
         self._partials = [*getattr(self, "_partials", []), partial]

@@ -28,6 +28,7 @@ def train(
     text_col: str | None = None,
     mail_col: str | None = None,
     *,
+    group_col: str | None = None,
     fit: str = "auto",
     driver_bytes: int = 1 << 30,
     sample: int = 20_000,
@@ -57,6 +58,9 @@ def train(
         The column of texts.
     mail_col : str
         Instead, the column of raw messages: binary or text.
+    group_col : str, optional
+        The column of groups, such as authors: documents of a group are held out together. Text, or what Spark casts to
+        text.
     fit : {"auto", "driver", "distributed"}, default "auto"
         Who fits: by default the driver, of up to ``driver_bytes`` of counts, else the executors. What was chosen is
         told on standard error. The executors fit weighted scoring without windows.
@@ -86,11 +90,14 @@ def train(
     if fit not in ("auto", "driver", "distributed"):
         raise tamis.TamisError(f"fit: expected auto, driver or distributed, got {fit!r}")
     kind, document = _document(text_col, mail_col)
-    rows = df.select(_column(label_col).cast("string").alias("label"), document.alias("document"))
+    columns = [_column(label_col).cast("string").alias("label"), document.alias("document")]
+    if group_col is not None:
+        columns.append(_column(group_col).cast("string").alias("group"))
+    rows = df.select(columns)
     # wrong options are told here, not by the executors
     Counter(kind=kind, **options)
     if fit == "distributed" and options.pop("deduplicate", False):
-        rows = rows.dropDuplicates()
+        rows = _deduplicated(rows, group_col is not None)
     with _explained():
         options = _with_ngrams(rows, kind, options, sample, fit == "distributed")
         refusal = _refusal(kind, options)
@@ -157,6 +164,15 @@ def _document(text_col: str | None, mail_col: str | None) -> tuple[str, Column]:
     if text_col is not None:
         return "text", _column(text_col)
     return "mail", _column(mail_col).cast("binary")
+
+
+def _deduplicated(rows: DataFrame, has_groups: bool) -> DataFrame:
+    """Rows without those that equal another in label and document."""
+    from pyspark.sql import functions as F
+
+    if has_groups:
+        return rows.groupBy("label", "document").agg(F.min("group").alias("group"))
+    return rows.dropDuplicates()
 
 
 def _column(name: str) -> Column:

@@ -78,6 +78,20 @@ def test_the_model_has_the_bytes_of_one_machine(spark, options, n_labels, sort):
     assert model.to_bytes() == alone(rows, **options)
 
 
+@pytest.mark.parametrize("fit", ["driver", "distributed"])
+def test_groups_come_along(spark, fit):
+    rows = [(label, text, f"author {i % 17}") for i, (label, text) in enumerate(texts(240, 3))]
+    df = spark.createDataFrame(rows, "label string, text string, author string").repartition(5)
+    options = {"ngrams": 1, "fit": fit}
+    page = train(df, "label", "text", group_col="author", **options).report().html
+    assert "each held out as a whole" in page
+    assert "drawn like these" in train(df, "label", "text", **options).report().html
+    if fit == "driver":
+        labels, documents, authors = zip(*rows)
+        expected = Filter.train(list(documents), list(labels), groups=list(authors), kind="text", ngrams=1)
+        assert train(df, "label", "text", group_col="author", **options).to_bytes() == expected.to_bytes()
+
+
 def test_pairs_of_many_rows_are_chosen_by_a_sample(spark):
     opinions = [("good", "not bad"), ("good", "very good"), ("bad", "not good"), ("bad", "very bad")]
     told_by_pairs = [(opinions[i % 4][0], f"{opinions[i % 4][1]} number{i}") for i in range(400)]

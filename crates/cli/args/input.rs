@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tamis_filter::Kind;
 
-use crate::args::values::{at_least, delimiter};
+use crate::args::values::{GroupBy, at_least, delimiter};
 use crate::formats::holds::{Holds, Shape};
 
 /// A list of paths.
@@ -19,6 +19,34 @@ pub(crate) struct ListArgs {
     /// Each path in the list ends with a zero byte, as `find -print0` writes them, and is never quoted
     #[arg(long, requires = "files_from")]
     pub(crate) null: bool,
+}
+
+/// Documents that belong together.
+#[derive(Args)]
+#[command(next_help_heading = "Groups")]
+pub(crate) struct GroupArgs {
+    /// Column of the group of each row in tables, such as its author or thread: a name, or a number from 1. Documents of
+    /// a group are held out together, so what is expected holds for documents of new groups. If documents carry dates,
+    /// `evaluate --online --order date` tells what to expect of later ones
+    #[arg(long, value_name = "COLUMN", conflicts_with = "group_by")]
+    pub(crate) group: Option<String>,
+    /// Group documents by the first folder below that of their label: in DIR/LABEL/AUTHOR/..., and in LABEL=DIR with
+    /// DIR/AUTHOR/..., by AUTHOR. The same name is the same group under any label. Files directly in a label's folder
+    /// have no group
+    #[arg(long, value_enum, value_name = "folder", hide_possible_values = true)]
+    pub(crate) group_by: Option<GroupBy>,
+}
+
+impl GroupArgs {
+    /// Whether documents are to be grouped.
+    pub(crate) fn are_given(&self) -> bool {
+        self.group.is_some() || self.group_by.is_some()
+    }
+
+    /// Its options, for error messages.
+    pub(crate) fn option(&self) -> String {
+        self.group.as_ref().map_or("--group-by folder".to_owned(), |column| format!("--group {column}"))
+    }
 }
 
 #[derive(Args, Clone)]

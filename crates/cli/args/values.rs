@@ -27,6 +27,12 @@ pub(crate) enum Format {
 }
 
 /// How documents are filed.
+/// What a document's group is taken from, other than a column.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    Folder,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     Copy,

@@ -196,9 +196,9 @@ fn by_bogofilter(folder: &Path, name: char, args: &CompareArgs, sources: &[OsStr
     let finished = corpus.for_each(
         &Limits::default(),
         || Ok(()),
-        |(), _, label, document| {
+        |(), _, given, document| {
             let Document::Mail(mail) = document else { bail!("expected mail") };
-            Ok((label.to_owned(), ask_bogofilter(folder, mail)?))
+            Ok((given.label.to_owned(), ask_bogofilter(folder, mail)?))
         },
         |item, (label, answer)| {
             asked.push((item.name().into_owned(), label, answer));

@@ -18,7 +18,7 @@ use tamis_report::{EvaluationReport, Mislabel, Page};
 
 use crate::args::decision::VerdictArgs;
 use crate::args::documents::{TableArgs, UnlabelledArgs};
-use crate::args::input::InputArgs;
+use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::model::{FallbackArg, ModelArg};
 use crate::args::recipe::{RecipeArgs, check_windows};
 use crate::args::scoring::ScoringArgs;
@@ -29,6 +29,7 @@ use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::say_equal;
 use crate::input::items::Item;
 use crate::input::loaded::Loaded;
+use crate::input::pass::Given;
 use crate::model::opened::check_unchanged;
 use crate::output::canvas::Canvas;
 use crate::output::numbers::grouped;
@@ -60,11 +61,12 @@ pub(crate) struct EvaluateArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Cross-validate: split the documents into K parts and score each by what the others teach; documents with the
-    /// same body stay together
+    /// Cross-validate: split the documents into K parts and score each by what the others teach; documents of a group
+    /// (--group, --group-by), or else with the same body, stay together
     #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
     pub(crate) folds: Option<u16>,
-    /// Score each document by what was learned before it, then learn it (prequential evaluation)
+    /// Score each document by what was learned before it, then learn it (prequential evaluation). With --order date this
+    /// tells what to expect of later documents
     #[arg(long, conflicts_with = "model")]
     pub(crate) online: bool,
     /// Order of documents for --online
@@ -81,6 +83,8 @@ pub(crate) struct EvaluateArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
+    #[command(flatten)]
+    pub(crate) groups: GroupArgs,
     #[command(flatten)]
     pub(crate) table: TableArgs,
     #[command(flatten)]
@@ -173,6 +177,9 @@ type Named = (OsString, HeldOutScore);
 
 /// Scores documents as the options ask; looks up which of them the model has learned if that is wanted.
 pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
+    if args.groups.are_given() && args.folds.is_none() {
+        bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
+    }
     match args.folds.is_some() || args.online {
         true => by_learning(args),
         false => by_model(args, counts_learned),
@@ -198,8 +205,8 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
-        |scorer, _, label, document| {
-            let truth = class_of(filter.classes(), label)?;
+        |scorer, _, given, document| {
+            let truth = class_of(filter.classes(), given.label)?;
             if !known.is_empty() && known.contains(&filter.digest(document)?) {
                 learned.fetch_add(1, Ordering::Relaxed);
             }
@@ -240,6 +247,7 @@ fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
 struct Held {
     name: OsString,
     label: String,
+    group: Option<String>,
     content: HeldContent,
     key: Key,
 }
@@ -280,6 +288,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
+    let corpus = corpus.grouped(&args.groups);
     let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     if args.order == Order::Date && corpus.kind != Kind::Mail {
@@ -337,9 +346,9 @@ fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result
     let finished = corpus.for_each(
         &options.recipe.limits,
         || Ok((corpus.kind == Kind::Table).then(|| Trainer::new(options.clone())).transpose()?),
-        |checked: &mut Option<Trainer>, item, label, document| {
-            checked.as_mut().map_or(Ok(()), |trainer| trainer.add(label, document))?;
-            Ok(hold(item, label, document, order))
+        |checked: &mut Option<Trainer>, item, given, document| {
+            checked.as_mut().map_or(Ok(()), |trainer| trainer.add(given.label, document))?;
+            Ok(hold(item, given, document, order))
         },
         |_, held| {
             documents.push(held);
@@ -382,8 +391,9 @@ fn hold_out(
         (Some(folds), Some(Scoring::Mixed(_) | Scoring::ExpectationMaximization(_))) => {
             let own: Vec<_> = documents.iter().map(Held::loaded).collect();
             let others: Vec<_> = unlabelled.iter().map(Held::loaded).collect();
-            let labels = documents.iter().map(|held| held.label.as_str());
-            let labelled: Vec<_> = labels.zip(own.iter().map(Loaded::document)).collect();
+            let labelled = documents.iter().zip(&own);
+            let labelled: Vec<_> =
+                labelled.map(|(held, own)| (&*held.label, held.group.as_deref(), own.document())).collect();
             let others: Vec<_> = others.iter().map(Loaded::document).collect();
             Ok(cross_validate(&options, &labelled, &others, folds.into(), seed)?.1)
         }
@@ -404,7 +414,9 @@ fn by_counts(
     let mut counts = Vec::with_capacity(documents.len());
     for held in &*documents {
         let before = trainer.n_documents();
-        trainer.add(&held.label, held.loaded().document()).with_context(|| shown_path(&held.name))?;
+        let document = held.loaded();
+        let added = trainer.add_in_group(&held.label, held.group.as_deref(), document.document());
+        added.with_context(|| shown_path(&held.name))?;
         counts.push(trainer.n_documents() > before);
     }
     say_equal(&trainer, false);
@@ -415,7 +427,7 @@ fn by_counts(
     Ok(trainer.cross_validate(folds.into(), seed)?)
 }
 
-fn hold(item: &Item<'_>, label: &str, document: Document<'_>, order: Order) -> Held {
+fn hold(item: &Item<'_>, given: Given<'_>, document: Document<'_>, order: Order) -> Held {
     let content = match document {
         Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
         Document::Text(text) => HeldContent::Text(text.to_owned()),
@@ -432,7 +444,9 @@ fn hold(item: &Item<'_>, label: &str, document: Document<'_>, order: Order) -> H
         }
         _ => Key::Given,
     };
-    Held { name: item.name().into_owned(), label: label.to_owned(), content, key }
+    let Given { label, group } = given;
+    let (label, group) = (label.to_owned(), group.map(str::to_owned));
+    Held { name: item.name().into_owned(), label, group, content, key }
 }
 
 fn write_scores(path: &Path, classes: &Classes, outcomes: &[Named]) -> Result<()> {

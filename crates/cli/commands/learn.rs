@@ -14,10 +14,11 @@ use tamis_filter::{
 };
 use tamis_mail::looks_like_mail;
 
-use crate::args::input::InputArgs;
+use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::items::Item;
+use crate::input::pass::Given;
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::expectation;
@@ -71,6 +72,8 @@ pub(crate) struct LearnArgs {
     pub(crate) progress: ProgressArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) groups: GroupArgs,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
 }
@@ -196,6 +199,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         true => corpus(&[], &args.input, None)?,
         false => corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
     };
+    corpus = corpus.grouped(&args.groups);
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
     corpus.suit(learner.filter().information().recipe)?;
     let has_fallback = shared.is_some();
@@ -206,12 +210,12 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         learner.add_label(&args.label)?;
     }
     let mut tally = Tally::default();
-    let unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, _, document| {
+    let unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, _, group, document| {
         if is_sure(args, learner, document)? {
             tally.right += 1;
             return Ok(());
         }
-        match learner.learn(&args.label, document) {
+        match learner.learn_in_group(&args.label, group, document) {
             Ok(Learned::Already) => tally.already += 1,
             Ok(Learned::Moved { .. }) => tally.moved += 1,
             Ok(_) => tally.learned += 1,
@@ -338,7 +342,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     }
     let mut unreadable = 0;
     if let Some(mut corpus) = corpus {
-        unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, item, document| {
+        unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, item, _, document| {
             match learner.forget(label, document) {
                 Ok(its) => (forgotten, name) = (forgotten + 1, its),
                 Err(error) if matches!(error.kind(), ErrorKind::NotLearned { .. }) => {
@@ -424,7 +428,7 @@ fn for_each(
     corpus: &mut Corpus<'_>,
     learner: &mut Learner,
     progress: &ProgressArgs,
-    mut work: impl FnMut(&mut Learner, &Item<'_>, Document<'_>) -> Result<()> + Send,
+    mut work: impl FnMut(&mut Learner, &Item<'_>, Option<&str>, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
     let has_dots = progress.has_dots();
@@ -436,7 +440,7 @@ fn for_each(
         corpus.for_each(
             &limits,
             || Ok(()),
-            |(), item, _, document| {
+            |(), item, Given { group, .. }, document| {
                 if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!(
                         "tamis: {}: this does not look like mail, which the model is for",
@@ -445,7 +449,7 @@ fn for_each(
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 let (learner, work) = &mut *state;
-                work(learner, item, document)
+                work(learner, item, group, document)
             },
             |_, ()| {
                 dot(has_dots, ".");

@@ -12,7 +12,7 @@ use tamis_filter::{
 
 use crate::args::decision::DecisionArgs;
 use crate::args::documents::{TableArgs, UnlabelledArgs};
-use crate::args::input::InputArgs;
+use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::model::{ModelArg, refuse_to_replace_all_but_partials, refuse_to_replace_taught};
 use crate::args::recipe::{RecipeArgs, check_windows};
 use crate::args::scoring::ScoringArgs;
@@ -21,6 +21,7 @@ use crate::args::values::{Contradictions, share};
 use crate::input::columns;
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::duplicates::{Names, check_contradictions, say_equal};
+use crate::input::pass::Given;
 use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
 use crate::output::progress::while_shown;
@@ -50,6 +51,8 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) groups: GroupArgs,
     #[command(flatten)]
     pub(crate) table: TableArgs,
     #[command(flatten)]
@@ -99,6 +102,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
+    let corpus = corpus.grouped(&args.groups);
     let options = options(args, &corpus)?;
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
@@ -199,7 +203,9 @@ fn learn_all(
     let expected = Some((corpus.kind, "the labelled source"));
     let more =
         Corpus::find(&args.unlabelled.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
-    let (mut trainer, names, mut unreadable) = learn(corpus, options, Trainer::add)?;
+    let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, given, document| {
+        trainer.add_in_group(given.label, given.group, document)
+    })?;
     if !args.unlabelled.unlabelled.is_empty() {
         let (unlabelled, _, failed) =
             learn(&more, options, |trainer, _, document| trainer.add_unlabelled(document))?;
@@ -222,14 +228,14 @@ fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
 fn learn(
     corpus: &Corpus<'_>,
     options: &TrainOptions,
-    add: impl Fn(&mut Trainer, &str, Document<'_>) -> tamis_filter::Result<()> + Sync,
+    add: impl Fn(&mut Trainer, Given<'_>, Document<'_>) -> tamis_filter::Result<()> + Sync,
 ) -> Result<(Trainer, Names, usize)> {
     let start = || Ok((Trainer::new(options.clone())?, Names::default()));
     let finished = corpus.for_each(
         &options.recipe.limits,
         start,
-        |(trainer, names), item, label, document| {
-            add(trainer, label, document)?;
+        |(trainer, names), item, given, document| {
+            add(trainer, given, document)?;
             names.note(item, trainer.last_digest());
             Ok(())
         },

@@ -10,10 +10,11 @@ use serde_json::error::Category;
 use super::holds::{Holds, Shape};
 use super::rows::{CellsOf, Dialect, Raw, Rows};
 
-/// The columns of label and text, as the user named them.
+/// The columns of label, text and group, as the user named them.
 pub(crate) struct Columns<'a> {
     pub(crate) label: &'a str,
     pub(crate) text: &'a str,
+    pub(crate) group: Option<&'a str>,
     pub(crate) shape: Shape,
 }
 
@@ -49,8 +50,13 @@ impl<H> Record<H> {
 /// A JSON object.
 pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
 
-/// The label of a row, if it has one, and its text.
-pub(crate) type LabelAndText<'a> = (Option<Cow<'a, str>>, Cow<'a, str>);
+/// The text of a row, its label if it has one, and the name of its group if that is asked for.
+#[cfg_attr(test, derive(Debug))]
+pub(crate) struct TextRow<'a> {
+    pub(crate) label: Option<Cow<'a, str>>,
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) group: Option<Cow<'a, str>>,
+}
 
 /// The rows of a table of label and text.
 pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
@@ -138,11 +144,12 @@ pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
     format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
 }
 
-/// Where label and text are in the rows of a table; in JSON they are found by their names.
+/// Where label, text and group are in the rows of a table; in JSON they are found by their names.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Position {
     label: Option<usize>,
     text: usize,
+    group: Option<usize>,
     /// Whether the first row is a header.
     has_names: bool,
     /// Whether that is a guess, since the row has none of the expected names.
@@ -152,17 +159,24 @@ pub(crate) struct Position {
 
 impl Position {
     fn find(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
-        let Columns { label, text, shape } = *columns;
+        let position = Position::of_label_and_text(first, columns)?;
+        let Some(name) = columns.group else { return Ok(position) };
+        match column_at(first, name, columns.shape) {
+            Some(group) => Ok(Position { group: Some(group), ..position }),
+            None => bail!(
+                "--group: expected a column by its name or number, got {name:?}; the first row is {}",
+                row_shown(first)
+            ),
+        }
+    }
+
+    fn of_label_and_text(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
+        let Columns { label, text, shape, .. } = *columns;
         let n_columns = first.len();
-        let named = |name: &str| {
-            let is_it = |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
-            first.iter().position(is_it).filter(|_| !shape.no_header)
-        };
-        let numbered =
-            |name: &str| name.parse::<usize>().ok().filter(|n| (1..=n_columns).contains(n)).map(|n| n - 1);
-        let at = |name: &str| named(name).or_else(|| numbered(name));
-        let is_guess = named(label).is_none() && named(text).is_none();
-        let position = |label, text, has_names| Position { label, text, has_names, is_guess, n_columns };
+        let at = |name: &str| column_at(first, name, shape);
+        let is_guess = named_at(first, label, shape).is_none() && named_at(first, text, shape).is_none();
+        let position =
+            |label, text, has_names| Position { label, text, group: None, has_names, is_guess, n_columns };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
                 Ok(position(label_at, text, !shape.no_header))
@@ -172,7 +186,6 @@ impl Position {
             }
             (None, None) if (label, text, n_columns) == ("label", "text", 1) => Ok(position(None, 0, false)),
             (_, text_at) => {
-                let got: Vec<_> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
                 let (missing, option) =
                     if text_at.is_none() { (text, "--text-column") } else { (label, "--label-column") };
                 if shape.no_header {
@@ -184,7 +197,7 @@ impl Position {
                 }
                 bail!(
                     "expected a column {missing:?} (see {option}, and --target for tables of other columns), got {}",
-                    got.join(", ")
+                    row_shown(first)
                 )
             }
         }
@@ -195,11 +208,10 @@ impl Position {
         if !self.is_guess || columns.shape.no_header {
             return None;
         }
-        let names: Vec<_> = first.iter().map(|cell| String::from_utf8_lossy(cell)).collect();
         Some(match (self.has_names, self.label) {
             (true, _) => format!(
                 "the first row holds the names of columns, {}; --no-header if it does not",
-                names.join(", ").chars().take(60).collect::<String>()
+                row_shown(first).chars().take(60).collect::<String>()
             ),
             (false, Some(_)) => {
                 "column 1 is the label, column 2 the text, from the first row on; --label-column and \
@@ -211,17 +223,35 @@ impl Position {
     }
 }
 
+/// The column of this name or, from 1, of this number.
+fn column_at(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> Option<usize> {
+    let number = || name.parse().ok().filter(|n| (1..=first.len()).contains(n)).map(|n: usize| n - 1);
+    named_at(first, name, shape).or_else(number)
+}
+
+fn named_at(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> Option<usize> {
+    let is_it = |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+    first.iter().position(is_it).filter(|_| !shape.no_header)
+}
+
+fn row_shown(cells: &[Cow<'_, [u8]>]) -> String {
+    cells.iter().map(|cell| String::from_utf8_lossy(cell)).collect::<Vec<_>>().join(", ")
+}
+
 impl Record<Position> {
-    /// Label and text, or what is wrong with the row.
-    pub(crate) fn label_and_text(&self, columns: &Columns<'_>) -> Result<LabelAndText<'_>, String> {
+    /// The cells that count, or what is wrong with the row.
+    pub(crate) fn text_row(&self, columns: &Columns<'_>) -> Result<TextRow<'_>, String> {
         if let Some(object) = self.json() {
             return of_object(object?, columns);
         }
-        let Position { label: label_at, text: text_at, n_columns, .. } = *self.head;
-        let (mut label, mut text, mut n) = (None, None, 0);
+        let Position { label: label_at, text: text_at, group: group_at, n_columns, .. } = *self.head;
+        let (mut label, mut text, mut group, mut n) = (None, None, None, 0);
         for cell in self.cells() {
             if n == text_at {
                 text = Some(decoded(cell.clone()));
+            }
+            if group_at == Some(n) {
+                group = Some(decoded(cell.clone()));
             }
             if label_at == Some(n) {
                 label = Some(decoded(cell));
@@ -229,7 +259,7 @@ impl Record<Position> {
             n += 1;
         }
         match text {
-            Some(text) if n == n_columns => Ok((label, text)),
+            Some(text) if n == n_columns => Ok(TextRow { label, text, group }),
             _ => Err(wrong_length(n_columns, n)),
         }
     }
@@ -255,15 +285,16 @@ fn json_line(line: &[u8]) -> Result<Object, String> {
     })
 }
 
-fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<LabelAndText<'static>, String> {
+fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<TextRow<'static>, String> {
     // one column may be both label and text
-    let label = match object.get(columns.label) {
-        Some(serde_json::Value::String(label)) => Some(label.clone().into()),
+    let cell = |name: &str| match object.get(name) {
+        Some(serde_json::Value::String(cell)) => Some(cell.clone().into()),
         Some(other) if !other.is_null() => Some(other.to_string().into()),
         _ => None,
     };
+    let (label, group) = (cell(columns.label), columns.group.and_then(cell));
     match object.remove(columns.text) {
-        Some(serde_json::Value::String(text)) => Ok((label, text.into())),
+        Some(serde_json::Value::String(text)) => Ok(TextRow { label, text: text.into(), group }),
         _ => Err(format!("expected an object with a string {:?}", columns.text)),
     }
 }
@@ -276,14 +307,14 @@ mod tests {
         let (rows, _) = rows(table.as_bytes(), holds, columns).unwrap();
         let owned = |row: Row<Position>| {
             let record = row.content.unwrap();
-            let (label, text) = record.label_and_text(columns).unwrap();
+            let TextRow { label, text, .. } = record.text_row(columns).unwrap();
             (row.line, label.map(Cow::into_owned), text.into_owned())
         };
         rows.map(owned).collect()
     }
 
     const SHAPE: Shape = Shape { delimiter: None, no_header: false };
-    static COLUMNS: Columns<'_> = Columns { label: "label", text: "text", shape: SHAPE };
+    static COLUMNS: Columns<'_> = Columns { label: "label", text: "text", group: None, shape: SHAPE };
 
     #[test]
     fn what_is_no_object_is_told_without_its_words() {
@@ -291,7 +322,7 @@ mod tests {
             ["\"a secret\"", "[\"secret\"]", "{\"text\": secret}", "{\"secret\" \"secret\"}", "secret"]
         {
             let (mut rows, _) = rows(line.as_bytes(), Holds::Jsonl, &COLUMNS).unwrap();
-            let error = rows.next().unwrap().content.unwrap().label_and_text(&COLUMNS).unwrap_err();
+            let error = rows.next().unwrap().content.unwrap().text_row(&COLUMNS).unwrap_err();
             assert!(error.contains("expected a JSON object") && !error.contains("secret"), "{error}");
         }
     }
@@ -305,7 +336,8 @@ mod tests {
             rows,
             [(1, Some("ham".into()), "say \"hi".into()), (2, Some("spam".into()), "buy".into())]
         );
-        let numbered = Columns { label: "3", text: "1", shape: Shape { no_header: true, ..SHAPE } };
+        let numbered =
+            Columns { label: "3", text: "1", group: None, shape: Shape { no_header: true, ..SHAPE } };
         assert_eq!(read("buy,x,spam\n", Holds::Csv, &numbered), [(1, Some("spam".into()), "buy".into())]);
         let numbered = Columns { shape: SHAPE, ..numbered };
         let rows = read("\u{feff}v3;v2;v1\nbuy;x;spam\n", Holds::Csv, &numbered);
@@ -330,7 +362,7 @@ mod tests {
             .unwrap()
             .0
             .collect();
-        let error = |row: &Row<Position>| row.content.as_ref().unwrap().label_and_text(&COLUMNS).err();
+        let error = |row: &Row<Position>| row.content.as_ref().unwrap().text_row(&COLUMNS).err();
         let errors: Vec<_> = rows.iter().map(error).collect();
         let of_length = |n| format!("expected 2 cells, got {n}");
         assert_eq!(errors, [Some(of_length(1)), None, Some(of_length(3))]);

@@ -123,6 +123,10 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
     }
     let mut kinds: Vec<_> = guesses.iter().map(Guess::kind).collect();
+    // new groups have other names, so nothing can be learned from them
+    if let Some(group) = corpus.group_column().and_then(|group| by_name.get(group)) {
+        kinds[*group] = None;
+    }
     for ColumnChoice { name, kind } in choices {
         match by_name.get(&**name) {
             Some(column) if name != target => kinds[*column] = *kind,

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 use tamis_filter::{Kind, Recipe};
 
-use crate::args::input::InputArgs;
+use crate::args::input::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::records::Names;
 use crate::formats::table::{Record, Row};
@@ -30,6 +30,10 @@ pub(crate) struct Corpus<'a> {
     pub(super) failed: AtomicUsize,
     /// Of tables, the column that holds the labels.
     pub(super) target: Option<String>,
+    /// How documents are grouped, if they are.
+    pub(super) groups: Option<&'a GroupArgs>,
+    /// Whether any document that was read has a group.
+    pub(super) has_groups: AtomicBool,
     /// Whether progress is shown where there is a terminal.
     pub(crate) has_bar: bool,
 }
@@ -116,8 +120,20 @@ impl<'a> Corpus<'a> {
             unreadable: 0,
             failed,
             target: None,
+            groups: None,
+            has_groups: AtomicBool::new(false),
             has_bar: true,
         }
+    }
+
+    /// The same documents, each with its group if any are asked for.
+    pub(crate) fn grouped(self, groups: &'a GroupArgs) -> Self {
+        Corpus { groups: Some(groups).filter(|groups| groups.are_given()), ..self }
+    }
+
+    /// The column of tables that holds the groups, if they are asked for.
+    pub(crate) fn group_column(&self) -> Option<&str> {
+        self.groups?.group.as_deref()
     }
 
     /// What was found, or nothing if sources may be missing.

@@ -41,7 +41,7 @@ pub(crate) fn find(
     let is_folder = metadata.as_ref().is_some_and(|metadata| metadata.is_dir());
     let is_maildir = is_folder && maildir::is_maildir(path);
     if is_maildir {
-        listing.maildir(path, label);
+        listing.maildir(path, label, None);
     } else if is_folder && (label.is_some() || !labelled) {
         listing.folder(path, label);
     } else if is_folder {

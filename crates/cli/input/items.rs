@@ -78,10 +78,10 @@ pub(crate) enum Layout<'a> {
     Rows { target: Option<&'a str>, labelled: bool, shape: Shape },
 }
 
-/// The label of a row, which is in the column of this name.
-pub(crate) fn label_of<'c>(cells: &'c Cells<'_>, target: Option<&str>) -> Option<&'c str> {
-    let (_, label) = cells.iter().find(|(name, _)| Some(&**name) == target)?;
-    Some(label.trim()).filter(|label| !is_missing(label))
+/// The cell of a row in the column of this name, such as its label, unless it is missing.
+pub(crate) fn cell_of<'c>(cells: &'c Cells<'_>, column: Option<&str>) -> Option<&'c str> {
+    let (_, cell) = cells.iter().find(|(name, _)| Some(&**name) == column)?;
+    Some(cell.trim()).filter(|cell| !is_missing(cell))
 }
 
 /// The rows of a table, whole. `needed` is a column that they must have.

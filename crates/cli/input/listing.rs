@@ -10,6 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::formats::holds::Holds;
 use crate::input::place::Place;
 use crate::output::numbers::{counted, grouped};
+use crate::output::path_text::to_text;
 use crate::output::shown::{plain, shown_path};
 
 /// The number of a file that was listed, for which the system need not be asked.
@@ -79,10 +80,12 @@ impl LeftOut {
 }
 
 impl Listing {
-    pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>) {
+    /// The messages of a Maildir, which may be below a folder of a label's.
+    pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>, folder: Option<Arc<str>>) {
         match maildir::list(path) {
             Ok(listing) => {
-                let found = |path| Place::found(path, label.clone(), Holds::One);
+                let found =
+                    |path| Place { folder: folder.clone(), ..Place::found(path, label.clone(), Holds::One) };
                 self.places.extend(listing.messages.into_iter().map(found));
                 self.left_out.hidden += listing.hidden as u64;
                 listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
@@ -96,6 +99,7 @@ impl Listing {
         // by path: files in a folder differ only in their names, and splitting paths would cost more
         let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
         let mut walk = WalkDir::new(path).follow_links(true).sort_by(by_name).into_iter();
+        let mut below: Option<Arc<str>> = None;
         while let Some(entry) = walk.next() {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -105,6 +109,9 @@ impl Listing {
                 }
             };
             let (name, kind) = (entry.file_name(), entry.file_type());
+            if entry.depth() == 1 {
+                below = kind.is_dir().then(|| to_text(name).into());
+            }
             let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
             if hidden {
                 self.left_out.hidden += 1;
@@ -113,13 +120,14 @@ impl Listing {
                 }
             } else if kind.is_dir() {
                 if maildir::is_maildir(entry.path()) {
-                    self.maildir(entry.path(), label.clone());
+                    self.maildir(entry.path(), label.clone(), below.clone());
                     walk.skip_current_dir();
                 }
             } else if kind.is_file() {
                 let holds = Holds::of_name(name);
                 let inode = inode(&entry);
-                self.places.push(Place { inode, ..Place::found(entry.into_path(), label.clone(), holds) });
+                let found = Place::found(entry.into_path(), label.clone(), holds);
+                self.places.push(Place { inode, folder: below.clone(), ..found });
             } else {
                 self.left_out.special.add(entry.into_path());
             }

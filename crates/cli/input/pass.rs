@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::{mem, slice};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
 
 use crate::formats::holds::Holds;
-use crate::formats::table::Columns;
+use crate::formats::table::{Columns, TextRow};
 use crate::input::corpus::Corpus;
-use crate::input::items::{Content, Item, Layout, items, label_of};
+use crate::input::items::{Content, Item, Layout, cell_of, items};
 use crate::input::loaded::Loaded;
 use crate::input::place::Place;
 use crate::input::reading::{foreign, foreign_in_folder, read_document};
@@ -46,6 +46,15 @@ pub(crate) struct Finished<S> {
     pub(crate) states: Vec<S>,
     /// Documents that could not be read; each was named.
     pub(crate) unreadable: usize,
+}
+
+/// What is given with a document.
+#[derive(Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// Empty if it has none.
+    pub(crate) label: &'a str,
+    /// The name of its group, if it has one.
+    pub(crate) group: Option<&'a str>,
 }
 
 /// The documents worked on at a time, and the bytes of those that come out of larger files.
@@ -97,16 +106,16 @@ impl Complaints {
 }
 
 impl Corpus<'_> {
-    /// Does `work` for every document and its label (empty if it has none), on all threads, and then `done` with the
+    /// Does `work` for every document and what is given with it, on all threads, and then `done` with the
     /// results, in order. While a batch is processed, the one before is finished and the one after is read.
     ///
     /// Every worker has a state made by `start`. A document that cannot be read is named and counted; an error of
-    /// `work` or `done` ends it all.
+    /// `work` or `done` ends it all. So does that no document has a group, where groups are asked for.
     pub(crate) fn for_each<S: Send, T: Send>(
         &self,
         limits: &Limits,
         start: impl Fn() -> Result<S> + Sync,
-        work: impl Fn(&mut S, &Item<'_>, &str, Document<'_>) -> Result<T> + Sync,
+        work: impl Fn(&mut S, &Item<'_>, Given<'_>, Document<'_>) -> Result<T> + Sync,
         mut done: impl FnMut(&Item<'_>, T) -> Result<()>,
     ) -> Result<Finished<S>> {
         let (states, columns) = (Mutex::new(Vec::new()), self.columns());
@@ -118,7 +127,7 @@ impl Corpus<'_> {
                 Err(error) => return slots[0].result = Some(Err(error)),
             };
             for Slot { item, result } in slots {
-                let work = |label: &str, document: Document<'_>| work(&mut state, item, label, document);
+                let work = |given: Given<'_>, document: Document<'_>| work(&mut state, item, given, document);
                 *result = Some(match self.read(item, &columns, limits, &mut buffer, work) {
                     Err(skipped) => Ok(Err(skipped)),
                     Ok(result) => finish_one(item, result),
@@ -175,7 +184,8 @@ impl Corpus<'_> {
             say!("tamis: skipped {} that are neither mail nor text", counted(foreign as u64, "file"));
         }
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let states = states.into_iter().map(|(state, _)| state).collect();
+        let states: Vec<S> = states.into_iter().map(|(state, _)| state).collect();
+        self.check_groups(states.is_empty())?;
         Ok(Finished { states, unreadable })
     }
 
@@ -195,6 +205,23 @@ impl Corpus<'_> {
         Ok(())
     }
 
+    /// Checks that a document has a group if groups are asked for, unless there are no documents.
+    fn check_groups(&self, is_empty: bool) -> Result<()> {
+        match self.groups.filter(|_| !is_empty && !self.has_groups.load(Ordering::Relaxed)) {
+            Some(groups) => bail!("{}: expected documents with a group, got none", groups.option()),
+            None => Ok(()),
+        }
+    }
+
+    /// The name of a document's group, given that in its row.
+    fn group<'g>(&self, item: &Item<'g>, in_row: Option<&'g str>) -> Option<&'g str> {
+        let folder = || item.place.folder.as_deref();
+        let group = if self.groups?.group_by.is_some() { folder() } else { in_row };
+        let group = group.map(str::trim).filter(|group| !group.is_empty());
+        self.has_groups.fetch_or(group.is_some(), Ordering::Relaxed);
+        group
+    }
+
     /// Reads a document for `work`: its label and what it is; a file is read into the buffer.
     fn read<R>(
         &self,
@@ -202,22 +229,27 @@ impl Corpus<'_> {
         columns: &Columns<'_>,
         limits: &Limits,
         buffer: &mut Vec<u8>,
-        work: impl FnOnce(&str, Document<'_>) -> R,
+        work: impl FnOnce(Given<'_>, Document<'_>) -> R,
     ) -> Result<R, Skipped> {
         let given = item.place.label.as_deref();
+        let whole = |label| Given { label, group: self.group(item, None) };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Text(record) => {
-                let (own, text) = record.label_and_text(columns)?;
-                Ok(work(self.expected_label(given.or(own.as_deref()))?, Document::Text(&text)))
+                let TextRow { label: own, text, group } = record.text_row(columns)?;
+                let label = self.expected_label(given.or(own.as_deref()))?;
+                let group = self.group(item, group.as_deref());
+                Ok(work(Given { label, group }, Document::Text(&text)))
             }
             Content::Row(record) => {
                 let cells = record.named_cells()?;
-                let label = self.expected_label(given.or(label_of(&cells, self.target.as_deref())))?;
-                Ok(work(label, Loaded::row(&cells).document()))
+                let label = self.expected_label(given.or(cell_of(&cells, self.target.as_deref())))?;
+                let group = cell_of(&cells, self.group_column());
+                let given = Given { label, group: self.group(item, group) };
+                Ok(work(given, Loaded::row(&cells).document()))
             }
             Content::Bytes(bytes) => {
-                Ok(work(self.expected_label(given)?, self.whole(item, bytes)?.document()))
+                Ok(work(whole(self.expected_label(given)?), self.whole(item, bytes)?.document()))
             }
             Content::File => {
                 let label = self.expected_label(given)?;
@@ -229,7 +261,7 @@ impl Corpus<'_> {
                 if let Some(what) = foreign_in_folder(buffer).filter(|_| !item.named()) {
                     return Err(Skipped::Foreign(what));
                 }
-                Ok(work(label, self.whole(item, buffer)?.document()))
+                Ok(work(whole(label), self.whole(item, buffer)?.document()))
             }
         }
     }
@@ -260,13 +292,13 @@ impl Corpus<'_> {
         }
         let own = match &item.content {
             Content::Text(record) => {
-                let row = record.label_and_text(&self.columns());
-                row.ok().and_then(|(label, _)| Some(label?.into_owned()))
+                let row = record.text_row(&self.columns());
+                row.ok().and_then(|row| Some(row.label?.into_owned()))
             }
             Content::Row(record) => record
                 .named_cells()
                 .ok()
-                .and_then(|cells| label_of(&cells, self.target.as_deref()).map(str::to_owned)),
+                .and_then(|cells| cell_of(&cells, self.target.as_deref()).map(str::to_owned)),
             _ => None,
         };
         own.unwrap_or_default()
@@ -282,6 +314,7 @@ impl Corpus<'_> {
         Columns {
             label: self.input.label_column.as_deref().unwrap_or("label"),
             text: self.input.text_column.as_deref().unwrap_or("text"),
+            group: self.group_column(),
             shape: self.input.shape(),
         }
     }

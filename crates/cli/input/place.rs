@@ -47,6 +47,8 @@ fn after(argument: &OsStr, length: usize) -> OsString {
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     pub(crate) label: Option<Arc<str>>,
+    /// The first folder below that of its label, if it is in one.
+    pub(crate) folder: Option<Arc<str>>,
     pub(crate) holds: Holds,
     /// Whether the user named it; else it was found in a folder.
     pub(crate) named: bool,
@@ -63,7 +65,7 @@ pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
 impl Place {
     /// A file that was found in a folder.
     pub(crate) fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
-        Place { path, label, holds, named: false, once: None, inode: None }
+        Place { path, label, folder: None, holds, named: false, once: None, inode: None }
     }
 
     /// A stream, whose path is only a name.
@@ -73,7 +75,7 @@ impl Place {
             holds => holds,
         };
         let once = Some(Once(Arc::new(Mutex::new(Some(stream)))));
-        Place { path: path.to_owned(), label: None, holds, named: true, once, inode: None }
+        Place { holds, named: true, once, ..Place::found(path.to_owned(), None, holds) }
     }
 
     /// The stream, if it is one.

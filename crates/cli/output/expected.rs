@@ -58,47 +58,64 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
         return None;
     }
     let is_mail = information.recipe.kind == Kind::Mail;
-    let kind = match information.recipe.kind {
-        Kind::Table => "rows".to_owned(),
-        kind => kind.to_string(),
+    let documents = match information.recipe.kind {
+        Kind::Mail => "messages",
+        Kind::Text => "documents",
+        Kind::Table => "rows",
     };
-    let labelled_right = |right: u64, documents: u64| {
-        let right = share_of(right, documents);
-        Some(format!("expected on {kind} like this: {right} labelled right (95 % interval)"))
+    let Some(expected) = information.expected else {
+        return Some(format!("too few {documents} to tell what to expect"));
     };
-    let (negatives, false_positives, positives, missed) = match information.expected {
-        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+    let (share, on, how) = match expected {
+        Expected::Detection { groups: 0, .. } | Expected::Accuracy { groups: 0, .. } => {
+            let share: fn(u64, u64) -> String = share_of;
+            (share, format!("{documents} drawn like these"), "95 % interval".to_owned())
+        }
+        // without intervals, since documents of a group are alike
+        Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. } => {
+            let groups = counted(groups, "group");
+            let share: fn(u64, u64) -> String = |part, whole| format!("{} %", percent(part, whole));
+            (share, format!("{documents} of new groups"), format!("{groups}, each held out as a whole"))
+        }
+    };
+    let labelled_right = |right: u64, all: u64| {
+        Some(format!("expected on {on}: {} labelled right ({how})", share(right, all)))
+    };
+    let (negatives, false_positives, positives, missed) = match expected {
+        Expected::Detection { negatives, false_positives, positives, missed, .. } => {
             (negatives, false_positives, positives, missed)
         }
-        Some(Expected::Accuracy { documents, right }) => return labelled_right(right, documents),
-        None => return Some(format!("too few documents to tell what to expect on {kind} like this")),
+        Expected::Accuracy { documents, right, .. } => return labelled_right(right, documents),
     };
     let Some(spam) = filter.spam() else {
-        let documents = negatives + positives;
-        return labelled_right(documents - false_positives - missed, documents);
+        let all = negatives + positives;
+        return labelled_right(all - false_positives - missed, all);
     };
-    let (mut ham_lost, mut spam_missed) = (share_of(false_positives, negatives), share_of(missed, positives));
+    let (mut ham_lost, mut spam_missed) = (share(false_positives, negatives), share(missed, positives));
     if spam != positive_class(information.classes) {
         std::mem::swap(&mut ham_lost, &mut spam_missed);
     }
     let label = |class| shown(information.classes.label(class).unwrap_or_default());
     let (ham, spam) = (label(1 - spam), label(spam));
     let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
-    Some(format!(
-        "expected on {kind} like this: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed (95 % interval)"
-    ))
+    Some(format!("expected on {on}: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed ({how})"))
 }
 
 /// `0.38 % (0.17 to 0.75)`
 fn share_of(part: u64, whole: u64) -> String {
     let Interval { low, high } = clopper_pearson(part, whole, 0.95);
-    format!("{:.2} % ({:.2} to {:.2})", 100.0 * part as f64 / whole as f64, 100.0 * low, 100.0 * high)
+    format!("{} % ({:.2} to {:.2})", percent(part, whole), 100.0 * low, 100.0 * high)
+}
+
+/// `0.38`
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }
 
 /// The expected performance before and after a change.
 pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
     let wrong = match before {
-        Some(Expected::Detection { negatives, false_positives, positives, missed }) => {
+        Some(Expected::Detection { negatives, false_positives, positives, missed, .. }) => {
             format!(
                 "{} of {} and {} of {} held-out documents wrong",
                 grouped(false_positives),
@@ -107,7 +124,7 @@ pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filt
                 grouped(positives)
             )
         }
-        Some(Expected::Accuracy { documents, right }) => {
+        Some(Expected::Accuracy { documents, right, .. }) => {
             format!("{} of {} labelled right", grouped(right), grouped(documents))
         }
         None => "not known".to_owned(),

@@ -10,12 +10,13 @@ use crate::error::TamisError;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
-use crate::training::Training;
+use crate::training::{Labelled, Training};
 
 /// What is to be trained.
 pub(super) fn prepare(
     documents: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
+    groups: Option<&Bound<'_, PyAny>>,
     kind: &str,
     threads: usize,
     options: Option<&Bound<'_, PyDict>>,
@@ -23,7 +24,8 @@ pub(super) fn prepare(
     let kind = kind_named(kind)?;
     let options = Options::new(kind, options.unwrap_or(&PyDict::new(documents.py())))?;
     let documents = Documents::new(kind, documents, Decoding::default())?;
-    Training::new(documents, Labels::new(labels)?, options, threads)
+    let groups = groups.map(Labels::new).transpose()?;
+    Ok(Training::new(Labelled::new(documents, Labels::new(labels)?, groups)?, options, threads))
 }
 
 /// The number of threads for `n_jobs`, as scikit-learn has it: 1 if it is not given, one a core for -1, all

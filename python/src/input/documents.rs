@@ -41,7 +41,7 @@ impl Documents {
     }
 }
 
-/// The labels of documents, by row.
+/// The labels of documents, or the names of their groups, by row.
 pub(crate) struct Labels(Column);
 
 impl Labels {
@@ -69,7 +69,7 @@ impl Labels {
         different.len()
     }
 
-    /// The label of a row below [`len`](Self::len).
+    /// The label of a row below [`len`](Self::len), or the name of its group.
     ///
     /// # Errors
     /// As [`Column::text`].

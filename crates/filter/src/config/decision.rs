@@ -171,6 +171,9 @@ pub enum Expected {
         positives: u64,
         /// Of these, misclassified ones.
         missed: u64,
+        /// The named groups that were held out, each as a whole; 0 if documents may have been held out without others of
+        /// their group, or none was named.
+        groups: u64,
     },
     /// More classes: the share of correct labels.
     Accuracy {
@@ -178,6 +181,8 @@ pub enum Expected {
         documents: u64,
         /// Of these, correctly labelled ones.
         right: u64,
+        /// The named groups, as above.
+        groups: u64,
     },
 }
 
@@ -185,14 +190,16 @@ impl Expected {
     /// Whether it is of the kind for this scoring and number of classes, with documents to take shares of.
     pub(crate) fn fits(&self, scoring: &Scoring, n_classes: usize) -> bool {
         let fits = match *self {
-            Expected::Detection { negatives, false_positives, positives, missed } => {
+            Expected::Detection { negatives, false_positives, positives, missed, .. } => {
                 n_classes == 2
                     && negatives > 0
                     && false_positives <= negatives
                     && positives > 0
                     && missed <= positives
             }
-            Expected::Accuracy { documents, right } => n_classes != 2 && documents > 0 && right <= documents,
+            Expected::Accuracy { documents, right, .. } => {
+                n_classes != 2 && documents > 0 && right <= documents
+            }
         };
         fits && matches!(scoring, Scoring::Weighted(_))
     }

@@ -9,6 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::evaluate::cross_validation::{HeldOutScore, seeded};
 use crate::extract::document::Document;
 use crate::extract::extractor::{Counted, Extractor};
+use crate::file::groups;
 use crate::kind::Kind;
 use crate::score::score::Scratch;
 use crate::train::trainer::Trainer;
@@ -16,7 +17,10 @@ use crate::train::trainer::Trainer;
 /// K-fold cross-validation for any scoring: for each fold a model is trained on the documents of the others, and on
 /// those without a label. Returns the labels, and a score per labelled document, in their order.
 ///
-/// Documents with the same body stay together; rows of a table are dealt one by one, since equal rows are data.
+/// A document is given with its label and, if it has one, the name of its group. Documents of a group stay together, see
+/// [`Trainer::add_in_group`]; those without one stay with those of the same body, or, as rows of a table, stand alone, since
+/// equal rows are data.
+///
 /// [`Trainer::cross_validate`] does less work for the scorings that it supports, and takes equal documents out.
 ///
 /// # Errors
@@ -29,7 +33,8 @@ use crate::train::trainer::Trainer;
 /// options.recipe.columns = vec![Column::new("miles", ColumnKind::Gaussian)];
 /// let miles: Vec<_> = (0..40).map(|i| if i % 2 == 0 { 1 + i } else { 100 + i }.to_string()).collect();
 /// let rows: Vec<_> = miles.iter().map(|miles| [("miles", miles.as_str())]).collect();
-/// let labelled: Vec<_> = ["walk", "bus"].into_iter().cycle().zip(rows.iter().map(|row| Document::Fields(row))).collect();
+/// let labels = ["walk", "bus"].into_iter().cycle();
+/// let labelled: Vec<_> = labels.zip(&rows).map(|(label, row)| (label, None, Document::Fields(row))).collect();
 /// let (labels, scores) = cross_validate(&options, &labelled, &[], 5, 0)?;
 /// assert_eq!((labels.len(), scores.len()), (2, 40));
 /// assert!(scores.iter().all(|held_out| held_out.score.label == Some(held_out.class)));
@@ -37,17 +42,17 @@ use crate::train::trainer::Trainer;
 /// ```
 pub fn cross_validate(
     options: &TrainOptions,
-    labelled: &[(&str, Document<'_>)],
+    labelled: &[(&str, Option<&str>, Document<'_>)],
     unlabelled: &[Document<'_>],
     folds: usize,
     seed: u64,
 ) -> Result<(Classes, Vec<HeldOutScore>)> {
-    let classes = Classes::new(labelled.iter().map(|(label, _)| *label))?;
+    let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
     if classes.len() < 2 {
         return Err(ErrorKind::TooFewLabels { expected: 2, got: classes.len() }.into());
     }
-    let groups = groups(options, labelled)?;
-    let with_group = |((label, _), group): (&(&str, _), u64)| Labelled {
+    let groups = numbered(options, labelled)?;
+    let with_group = |((label, ..), group): (&(&str, _, _), u64)| Labelled {
         row: CountRow::default(),
         class: classes.index(label).unwrap_or_default(),
         multiplicity: 1,
@@ -58,8 +63,8 @@ pub fn cross_validate(
     let of_fold = |fold: &Vec<usize>| -> Result<Vec<HeldOutScore>> {
         let mut trainer = Trainer::new(options.clone())?;
         let others = (0..labelled.len()).filter(|at| fold.binary_search(at).is_err());
-        for (label, document) in others.map(|at| labelled[at]) {
-            trainer.add(label, document)?;
+        for (label, group, document) in others.map(|at| labelled[at]) {
+            trainer.add_in_group(label, group, document)?;
         }
         unlabelled.iter().try_for_each(|document| trainer.add_unlabelled(*document))?;
         let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
@@ -67,7 +72,7 @@ pub fn cross_validate(
         let of_all =
             |class| filter.classes().label(class).and_then(|label| classes.index(label)).unwrap_or(class);
         let held_out = |&at: &usize| {
-            let mut score = filter.score(labelled[at].1, &mut scratch)?;
+            let mut score = filter.score(labelled[at].2, &mut scratch)?;
             let known = filter.classes().index(labelled[at].0);
             let probability = known.map_or(0.0, |class| scratch.probabilities()[usize::from(class)]);
             (score.label, score.scored_class) = (score.label.map(of_all), of_all(score.scored_class));
@@ -81,18 +86,19 @@ pub fn cross_validate(
     Ok((classes, all.into_iter().map(|(_, held_out)| held_out).collect()))
 }
 
-/// A hash of each document's body, by which documents stay together; of rows their numbers.
-fn groups(options: &TrainOptions, labelled: &[(&str, Document<'_>)]) -> Result<Vec<u64>> {
+/// The group of each document, by its name or by a hash of the body; of rows by their numbers.
+fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
+    let named = labelled.iter().map(|(_, name, _)| *name);
     if options.recipe.kind == Kind::Table {
-        return Ok((0..labelled.len() as u64).collect());
+        return Ok(named.zip(0..).map(|(name, row)| groups::group(name, row)).collect());
     }
     let extractor = Extractor::new(options.recipe.clone())?;
     let (mut counted, mut vocabulary) = (Counted::grouping(), Vocabulary::new());
-    let group = |(_, document): &(&str, Document<'_>)| {
+    let group = |(name, (.., document)): (Option<&str>, &(&str, _, Document<'_>))| {
         extractor.count(*document, &mut counted, &mut vocabulary)?;
-        Ok(counted.group())
+        Ok(groups::group(name, counted.body_hash()))
     };
-    labelled.iter().map(group).collect()
+    named.zip(labelled).map(group).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +117,8 @@ mod tests {
 
     fn validated(scoring: Scoring, unlabelled: &[Document<'_>], seed: u64) -> Vec<HeldOutScore> {
         let texts = texts();
-        let labelled: Vec<_> = texts.iter().map(|(label, text)| (*label, Document::Text(text))).collect();
+        let labelled: Vec<_> =
+            texts.iter().map(|(label, text)| (*label, None, Document::Text(text))).collect();
         let options = TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
         cross_validate(&options, &labelled, unlabelled, 5, seed).unwrap().1
     }
@@ -148,7 +155,8 @@ mod tests {
     fn a_label_all_of_whose_rows_are_in_one_fold_is_missed() {
         let mut texts = texts();
         texts.push(("eggs", "an egg".into()));
-        let labelled: Vec<_> = texts.iter().map(|(label, text)| (*label, Document::Text(text))).collect();
+        let labelled: Vec<_> =
+            texts.iter().map(|(label, text)| (*label, None, Document::Text(text))).collect();
         let options = TrainOptions {
             scoring: Some(Scoring::NaiveBayes(Scoring::parameters())),
             ..TrainOptions::new(Kind::Text)

@@ -14,6 +14,7 @@ use crate::config::scoring::{Chosen, Scoring};
 use crate::config::training::{Pairs, TrainOptions};
 use crate::error::{ErrorKind, Result};
 use crate::evaluate::cross_validation::HeldOutScore;
+use crate::file::groups;
 use crate::score::verdict::verdict;
 use crate::train::fitting::{self, FittedWeights, LATEST};
 use crate::train::trainer::Trainer;
@@ -143,7 +144,7 @@ impl Prequential {
                 .map(|row| CountVector::from_pairs(row.iter()).unwrap_or_default())
                 .collect(),
             class,
-            group: counted.group(),
+            group: groups::group(None, counted.body_hash()),
         };
         self.learn(&scorer, taught)?;
         Ok(held_out)

@@ -46,7 +46,7 @@ pub(crate) struct Counted {
     /// Whether to hash the body.
     grouping: bool,
     /// A hash of the terms of the body, in order.
-    group: u64,
+    body_hash: u64,
     /// Date and name; only set if the body is hashed (for documents that are learned).
     date: Option<i64>,
     name: String,
@@ -63,7 +63,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Buffers that also compute [`group`](Self::group), date and name.
+    /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
     pub(crate) fn grouping() -> Self {
         Counted { grouping: true, ..Self::default() }
     }
@@ -101,8 +101,8 @@ impl Counted {
     }
 
     /// A hash of the body: the words of a mail, all of a text or a row. Only with [`grouping`](Self::grouping).
-    pub(crate) fn group(&self) -> u64 {
-        self.group
+    pub(crate) fn body_hash(&self) -> u64 {
+        self.body_hash
     }
 
     /// The date of the document in seconds since 1970, if known. Only with [`grouping`](Self::grouping).
@@ -166,7 +166,7 @@ impl Counted {
 
     fn clear(&mut self) {
         self.full = None;
-        self.group = 0;
+        self.body_hash = 0;
         self.date = None;
         self.name.clear();
         self.limits_hit = LimitsHit::default();
@@ -284,11 +284,11 @@ impl Extractor {
     }
 
     fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
-        let Counted { scratch, term: buffer, spans, outside, body, grouping, group, full, .. } = counted;
+        let Counted { scratch, term: buffer, spans, outside, body, grouping, body_hash, full, .. } = counted;
         // a row has no body: equal rows form a group
         let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let part = if prefix.is_empty() { body } else { outside };
-        let mut hash = *group;
+        let mut hash = *body_hash;
         let mut counted = |occurrences: &[Occurrence]| {
             if in_group {
                 hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
@@ -307,7 +307,7 @@ impl Extractor {
             };
             outcome.err().into_iter().for_each(|error| *full = Some(error));
         });
-        *group = hash;
+        *body_hash = hash;
     }
 
     fn add_row(
@@ -332,7 +332,7 @@ impl Extractor {
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
                     column.write_term(prefix, cell, &mut counted.term)?;
                     let fingerprint = fingerprint(&counted.term);
-                    counted.group = chain(counted.group, fingerprint);
+                    counted.body_hash = chain(counted.body_hash, fingerprint);
                     let place = vocabulary.count_fingerprinted(fingerprint, &counted.term)?;
                     counted.outside.push(place as u32);
                 }

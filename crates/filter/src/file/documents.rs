@@ -18,7 +18,7 @@ pub(crate) struct DocumentRecord {
     pub(crate) multiplicity: U32,
     /// Its date in seconds since 1970; [`NO_DATE`] if unknown.
     pub(crate) date: I64,
-    /// A hash of its body: documents of one group must not be split between training and testing.
+    /// Its group, by name or by a hash of its body: documents of one group must not be split between training and testing.
     pub(crate) group: U64,
     /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if there are none.
     pub(crate) held_out: [F32; 2],

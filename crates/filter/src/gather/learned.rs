@@ -84,11 +84,13 @@ impl LearnedDocument {
         }
     }
 
-    /// Notes an equal document that came later and does not count.
+    /// Notes an equal document, with the same windows, that came later and does not count.
     pub(crate) fn meet(&mut self, later: &LearnedDocument) {
-        let date = self.date().min(later.date());
-        if date != self.date() {
-            self.more.get_or_insert_default().date = Some(date);
+        if later.is_before(self) {
+            self.group = later.group;
+            if self.date() != later.date() {
+                self.more.get_or_insert_default().date = later.more.as_ref().and_then(|more| more.date);
+            }
         }
         self.unite_names(later);
     }

@@ -1,6 +1,7 @@
 //! Fitting and calibration: choices, correction, held-out scores, thresholds.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use tamis_model::{
@@ -15,6 +16,7 @@ use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::as_kept;
+use crate::file::groups::is_named;
 
 /// The result of fitting.
 pub(crate) struct Fitted {
@@ -100,8 +102,12 @@ pub(crate) fn conclude(
         false => FittedWeights::None,
     };
     let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
+    // without a correction documents are left out one by one
+    let in_folds = options.correction || documents.has_windows();
+    let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
+    let groups = count_named(held_out.map(|held| documents.label(held.document).group));
     if classes.len() != 2 {
-        return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents), ..rest });
+        return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents, groups), ..rest });
     }
     let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
     // rounded as a model stores them, so that refitting starts from the same numbers
@@ -114,7 +120,7 @@ pub(crate) fn conclude(
     };
     let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &choices);
     let decision = decide(&scores)?;
-    let expected = expect(&scores, &decision, classes);
+    let expected = expect(&scores, &decision, classes, groups);
     Ok(Fitted { held_out, decision, expected, ..rest })
 }
 
@@ -151,7 +157,12 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
 }
 
 /// The number of held-out documents whose likeliest label is right.
-fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &dyn Documents) -> Option<Expected> {
+fn expect_right(
+    held_out: &[HeldOut],
+    choices: &Choices,
+    documents: &dyn Documents,
+    groups: u64,
+) -> Option<Expected> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
     for held in held_out.iter().filter(|held| held.weight > 0.0) {
         let Label { class, multiplicity, .. } = documents.label(held.document);
@@ -162,7 +173,12 @@ fn expect_right(held_out: &[HeldOut], choices: &Choices, documents: &dyn Documen
     }
     // in a sample, each counts by its weight
     let right = (right / all * n as f64).round() as u64;
-    (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n) })
+    (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n), groups })
+}
+
+/// The number of different groups that were named.
+fn count_named(groups: impl Iterator<Item = u64>) -> u64 {
+    groups.filter(|group| is_named(*group)).collect::<HashSet<_>>().len() as u64
 }
 
 /// The share of a class among the documents.
@@ -210,7 +226,10 @@ pub(crate) fn calibrate(
         None => before,
         Some(decision) => decision?,
     };
-    Ok((decision, expect(&scores, &decision, classes)))
+    // a document learned one by one was scored by a model that may have known others of its group
+    let in_folds = (is_corrected || of_windows) && judged.iter().all(|judged| judged.learned == 0);
+    let groups = count_named(judged.iter().map(|judged| judged.group).filter(|_| in_folds));
+    Ok((decision, expect(&scores, &decision, classes, groups)))
 }
 
 /// The log-odds of documents, repeated for each copy, and whether they belong to the positive class.
@@ -265,7 +284,7 @@ fn ham_class(classes: &Classes) -> Option<ClassId> {
     spam_class(classes).filter(|_| classes.len() == 2).map(|spam| 1 - spam)
 }
 
-fn expect(scores: &[(f64, bool)], decision: &Decision, classes: &Classes) -> Option<Expected> {
+fn expect(scores: &[(f64, bool)], decision: &Decision, classes: &Classes, groups: u64) -> Option<Expected> {
     let positive = positive_class(classes);
     let ham = ham_class(classes);
     let (mut negatives, mut false_positives, mut positives, mut missed) = (0, 0, 0, 0);
@@ -280,6 +299,6 @@ fn expect(scores: &[(f64, bool)], decision: &Decision, classes: &Classes) -> Opt
         *all += 1;
         *wrong += u64::from(is_wrong);
     }
-    let expected = Expected::Detection { negatives, false_positives, positives, missed };
+    let expected = Expected::Detection { negatives, false_positives, positives, missed, groups };
     (positives > 0 && negatives > 0).then_some(expected)
 }

@@ -12,6 +12,7 @@ use crate::error::{ErrorKind, Result};
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
 use crate::extract::extractor::{Counted, Extractor};
+use crate::file::groups;
 use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
 use crate::gather::union::{self, Shard};
 
@@ -136,7 +137,20 @@ impl Trainer {
     /// If the document is of the wrong kind, a cell does not suit its column, the label is not acceptable or a count
     /// overflows. Nothing is learned then.
     pub fn add(&mut self, label: &str, document: Document<'_>) -> Result<()> {
-        self.learn(Some(label), document)
+        self.add_in_group(label, None, document)
+    }
+
+    /// As [`add`](Self::add), for a document of a group: an author, a thread, a customer. Documents of a group are held out
+    /// together, whatever their labels, wherever documents are held out: what is chosen, calibrated and expected then holds
+    /// for documents of groups that were not learned. By default, and for an empty name, a document's group are the
+    /// documents with the same body.
+    ///
+    /// Equal documents of different groups still count as equal; they all are in the group whose hash is the least.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_in_group(&mut self, label: &str, group: Option<&str>, document: Document<'_>) -> Result<()> {
+        self.learn(Some(label), group, document)
     }
 
     /// Learns from one unlabelled document. Needs [`Scoring::ExpectationMaximization`], the default once there are such
@@ -145,24 +159,29 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
-        self.learn(None, document)
+        self.learn(None, None, document)
     }
 
-    fn learn(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+    fn learn(&mut self, label: Option<&str>, group: Option<&str>, document: Document<'_>) -> Result<()> {
         if label.is_none() {
-            self.learn_itself(None, document)?;
+            self.learn_itself(None, None, document)?;
             // unlabelled documents are learned by their words
             self.pairs = None;
             return Ok(());
         }
         if let Some(pairs) = &mut self.pairs {
-            pairs.learn(label, document)?;
+            pairs.learn(label, group, document)?;
         }
         // what is refused here must not be counted with pairs either
-        self.learn_itself(label, document).inspect_err(|_| self.pairs = None)
+        self.learn_itself(label, group, document).inspect_err(|_| self.pairs = None)
     }
 
-    fn learn_itself(&mut self, label: Option<&str>, document: Document<'_>) -> Result<()> {
+    fn learn_itself(
+        &mut self,
+        label: Option<&str>,
+        group: Option<&str>,
+        document: Document<'_>,
+    ) -> Result<()> {
         self.count(document)?;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
@@ -180,12 +199,12 @@ impl Trainer {
             windows: Vec::new(),
             reals,
         };
-        let mut document = LearnedDocument::new(digest, counted.group(), more);
+        let mut document = LearnedDocument::new(digest, groups::group(group, counted.body_hash()), more);
         let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
         known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
-        let same = known.filter(|known| (known.group, known.cuts()) == (document.group, document.cuts()));
+        let same = known.filter(|known| known.cuts() == document.cuts());
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
                 known.meet(&document);

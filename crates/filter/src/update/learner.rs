@@ -1,12 +1,13 @@
 //! Online learning: learns and forgets one document at a time, in a file that others may be reading.
 
 mod commit;
+mod seen;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use tamis_model::{ClassId, Coefficient, Counts, Readings};
-use tamis_tokenizer::{CountVector, TermId, Vocabulary};
+use tamis_tokenizer::Vocabulary;
 
 use crate::config::labels::unknown_label;
 use crate::config::scoring::Scoring;
@@ -14,10 +15,10 @@ use crate::config::training::{Pairs, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
-use crate::extract::digest::{digest, digest_of_nothing};
+use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
 use crate::extract::extractor::Counted;
-use crate::file::documents::{NO_DATE, Remembered, as_kept};
+use crate::file::documents::{Remembered, as_kept};
 use crate::file::log::{self, Entry};
 use crate::file::names;
 use crate::score::filter::Filter;
@@ -26,6 +27,7 @@ use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
 use crate::store::layers::DecodedTerm;
 use crate::train::trainer::Trainer;
+use crate::update::learner::seen::Seen;
 use crate::update::options::LearnOptions;
 use crate::update::rewrite;
 
@@ -84,13 +86,6 @@ pub struct Learner {
     counted: Counted,
     vocabulary: Vocabulary,
     scratch: Scratch,
-}
-
-/// A document as the model would store it.
-struct Seen {
-    /// Its terms have the ids of the model; new terms have ids after these.
-    document: Remembered,
-    new_terms: Vec<(u64, String)>,
 }
 
 impl Learner {
@@ -179,8 +174,22 @@ impl Learner {
     /// If the label is unknown, the document is not of the model's kind, a count overflows or the model is damaged in a
     /// part that is read. Nothing is learned then.
     pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
+        self.learn_in_group(label, None, document)
+    }
+
+    /// As [`learn`](Self::learn), for a document of a group, see [`Trainer::add_in_group`]. A document that is already known
+    /// under the label stays in its group.
+    ///
+    /// # Errors
+    /// As [`learn`](Self::learn).
+    pub fn learn_in_group(
+        &mut self,
+        label: &str,
+        group: Option<&str>,
+        document: Document<'_>,
+    ) -> Result<Learned> {
         let class = self.class(label)?;
-        let mut seen = self.see(document)?;
+        let mut seen = self.see(group, document)?;
         let mut known = self.known(seen.document.digest)?;
         let is_nothing = self.is_nothing(seen.document.digest);
         if is_nothing {
@@ -195,7 +204,10 @@ impl Learner {
         let limit = ErrorKind::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
         seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
         seen.document.class = class;
-        known.iter().for_each(|known| names::unite(&mut seen.document.name, &known.name));
+        for known in &known {
+            names::unite(&mut seen.document.name, &known.name);
+            seen.document.group = seen.document.group.min(known.group);
+        }
         let mut done = Vec::new();
         let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
         self.finish_change(done, outcome)?;
@@ -210,7 +222,7 @@ impl Learner {
     /// [`ErrorKind::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
     /// then.
     pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
-        let seen = self.see(document)?;
+        let seen = self.see(None, document)?;
         self.forget_known(label, seen.document.digest, Some(seen))
     }
 
@@ -249,13 +261,14 @@ impl Learner {
         let left = known
             .first()
             .filter(|_| one_less)
-            .map(|known| (known.class, known.multiplicity.saturating_sub(1)));
+            .map(|known| (known.class, known.multiplicity.saturating_sub(1), known.group));
         let mut name = Box::default();
         known.iter().for_each(|known| names::unite(&mut name, &known.name));
         let mut done = Vec::new();
         let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
-            (Some((class, multiplicity)), Some(mut seen)) if multiplicity > 0 => {
+            (Some((class, multiplicity, group)), Some(mut seen)) if multiplicity > 0 => {
                 (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
+                seen.document.group = group;
                 seen.document.name.clone_from(&name);
                 self.add(seen, &mut done)
             }
@@ -346,54 +359,6 @@ impl Learner {
     fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
         let classes = 0..self.filter.classes().len() as ClassId;
         classes.filter_map(|class| self.filter.store.document((digest, class)).transpose()).collect()
-    }
-
-    fn see(&mut self, document: Document<'_>) -> Result<Seen> {
-        let Learner { filter: Filter { store, extractor, .. }, counted, vocabulary, .. } = self;
-        extractor.count(document, counted, vocabulary)?;
-        let (mut ids, mut new_terms): (Vec<TermId>, Vec<_>) = (Vec::new(), Vec::new());
-        for term in vocabulary.document() {
-            ids.push(match store.find(term.fingerprint)? {
-                Some(id) => id,
-                None => {
-                    let text = vocabulary.term(term.id).unwrap_or_default().to_owned();
-                    new_terms.push((term.fingerprint, text));
-                    (store.n_terms() + new_terms.len() - 1) as TermId
-                }
-            });
-        }
-        let digest = digest(extractor.recipe().version, vocabulary.document(), counted.reals());
-        counted.rows(vocabulary.document(), |place| ids.get(place).copied());
-        let document = Remembered {
-            digest,
-            class: 0,
-            multiplicity: 1,
-            date: counted.date().unwrap_or(NO_DATE),
-            group: counted.group(),
-            name: if store.header.names { counted.name().into() } else { Box::default() },
-            coefficients: Vec::new(),
-            held_out: None,
-            learned: 0,
-            vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
-        };
-        self.see_layers()?;
-        Ok(Seen { document, new_terms })
-    }
-
-    /// Makes the rows of the current document, by the ids of both layers if there are two, to score it.
-    fn see_layers(&mut self) -> Result<()> {
-        if self.filter.fallback.is_none() {
-            return Ok(());
-        }
-        let (layers, terms) = (self.filter.layers(), self.vocabulary.document());
-        let unknown = |place| TermId::try_from(layers.n_terms() + place).ok();
-        let ids = terms
-            .iter()
-            .enumerate()
-            .map(|(place, term)| Ok(layers.find(term.fingerprint)?.or(unknown(place))));
-        let ids: Vec<_> = ids.collect::<Result<_>>()?;
-        self.counted.rows(terms, |place| ids.get(place).copied().flatten());
-        Ok(())
     }
 
     /// Forgets the known records of a document. Where the model stores no terms, those of `seen` are used.

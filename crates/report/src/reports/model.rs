@@ -103,13 +103,24 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figu
 
 /// What held-out documents promise.
 fn expectation(filter: &Filter, expected: Expected) -> String {
+    let groups = match expected {
+        Expected::Accuracy { groups, .. } | Expected::Detection { groups, .. } => groups,
+    };
     let part = |part: u64, whole: u64| {
         let Interval { low, high } = clopper_pearson(part, whole, 0.95);
-        format!("{} ({} to {})", percent(share(part, whole)), percent(low), percent(high))
+        match groups {
+            0 => format!("{} ({} to {})", percent(share(part, whole)), percent(low), percent(high)),
+            // documents of a group are alike, so these intervals would be too narrow
+            _ => percent(share(part, whole)),
+        }
+    };
+    let on = match groups {
+        0 => "documents drawn like these (95 % interval)".to_owned(),
+        _ => format!("documents of new groups ({}, each held out as a whole)", counted(groups, "group")),
     };
     let (right, documents) = match expected {
-        Expected::Accuracy { documents, right } => (right, documents),
-        Expected::Detection { negatives, false_positives, positives, missed } => {
+        Expected::Accuracy { documents, right, .. } => (right, documents),
+        Expected::Detection { negatives, false_positives, positives, missed, .. } => {
             if let Some(spam) = filter.spam() {
                 let mut wrong = [part(false_positives, negatives), part(missed, positives)];
                 if spam != positive_class(filter.classes()) {
@@ -119,7 +130,7 @@ fn expectation(filter: &Filter, expected: Expected) -> String {
                     |class: ClassId| Name(filter.classes().label(class).unwrap_or_default()).to_string();
                 let [lost, missed] = wrong;
                 return format!(
-                    "To expect on documents like these (95 % interval): {lost} of {} lost, {missed} of {} missed.",
+                    "To expect on {on}: {lost} of {} lost, {missed} of {} missed.",
                     label(1 - spam),
                     label(spam)
                 );
@@ -127,5 +138,5 @@ fn expectation(filter: &Filter, expected: Expected) -> String {
             (negatives + positives - false_positives - missed, negatives + positives)
         }
     };
-    format!("To expect on documents like these (95 % interval): {} labelled right.", part(right, documents))
+    format!("To expect on {on}: {} labelled right.", part(right, documents))
 }

@@ -32,8 +32,8 @@ fn kinds_keep_their_numbers() {
         Scoring::Mixed(Mixed::default()),
     ]);
     check(&[
-        Expected::Detection { negatives: 1, false_positives: 0, positives: 1, missed: 0 },
-        Expected::Accuracy { documents: 1, right: 1 },
+        Expected::Detection { negatives: 1, false_positives: 0, positives: 1, missed: 0, groups: 0 },
+        Expected::Accuracy { documents: 1, right: 1, groups: 0 },
     ]);
     check(&[
         Likelihood::Bernoulli,

@@ -152,7 +152,7 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
         |header| header.chosen = Some(wrong_choices(|choices| choices.bayes[0] = -1.0)),
         |header| header.recipe.version += 1,
         |header| header.recipe.windows = Some(0),
-        |header| header.expected = Some(Expected::Accuracy { documents: 1, right: 2 }),
+        |header| header.expected = Some(Expected::Accuracy { documents: 1, right: 2, groups: 0 }),
     ];
     let models = models();
     for (m, model) in models.iter().enumerate() {

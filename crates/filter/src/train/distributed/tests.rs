@@ -1,5 +1,6 @@
 use super::lead::DistributedTrainer;
 use super::plan::FitPlan;
+use crate::config::decision::Expected;
 use crate::config::keep::Keep;
 use crate::config::scoring::Scoring;
 use crate::config::training::{Pairs, TrainOptions};
@@ -186,6 +187,37 @@ fn samples_and_the_rest_are_the_whole() {
     let parts = rows.chunks(99).map(|rows| count(&options, rows).sample(0.5).unwrap());
     let merged = parts.fold(Trainer::new(options.clone()).unwrap(), |all, p| all.merge_partial(&p).unwrap());
     assert!(merged.into_partial().unwrap().as_bytes() == half.as_bytes());
+}
+
+#[test]
+fn a_group_is_in_the_sample_or_not() {
+    let (rows, options) = (documents(600, 3), options());
+    let author = |i: usize| format!("author {}", i % 23);
+    let count = |some: std::ops::Range<usize>| {
+        let mut trainer = Trainer::new(options.clone()).unwrap();
+        for i in some {
+            let (label, text) = &rows[i];
+            trainer.add_in_group(label, Some(&author(i)), Document::Text(text)).unwrap();
+        }
+        trainer.into_partial().unwrap()
+    };
+    let groups = |partial: &Partial| {
+        let groups = partial.to_trainer().unwrap().documents.iter().map(|d| d.group).collect::<Vec<_>>();
+        (groups.len(), groups.into_iter().collect::<std::collections::BTreeSet<_>>())
+    };
+    let (n, all) = groups(&count(0..rows.len()));
+    let ((n_first, first), (_, second)) =
+        (groups(&count(0..300).sample(0.5).unwrap()), groups(&count(300..600).sample(0.5).unwrap()));
+    assert_eq!(first, second);
+    assert!(all.len() == 23 && (3..20).contains(&first.len()) && n_first < n / 2, "{}", first.len());
+    // what is held out are whole groups
+    let partials = [count(0..250), count(250..600)];
+    let filter = fit(&options, &partials, false).into_filter().unwrap();
+    let groups = match filter.information().expected {
+        Some(Expected::Accuracy { groups, .. }) => groups,
+        expected => panic!("{expected:?}"),
+    };
+    assert!((1..=23).contains(&groups), "{groups}");
 }
 
 #[test]

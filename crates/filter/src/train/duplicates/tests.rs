@@ -18,15 +18,21 @@ fn mail((word, flip, day): (u8, bool, u8)) -> String {
 }
 
 /// A trainer that knows as many labels as it may.
-fn train(options: &TrainOptions, documents: &[(usize, (u8, bool, u8))]) -> Trainer {
+fn train(options: &TrainOptions, documents: &[Given]) -> Trainer {
     let mut trainer = Trainer::new(options.clone()).unwrap();
     for label in &LABELS[..if options.recipe.windows.is_some() { 2 } else { 3 }] {
         trainer.class_of(label).unwrap();
     }
-    for (label, document) in documents {
-        trainer.add(LABELS[*label], Document::Mail(mail(*document).as_bytes())).unwrap();
-    }
+    documents.iter().for_each(|given| add(&mut trainer, given));
     trainer
+}
+
+/// The number of a label, perhaps that of a group, and a mail.
+type Given = (usize, Option<u8>, (u8, bool, u8));
+
+fn add(trainer: &mut Trainer, (label, group, document): &Given) {
+    let (group, mail) = (group.map(|group| format!("group {group}")), mail(*document));
+    trainer.add_in_group(LABELS[*label], group.as_deref(), Document::Mail(mail.as_bytes())).unwrap();
 }
 
 fn scoring() -> impl Strategy<Value = (Option<Scoring>, Keep)> {
@@ -45,24 +51,24 @@ proptest! {
     /// However mail is shared out among trainers, in whatever order, and added before merging or after.
     #[test]
     fn equal_mail_counts_once_whatever_the_shares(
-        all in proptest::collection::vec((0usize..3, (0u8..6, any::<bool>(), any::<u8>())), 0..20),
+        all in proptest::collection::vec(
+            (0usize..3, proptest::option::of(0u8..3), (0u8..6, any::<bool>(), any::<u8>())), 0..20,
+        ),
         cuts in (0usize..20, 0usize..20),
-        (scoring, keep) in scoring(), windows: bool,
+        (scoring, keep) in scoring(), windows: bool, repeat: bool,
     ) {
-        let mut options = TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Mail) };
+        let mut options = TrainOptions { scoring, keep, repeat, ..TrainOptions::new(Kind::Mail) };
         options.recipe.windows = (windows && options.scoring.is_none()).then_some(20);
         let n_labels = if options.recipe.windows.is_some() { 2 } else { 3 };
-        let all: Vec<_> = all.into_iter().map(|(label, document)| (label % n_labels, document)).collect();
+        let all: Vec<_> = all.into_iter().map(|(label, group, mail)| (label % n_labels, group, mail)).collect();
         let at_once = train(&options, &all);
         let (first, second) = (cuts.0.min(cuts.1).min(all.len()), cuts.0.max(cuts.1).min(all.len()));
         let mut shares = train(&options, &all[second..]);
         shares.merge(train(&options, &all[..first])).unwrap();
-        for (label, document) in all[first..second].iter().rev() {
-            shares.add(LABELS[*label], Document::Mail(mail(*document).as_bytes())).unwrap();
-        }
+        all[first..second].iter().rev().for_each(|given| add(&mut shares, given));
         prop_assert_eq!(shares.n_equal(), at_once.n_equal());
-        prop_assert_eq!(shares.n_documents() + shares.n_equal(), all.len() as u64);
-        prop_assert_eq!(shares.n_documents(), at_once.documents.len() as u64);
+        prop_assert_eq!(at_once.documents.len() as u64 + shares.n_equal(), all.len() as u64);
+        prop_assert_eq!(shares.n_documents(), if repeat { all.len() } else { at_once.documents.len() } as u64);
         prop_assert_eq!(shares.contradictions(), at_once.contradictions());
         let (at_once, shares) = (at_once.finish().unwrap(), shares.finish().unwrap());
         prop_assert_eq!(at_once.as_bytes(), shares.as_bytes());
@@ -73,12 +79,34 @@ proptest! {
 #[test]
 fn mail_of_equal_terms_is_equal_whatever_their_order_and_its_date() {
     let options = TrainOptions::new(Kind::Mail);
-    let both = [(0, (1, false, 1)), (0, (1, true, 0))];
+    let both = [(0, None, (1, false, 1)), (0, None, (1, true, 0))];
     let trainer = train(&options, &both);
     assert_eq!((trainer.n_documents(), trainer.n_equal()), (1, 1));
     let other = train(&options, &[both[1], both[0]]);
     assert_eq!(trainer.documents[0].group, other.documents[0].group);
     assert_eq!(trainer.documents[0].date(), other.documents[0].date());
+}
+
+#[test]
+fn equal_documents_of_several_groups_are_one_record_in_the_least_of_them() {
+    let groups = |names: &[Option<&str>], repeat| {
+        let mut trainer = Trainer::new(TrainOptions { repeat, ..TrainOptions::new(Kind::Text) }).unwrap();
+        for name in names {
+            trainer.add_in_group("ham", *name, Document::Text("boiled ham")).unwrap();
+        }
+        assert_eq!((trainer.documents.len(), trainer.n_equal()), (1, names.len() as u64 - 1));
+        assert_eq!(trainer.documents[0].multiplicity, if repeat { names.len() as u32 } else { 1 });
+        trainer.documents[0].group
+    };
+    let [alice, bob] = ["alice", "bob"].map(|name| groups(&[Some(name)], true));
+    assert_ne!(alice, bob);
+    for repeat in [false, true] {
+        assert_eq!(groups(&[Some("alice"), Some("bob")], repeat), alice.min(bob));
+        assert_eq!(groups(&[Some("bob"), Some("alice"), Some("bob")], repeat), alice.min(bob));
+        // a name comes before none
+        assert_eq!(groups(&[None, Some("alice")], repeat), alice);
+        assert_eq!(groups(&[Some("alice"), None, Some("")], repeat), alice);
+    }
 }
 
 #[test]

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tamis_model::Statistics;
+use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
 use crate::config::keep::Keep;
 use crate::config::training::TrainOptions;
+use crate::file::documents::NO_DATE;
+use crate::file::groups::group;
 use crate::kind::Kind;
 
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
@@ -382,6 +385,34 @@ fn of_every_scoring() -> Vec<Vec<u8>> {
         trainer.finish().unwrap().as_bytes().to_vec()
     };
     scorings.iter().flat_map(|scoring| [2, 3].map(|n_labels| model(scoring, n_labels))).collect()
+}
+
+#[test]
+fn a_document_stays_in_its_group_wherever_it_goes() {
+    use crate::file::groups::group;
+    let folder = tempfile::tempdir().unwrap();
+    let mut learner = open(&folder, Some(&trained(3, Keep::Vectors, &[])), LOG_ALONE);
+    let text = Document::Text("boiled egg");
+    let alice = group(Some("alice"), 0);
+    let of_record = |learner: &Learner| {
+        let known: Vec<_> = learner.filter.store.documents().map(|known| known.unwrap()).collect();
+        known.iter().map(|known| (known.class, known.group)).collect::<Vec<_>>()
+    };
+    learner.learn_in_group(LABELS[0], Some("alice"), text).unwrap();
+    assert_eq!(learner.learn_in_group(LABELS[0], Some("bob"), text).unwrap(), Learned::Already);
+    assert_eq!(of_record(&learner), [(0, alice)]);
+    // another label, the same author
+    assert!(matches!(learner.learn(LABELS[1], text).unwrap(), Learned::Moved { .. }));
+    assert_eq!(of_record(&learner), [(1, alice)]);
+    learner.commit().unwrap();
+    learner.retrain().unwrap();
+    assert_eq!(of_record(&learner), [(1, alice)]);
+    // one of two documents without terms is forgotten, the other stays as it was
+    learner.forget(None, text).unwrap();
+    let nothing = Document::Text("");
+    (0..2).for_each(|_| _ = learner.learn_in_group(LABELS[2], Some("alice"), nothing).unwrap());
+    learner.forget(None, nothing).unwrap();
+    assert_eq!(of_record(&learner), [(2, alice)]);
 }
 
 proptest! {

@@ -1,0 +1,70 @@
+//! Reading a document to learn or forget.
+
+use tamis_model::Counts;
+use tamis_tokenizer::{CountVector, TermId};
+
+use super::Learner;
+use crate::error::Result;
+use crate::extract::digest::digest;
+use crate::extract::document::Document;
+use crate::file::documents::{NO_DATE, Remembered};
+use crate::file::groups;
+use crate::score::filter::Filter;
+
+/// A document as the model would store it.
+pub(super) struct Seen {
+    /// Its terms have the ids of the model; new terms have ids after these.
+    pub(super) document: Remembered,
+    pub(super) new_terms: Vec<(u64, String)>,
+}
+
+impl Learner {
+    /// Reads a document of a group as the model would store it.
+    pub(super) fn see(&mut self, group: Option<&str>, document: Document<'_>) -> Result<Seen> {
+        let Learner { filter: Filter { store, extractor, .. }, counted, vocabulary, .. } = self;
+        extractor.count(document, counted, vocabulary)?;
+        let (mut ids, mut new_terms): (Vec<TermId>, Vec<_>) = (Vec::new(), Vec::new());
+        for term in vocabulary.document() {
+            ids.push(match store.find(term.fingerprint)? {
+                Some(id) => id,
+                None => {
+                    let text = vocabulary.term(term.id).unwrap_or_default().to_owned();
+                    new_terms.push((term.fingerprint, text));
+                    (store.n_terms() + new_terms.len() - 1) as TermId
+                }
+            });
+        }
+        let digest = digest(extractor.recipe().version, vocabulary.document(), counted.reals());
+        counted.rows(vocabulary.document(), |place| ids.get(place).copied());
+        let document = Remembered {
+            digest,
+            class: 0,
+            multiplicity: 1,
+            date: counted.date().unwrap_or(NO_DATE),
+            group: groups::group(group, counted.body_hash()),
+            name: if store.header.names { counted.name().into() } else { Box::default() },
+            coefficients: Vec::new(),
+            held_out: None,
+            learned: 0,
+            vector: CountVector::from_pairs(counted.whole().iter()).unwrap_or_default(),
+        };
+        self.see_layers()?;
+        Ok(Seen { document, new_terms })
+    }
+
+    /// Makes the rows of the current document, by the ids of both layers if there are two, to score it.
+    fn see_layers(&mut self) -> Result<()> {
+        if self.filter.fallback.is_none() {
+            return Ok(());
+        }
+        let (layers, terms) = (self.filter.layers(), self.vocabulary.document());
+        let unknown = |place| TermId::try_from(layers.n_terms() + place).ok();
+        let ids = terms
+            .iter()
+            .enumerate()
+            .map(|(place, term)| Ok(layers.find(term.fingerprint)?.or(unknown(place))));
+        let ids: Vec<_> = ids.collect::<Result<_>>()?;
+        self.counted.rows(terms, |place| ids.get(place).copied().flatten());
+        Ok(())
+    }
+}
