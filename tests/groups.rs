@@ -156,7 +156,7 @@ fn equal_groups_give_equal_bytes_in_any_order_and_split() {
     // the groups are with the documents
     world.succeed(&["retrain", "-m", "m"]);
     assert!(fs::read(world.path("m")).unwrap() == whole);
-    let exported = world.succeed(&["export", "-m", "m"]);
+    let exported = world.succeed(&["export", "--documents", "-m", "m"]);
     world.write("m.jsonl", exported);
     world.succeed(&["import", "-m", "imported", "m.jsonl"]);
     assert!(fs::read(world.path("imported")).unwrap() == whole);
@@ -232,4 +232,43 @@ fn one_group_of_everything_tells_nothing() {
     );
     world.succeed(&["train", "-m", "m", "by-label.csv", "--group", "author"]);
     world.succeed(&["verify", "-m", "m"]);
+}
+
+/// The posts of a half of 20 Newsgroups as JSON lines of label, thread (the subject) and text.
+fn posts(half: &std::path::Path) -> String {
+    let mut lines = String::new();
+    let folders = |path: &std::path::Path| {
+        let mut all: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        all.sort();
+        all
+    };
+    for label in folders(half) {
+        for post in folders(&label) {
+            // in latin-1 a byte is a character
+            let text: String = fs::read(post).unwrap().into_iter().map(char::from).collect();
+            let subject = text.lines().find_map(|line| line.strip_prefix("Subject:")).unwrap_or_default();
+            let mut thread = subject.trim().to_lowercase();
+            while let Some(rest) = thread.strip_prefix("re:") {
+                thread = rest.trim().to_owned();
+            }
+            let label = label.file_name().unwrap().to_str();
+            let row = serde_json::json!({"label": label, "thread": thread, "text": text});
+            lines.push_str(&format!("{row}\n"));
+        }
+    }
+    lines
+}
+
+#[test]
+fn threads_of_newsgroups_are_what_later_posts_are_new_in() {
+    let Some(corpus) = public_corpus("20newsgroups-bydate") else { return };
+    let world = World::new();
+    for half in ["train", "test"] {
+        world.write(&format!("{half}.jsonl"), posts(&corpus.join(half)));
+    }
+    let [plain, by_thread] = [&[][..], &["--group", "thread"]]
+        .map(|group| expected(&world.succeed(&[&["train", "-m", "m", "train.jsonl"][..], group].concat())));
+    let later = accuracy(&world, &["-m", "m", "test.jsonl"]);
+    println!("expected {plain}, of new threads {by_thread}, right of later posts {later}");
+    assert!(later + 0.05 < plain && (by_thread - later).abs() < 0.03, "{plain} {by_thread} {later}");
 }

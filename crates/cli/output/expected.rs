@@ -64,7 +64,7 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
         Kind::Table => "rows",
     };
     let Some(expected) = information.expected else {
-        return Some(format!("too few {documents} to tell what to expect"));
+        return Some("too few documents to tell what to expect".to_owned());
     };
     let (share, on, how) = match expected {
         Expected::Detection { groups: 0, .. } | Expected::Accuracy { groups: 0, .. } => {

@@ -90,7 +90,8 @@ pub fn cross_validate(
 fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
     let named = labelled.iter().map(|(_, name, _)| *name);
     if options.recipe.kind == Kind::Table {
-        return Ok(named.zip(0..).map(|(name, row)| groups::group(name, row)).collect());
+        let group = |(name, row)| name.map_or(row, |name| groups::group(Some(name), row));
+        return Ok(named.zip(0..).map(group).collect());
     }
     let extractor = Extractor::new(options.recipe.clone())?;
     let (mut counted, mut vocabulary) = (Counted::grouping(), Vocabulary::new());

@@ -2,22 +2,22 @@
 
 use tamis_tokenizer::fingerprint;
 
-/// Set in the hash of a body, clear in the number of a group that was named: of several groups the least counts, so a name
-/// comes before none.
-const UNNAMED: u64 = 1 << 63;
+/// Named groups have the numbers below this. Of several groups the least counts, so a name comes before none.
+const NAMED: u64 = 1 << 48;
 
 /// The number of a document's group: a hash of the name it was given, the same wherever it is given. Without a name, or
 /// with an empty one, it is the hash of the document's body.
 pub(crate) fn group(name: Option<&str>, body: u64) -> u64 {
     match name {
-        Some(name) if !name.is_empty() => fingerprint(name) & !UNNAMED,
-        _ => body | UNNAMED,
+        Some(name) if !name.is_empty() => fingerprint(name) % NAMED,
+        _ if is_named(body) => body | 1 << 63,
+        _ => body,
     }
 }
 
 /// Whether a group was named.
 pub(crate) fn is_named(group: u64) -> bool {
-    group & UNNAMED == 0
+    group < NAMED
 }
 
 #[cfg(test)]
@@ -28,8 +28,10 @@ mod tests {
     fn a_name_is_always_the_same_group_and_never_a_body() {
         assert_eq!(group(Some("alice"), 1), group(Some("alice"), 2));
         assert_ne!(group(Some("alice"), 1), group(Some("bob"), 1));
+        assert_eq!(group(None, u64::MAX), u64::MAX);
         assert_eq!(group(None, 7), group(Some(""), 7));
+        assert_ne!(group(None, 7), group(None, 8));
         assert!(group(Some("alice"), 0) < group(None, 0));
-        assert!(is_named(group(Some("alice"), 0)) && !is_named(group(None, u64::MAX)));
+        assert!(is_named(group(Some("alice"), 0)) && !is_named(group(None, 7)));
     }
 }

@@ -27,7 +27,6 @@ use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
 use crate::store::layers::DecodedTerm;
 use crate::train::trainer::Trainer;
-use crate::update::learner::seen::Seen;
 use crate::update::options::LearnOptions;
 use crate::update::rewrite;
 
@@ -86,6 +85,13 @@ pub struct Learner {
     counted: Counted,
     vocabulary: Vocabulary,
     scratch: Scratch,
+}
+
+/// A document as the model would store it.
+struct Seen {
+    /// Its terms have the ids of the model; new terms have ids after these.
+    document: Remembered,
+    new_terms: Vec<(u64, String)>,
 }
 
 impl Learner {

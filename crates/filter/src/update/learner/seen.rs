@@ -3,20 +3,13 @@
 use tamis_model::Counts;
 use tamis_tokenizer::{CountVector, TermId};
 
-use super::Learner;
+use super::{Learner, Seen};
 use crate::error::Result;
 use crate::extract::digest::digest;
 use crate::extract::document::Document;
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::groups;
 use crate::score::filter::Filter;
-
-/// A document as the model would store it.
-pub(super) struct Seen {
-    /// Its terms have the ids of the model; new terms have ids after these.
-    pub(super) document: Remembered,
-    pub(super) new_terms: Vec<(u64, String)>,
-}
 
 impl Learner {
     /// Reads a document of a group as the model would store it.

@@ -389,7 +389,6 @@ fn of_every_scoring() -> Vec<Vec<u8>> {
 
 #[test]
 fn a_document_stays_in_its_group_wherever_it_goes() {
-    use crate::file::groups::group;
     let folder = tempfile::tempdir().unwrap();
     let mut learner = open(&folder, Some(&trained(3, Keep::Vectors, &[])), LOG_ALONE);
     let text = Document::Text("boiled egg");
