@@ -90,7 +90,8 @@ pub fn cross_validate(
 fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
     let named = labelled.iter().map(|(_, name, _)| *name);
     if options.recipe.kind == Kind::Table {
-        let group = |(name, row)| name.map_or(row, |name| groups::group(Some(name), row));
+        let group =
+            |(name, row): (Option<&str>, u64)| name.map_or(row, |name| groups::group(Some(name), row));
         return Ok(named.zip(0..).map(group).collect());
     }
     let extractor = Extractor::new(options.recipe.clone())?;
