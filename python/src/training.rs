@@ -164,11 +164,7 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
 }
 
 /// Learns the documents of some rows, in order.
-pub(crate) fn learn(
-    trainer: &mut Trainer,
-    labelled: &Labelled,
-    rows: Range<usize>,
-) -> Result<(), Failure> {
+pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<(), Failure> {
     let Labelled { documents, labels, groups } = labelled;
     for row in rows {
         let of_row = |error: Utf8Error| Failure::Changed(row, error);
