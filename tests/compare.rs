@@ -34,7 +34,7 @@ fn a_model_that_learned_the_labels_swapped_is_worse_and_that_is_sure() {
     world.succeed(&["train", "-m", "swapped.tamis", "spam=learn/ham", "ham=learn/spam"]);
     let found = compare(&world, &["swapped.tamis", "good.tamis"]);
     let pair = &found["comparisons"][0];
-    assert!(pair["mcnemar_p"].as_f64().unwrap() < 1e-6, "{found}");
+    assert!(pair["mcnemar_p"].as_f64().unwrap() < 1e-3, "{found}");
     assert!(pair["one_minus_roc_auc_percent_difference_interval"][0].as_f64().unwrap() > 50.0, "{found}");
     let printed = world.succeed(&["compare", "swapped.tamis", "good.tamis", TEST[0], TEST[1]]);
     assert!(

@@ -1,5 +1,6 @@
 //! Thresholds, priors and costs; what is expected; who is suspect; evaluation without a model.
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::support::{World, root, stdout, verdict_fields};
@@ -38,6 +39,61 @@ fn a_prior_shifts_the_log_odds_of_every_message_by_as_much() {
     assert_eq!(shifted, log_odds(&world.succeed(&["label", "-m", "shifted.tamis", &inbox()])));
     assert!(world.fail(&["label", "--prior", "spam=2", &inbox()]).contains("between 0 and 1"));
     assert!(world.fail(&["label", "--prior", "eggs=0.5", &inbox()]).contains("eggs"));
+}
+
+/// Probabilities and verdicts of the documents that `label` wrote.
+fn verdicts(rows: &str) -> Vec<(f64, String)> {
+    let cells = rows.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+    cells.map(|cells| (number(cells[2]), cells[1].to_owned())).collect()
+}
+
+#[test]
+fn a_spam_filter_calls_spam_what_is_spam_above_a_probability_of_95_percent() {
+    let world = World::with_mail_model();
+    let mail = root().join("corpora/mail").display().to_string();
+    // a prior that leaves no probability near 1
+    let label = |more: &[&str]| world.succeed(&[&["label", "--prior", "spam=0.005", &mail], more].concat());
+    let check = |rows: &str, lower: f64, upper: f64| {
+        for (p, verdict) in verdicts(rows) {
+            let expected = match p {
+                _ if p > upper => "spam",
+                _ if p <= lower => "ham",
+                _ => "unsure",
+            };
+            assert_eq!(verdict, expected, "{p}");
+        }
+    };
+    let default = label(&[]);
+    check(&default, 0.4, 0.95);
+    let n_between = |range: Range<f64>| verdicts(&default).iter().filter(|(p, _)| range.contains(p)).count();
+    let spread = [0.0..0.4, 0.4..0.6, 0.6..0.95, 0.95..1.0].map(n_between);
+    assert!(spread.iter().all(|n| *n > 0), "{spread:?}");
+    assert_eq!(default, label(&["--cost", "fp=19"]));
+    // a cost moves the upper threshold alone, --unsure both
+    check(&label(&["--cost", "fp=1"]), 0.4, 0.5);
+    check(&label(&["--unsure", "0.6"]), 0.4, 0.6);
+}
+
+#[test]
+fn what_is_held_out_is_judged_as_the_model_will() {
+    let world = World::new();
+    let [ham, spam] =
+        ["ham", "spam"].map(|label| root().join("corpora/mail").join(label).display().to_string());
+    // the labels say nothing of spam, and stand in the same order
+    let [ham_named, spam_named] = [format!("friends={ham}"), format!("others={spam}")];
+    let verdicts = |sources: [&str; 2], more: &[&str]| {
+        let [a, b] = sources;
+        world.succeed(&[&["evaluate", "--folds", "5", "--scores", "scores.tsv", a, b], more].concat());
+        let scores = std::fs::read_to_string(world.path("scores.tsv")).unwrap();
+        scores.lines().skip(1).map(|row| row.split('\t').nth(3).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let of_spam = verdicts([&format!("ham={ham}"), &format!("spam={spam}")], &[]);
+    let of_others = verdicts([&ham_named, &spam_named], &["--spam-label", "others"]);
+    let renamed: Vec<_> =
+        of_others.iter().map(|label| label.replace("friends", "ham").replace("others", "spam")).collect();
+    assert_eq!(renamed, of_spam);
+    assert!(of_spam.iter().any(|label| label == "unsure"));
+    assert!(!verdicts([&ham_named, &spam_named], &[]).iter().any(|label| label == "unsure"));
 }
 
 #[test]
@@ -86,10 +142,14 @@ fn a_handful_of_messages_works_and_says_so() {
     let said = world.succeed(&["train", "ham", "spam"]);
     assert!(said.contains("too few documents to tell what to expect"), "{said}");
     world.succeed(&["verify"]);
-    let code = |message: &[u8]| world.run_with_input(&["score"], message).status.code();
-    assert_eq!(code(b"Subject: pills\n\nbuy pills now\n"), Some(0));
-    assert_eq!(code(b"Subject: lunch\n\nsoup again\n"), Some(1));
-    assert_eq!(code(b"\n\nquite another matter\n"), Some(2));
+    let code = |more: &[&str], message: &[u8]| {
+        world.run_with_input(&[&["score"], more].concat(), message).status.code()
+    };
+    // one message of each kind is too little to call anything spam for sure
+    assert_eq!(code(&[], b"Subject: pills\n\nbuy pills now\n"), Some(2));
+    assert_eq!(code(&["--cost", "fp=1"], b"Subject: pills\n\nbuy pills now\n"), Some(0));
+    assert_eq!(code(&[], b"Subject: lunch\n\nsoup again\n"), Some(1));
+    assert_eq!(code(&[], b"\n\nquite another matter\n"), Some(2));
 }
 
 #[test]

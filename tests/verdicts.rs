@@ -54,7 +54,7 @@ fn a_label_is_spam_by_its_name_wherever_it_stands_in_their_order() {
             let raw = std::fs::read(world.path(&file)).unwrap();
             let passed = verdict_fields(&raw, &world.run(&["score", "-p", &file]).stdout);
             assert!(passed.contains(&format!("X-Spam-Flag: {flag}\n")), "{passed}");
-            assert!(passed.contains(&format!(" score={log_odds:.2} required=0.41 ")), "{passed}");
+            assert!(passed.contains(&format!(" score={log_odds:.2} required=2.94 ")), "{passed}");
             let explained = world.succeed(&["explain", &file]);
             assert!(explained.contains(&format!("log-odds of {spam} against {ham}")), "{explained}");
         }

@@ -14,10 +14,11 @@ pub(crate) struct DecisionArgs {
     #[arg(long, value_name = "LABEL=SHARE")]
     pub(crate) prior: Option<String>,
     /// Cost of one false positive, in missed spam messages: call spam only what is spam with a probability above
-    /// N/(N+1)
+    /// N/(N+1) [default: fp=19 for a spam filter]
     #[arg(long, value_name = "fp=N")]
     pub(crate) cost: Option<Cost>,
-    /// Say unsure if no label has at least this probability [default: 0.6 for a spam filter, 0 for topics]
+    /// Say unsure if no label has at least this probability [default: 0.95 for spam and 0.6 for ham in a spam filter, 0
+    /// for topics]
     #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
     pub(crate) unsure: Option<f64>,
 }

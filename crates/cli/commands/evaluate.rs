@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
     ClassId, Classes, Decision, Document, Filter, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
-    Scoring, TrainOptions, Trainer, cross_validate, spam_class,
+    Scoring, TrainOptions, Trainer, cross_validate, positive_class, spam_class,
 };
 use tamis_mail::Message;
 use tamis_report::{EvaluationReport, Mislabel, Page};
@@ -311,22 +311,21 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if !args.decision.is_for_held_out() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
+    let has_thresholds = classes.len() == 2 && matches!(scoring, Scoring::Weighted(_));
     options.scoring = Some(scoring);
+    let spam = spam_of(args, &classes)?;
+    let decision = thresholds(args, spam, &classes)?;
     let held_out =
         while_shown("validating", || hold_out(args, options, &classes, &mut documents, &unlabelled))?;
     let outcome = |(held, mut outcome): (Held, HeldOutScore)| {
-        if let Some(least) = args.decision.decision.unsure {
-            outcome.score.label = likelier_than(least, &outcome.score, classes.len());
-        }
+        outcome.score.label = match args.decision.decision.unsure {
+            _ if has_thresholds => decided(&decision, &outcome, &classes),
+            Some(least) => likelier_than(least, &outcome.score, classes.len()),
+            None => outcome.score.label,
+        };
         (held.name, outcome)
     };
     let named = documents.into_iter().zip(held_out).map(outcome).collect();
-    let spam = spam_of(args, &classes)?;
-    let default = Decision::for_classes(&classes);
-    let decision = match args.decision.decision.unsure {
-        Some(least) => default.with_unsure_below(least)?,
-        None => default,
-    };
     let decision = (classes.len() == 2).then_some(decision);
     let status = corpus.conclude(unreadable + unread);
     Ok(Evaluated { classes, spam, decision, named, learned: 0, status })
@@ -371,6 +370,22 @@ fn likelier_than(least: f64, score: &Score, n_classes: usize) -> Option<ClassId>
         false => (1 - score.scored_class, 1.0 - score.probability),
     };
     (score.known_terms > 0 && probability >= least).then_some(class)
+}
+
+/// The thresholds without a model.
+fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> Result<Decision> {
+    let default = Decision::for_spam(spam, classes);
+    match args.decision.decision.unsure {
+        Some(least) => Ok(default.with_unsure_below(least)?),
+        None => Ok(default),
+    }
+}
+
+/// The label by these thresholds; none where nothing is known.
+fn decided(decision: &Decision, held_out: &HeldOutScore, classes: &Classes) -> Option<ClassId> {
+    let positive = positive_class(classes);
+    let is_positive = decision.is_positive(held_out.log_odds_of(positive))?;
+    (held_out.score.known_terms > 0).then_some(if is_positive { positive } else { 1 - positive })
 }
 
 /// Scores every document by what other documents, or those before it, teach; in folds, those that count.

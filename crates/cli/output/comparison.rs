@@ -92,12 +92,12 @@ impl<'a> Comparison<'a> {
             writeln!(out, "{}  {}", side.name, shown(&side.what))?;
         }
         let header: String = self.sides.iter().map(|side| format!("  {:>16}", side.name)).collect();
-        writeln!(out, "\n{:<16}{header}", "")?;
+        writeln!(out, "\n{:<21}{header}", "")?;
         let count = |n_of: u64| format!("{} ({:.2} %)", grouped(n_of), 100.0 * n_of as f64 / n.max(1) as f64);
         self.row(out, "wrong or unsure", |f| Some(count(f.wrong)))?;
         self.row(out, "unsure", |f| Some(count(f.unsure)))?;
         self.row(out, "ham called spam", |f| f.lost_and_missed.map(|both| grouped(both[0])))?;
-        self.row(out, "spam missed", |f| f.lost_and_missed.map(|both| grouped(both[1])))?;
+        self.row(out, "spam missed or unsure", |f| f.lost_and_missed.map(|both| grouped(both[1])))?;
         self.row(out, "1-ROCA", |f| f.one_minus_roca.map(|share| format!("{share:.4}%")))?;
         for pair in &self.pairs {
             writeln!(out)?;
@@ -112,7 +112,7 @@ impl<'a> Comparison<'a> {
         if cells.iter().any(Option::is_some) {
             let cells: String =
                 cells.iter().map(|cell| format!("  {:>16}", cell.as_deref().unwrap_or("-"))).collect();
-            writeln!(out, "{name:<16}{cells}")?;
+            writeln!(out, "{name:<21}{cells}")?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Decision: prior, thresholds and the unsure band, from score to verdict.
 
 use serde::{Deserialize, Serialize};
-use tamis_model::Classes;
+use tamis_model::{ClassId, Classes};
 
-use crate::config::roles::spam_class;
+use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::Scoring;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -14,12 +14,13 @@ pub struct DecisionOptions {
     /// Maximum false-positive rate (ham called spam), with 95 % confidence; takes precedence over `cost`. Without a
     /// spam class, the rate of negatives called positive.
     pub max_fpr: Option<f64>,
-    /// Cost of one false positive, counted in missed spams (missed positives).
+    /// Cost of one false positive, counted in missed spams (missed positives); by default 19 in a spam filter, 1
+    /// elsewhere.
     pub cost: Option<f64>,
     /// The prior: expected share of the positive class, if not that of the training documents.
     pub prior: Option<f64>,
-    /// Minimum probability of a verdict, below which a document is unsure; by default 0.6 in a spam filter, none
-    /// elsewhere. `max_fpr` and `cost` take precedence. Stored as thresholds.
+    /// Minimum probability of a verdict, below which a document is unsure; by default 0.95 for spam and 0.6 for ham in
+    /// a spam filter, none elsewhere. `max_fpr` and `cost` take precedence. Stored as thresholds.
     #[serde(skip)]
     pub unsure: Option<f64>,
 }
@@ -50,25 +51,30 @@ impl Decision {
     /// No shift, both thresholds at zero.
     pub const PLAIN: Decision = Decision { shift: 0.0, upper: 0.0, lower: 0.0 };
 
-    /// The default thresholds are plus and minus this: a probability of 0.6 (0.405 nats).
-    pub const BAND: f64 = 0.405_465_108_108_164_4;
+    /// The default of a spam filter whose positive class is spam: spam above a probability of 0.95 (log-odds ln 19, a
+    /// [cost](Self::with_cost) of 19), ham up to 0.4, unsure between.
+    pub const CAREFUL: Decision =
+        Decision { shift: 0.0, upper: 2.944_438_979_166_440_3, lower: -0.405_465_108_108_164_4 };
 
-    /// No shift, the default unsure band around zero.
-    pub const BANDED: Decision = Decision { shift: 0.0, upper: Decision::BAND, lower: -Decision::BAND };
-
-    /// The default: an unsure band in a spam filter, a threshold at zero elsewhere.
+    /// The default: [careful](Self::CAREFUL) in a spam filter, a threshold at zero elsewhere.
     pub fn for_classes(classes: &Classes) -> Decision {
-        match spam_class(classes) {
-            Some(_) if classes.len() == 2 => Decision::BANDED,
-            _ => Decision::PLAIN,
+        Decision::for_spam(spam_class(classes), classes)
+    }
+
+    /// The default if this class is spam, whatever its label.
+    pub fn for_spam(spam: Option<ClassId>, classes: &Classes) -> Decision {
+        match spam.filter(|_| classes.len() == 2) {
+            Some(spam) if spam == positive_class(classes) => Decision::CAREFUL,
+            Some(_) => Decision::CAREFUL.mirrored(),
+            None => Decision::PLAIN,
         }
     }
 
-    /// The thresholds if this is a spam filter whatever its labels: the default band replaces the default thresholds.
-    pub(crate) fn of_spam_filter(self, classes: &Classes) -> Decision {
-        let default = Decision::for_classes(classes);
-        match (self.lower, self.upper) == (default.lower, default.upper) {
-            true => Decision { lower: Decision::BANDED.lower, upper: Decision::BANDED.upper, ..self },
+    /// These thresholds if this class is spam, whatever its label: only default ones change.
+    pub(crate) fn of_spam_filter(self, spam: Option<ClassId>, classes: &Classes) -> Decision {
+        let [by_label, default] = [Decision::for_classes(classes), Decision::for_spam(spam, classes)];
+        match (self.lower, self.upper) == (by_label.lower, by_label.upper) {
+            true => Decision { lower: default.lower, upper: default.upper, ..self },
             false => self,
         }
     }
@@ -202,5 +208,37 @@ impl Expected {
             }
         };
         fits && matches!(scoring, Scoring::Weighted(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn default_of(labels: [&str; 2]) -> Decision {
+        Decision::for_classes(&Classes::new(labels).unwrap())
+    }
+
+    #[test]
+    fn a_spam_filter_is_careful_whichever_class_is_spam() {
+        let logit = |p: f64| (p / (1.0 - p)).ln();
+        let careful = default_of(["ham", "spam"]);
+        assert!((careful.lower - logit(0.4)).abs() < 1e-12 && (careful.upper - logit(0.95)).abs() < 1e-12);
+        assert_eq!(careful.with_cost(19.0).unwrap(), careful);
+        // ham is the positive class of these
+        assert_eq!(default_of(["ham", "Junk"]), careful.mirrored());
+        assert_eq!(default_of(["cooking", "cycling"]), Decision::PLAIN);
+    }
+
+    #[test]
+    fn default_thresholds_follow_the_label_that_is_called_spam() {
+        let classes = Classes::new(["cooking", "cycling"]).unwrap();
+        let shifted = Decision { shift: 1.0, ..Decision::PLAIN };
+        let of_spam = |spam| shifted.of_spam_filter(Some(spam), &classes);
+        assert_eq!(of_spam(1), Decision { shift: 1.0, ..Decision::CAREFUL });
+        assert_eq!(of_spam(0), Decision { shift: 1.0, ..Decision::CAREFUL.mirrored() });
+        assert_eq!(shifted.of_spam_filter(None, &classes), shifted);
+        let own = shifted.with_cost(3.0).unwrap();
+        assert_eq!(own.of_spam_filter(Some(1), &classes), own);
     }
 }

@@ -224,7 +224,7 @@ impl Filter {
     }
 
     /// Whether this is a spam filter: two classes, one of which counts as spam. Probability and log-odds are then those
-    /// of spam, and by default a document is unsure unless one class has a probability of 0.6.
+    /// of spam, and the default thresholds are [careful](Decision::CAREFUL).
     pub fn is_spam_filter(&self) -> bool {
         self.spam.is_some() && self.classes().len() == 2
     }
@@ -253,7 +253,7 @@ impl Filter {
     pub fn decision(&self) -> Decision {
         self.decision.unwrap_or_else(|| {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
-            if self.is_spam_filter() { of_model.of_spam_filter(self.classes()) } else { of_model }
+            of_model.of_spam_filter(self.spam, self.classes())
         })
     }
 
