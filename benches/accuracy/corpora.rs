@@ -105,7 +105,7 @@ fn read_folders(path: &Path) -> Vec<Labelled> {
 }
 
 /// What lies in a folder, in an order that no file system decides.
-fn sorted(folder: &Path) -> Vec<PathBuf> {
+pub fn sorted(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths

@@ -15,6 +15,7 @@ mod engine;
 mod goals;
 mod mail;
 mod news;
+mod replay;
 mod report;
 mod text;
 
@@ -25,7 +26,7 @@ use report::Report;
 /// What can be measured alone: its name, the folder it needs, how to go about it.
 type Part = (&'static str, &'static str, fn(&Path, &mut Report));
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     ("sentence-polarity", "sentence-polarity", text::sentence_polarity),
     ("ohsumed-23", "ohsumed-23", text::ohsumed),
     ("sms", "sms-spam-collection", text::sms),
@@ -33,6 +34,7 @@ const PARTS: [Part; 9] = [
     ("20newsgroups", "20newsgroups-bydate", news::newsgroups),
     ("titles", "thucnews-titles", text::titles),
     ("spamassassin", "spamassassin", mail::spamassassin),
+    ("replay", "spamassassin", replay::spamassassin),
     ("few-labels", "20newsgroups-bydate", news::few_labels),
     ("size", "20newsgroups-bydate", news::sizes),
 ];

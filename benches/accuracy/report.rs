@@ -7,7 +7,7 @@ use crate::goals::{AT_LEAST, AT_MOST, Goal, PEERS, REACH};
 #[derive(Default)]
 pub struct Report {
     rows: Vec<(String, Vec<Option<f64>>)>,
-    singles: Vec<(String, f64, usize)>,
+    singles: Vec<(String, f64, usize, Option<Goal>)>,
 }
 
 /// A line of the goals: whose figure, and what was asked.
@@ -28,11 +28,18 @@ impl Report {
         self.rows.push((name.to_owned(), figures));
     }
 
-    /// A row of the second table: one figure.
+    /// A row of the second table: one figure, which should reach what the goals ask.
     pub fn single(&mut self, name: &str, figure: f64, decimals: usize) {
+        let find = |goals: &[(&str, f64)]| goals.iter().find(|(of, _)| *of == name).map(|(_, limit)| *limit);
+        let goal = |at_least, goals: &[(&str, f64)]| find(goals).map(|limit| Goal { limit, at_least });
+        self.single_to(name, figure, decimals, goal(true, &AT_LEAST).or(goal(false, &AT_MOST)));
+    }
+
+    /// A row of the second table: one figure, and what it should reach.
+    pub fn single_to(&mut self, name: &str, figure: f64, decimals: usize, goal: Option<Goal>) {
         assert!(figure.is_finite(), "{name}: {figure}");
         eprintln!("  {name}: {figure:.decimals$}");
-        self.singles.push((name.to_owned(), figure, decimals));
+        self.singles.push((name.to_owned(), figure, decimals, goal));
     }
 
     pub fn print(&self) {
@@ -80,10 +87,10 @@ fn print_row(name: &str, figures: &[Option<f64>], verdicts: &mut Vec<Verdict>) {
     }
 }
 
-fn print_single((name, figure, decimals): &(String, f64, usize), verdicts: &mut Vec<Verdict>) {
-    let find = |goals: &[(&str, f64)]| goals.iter().find(|(of, _)| of == name).map(|(_, limit)| *limit);
-    let goal = |at_least, goals: &[(&str, f64)]| find(goals).map(|limit| Goal { limit, at_least });
-    let goal = goal(true, &AT_LEAST).or(goal(false, &AT_MOST));
+fn print_single(
+    (name, figure, decimals, goal): &(String, f64, usize, Option<Goal>),
+    verdicts: &mut Vec<Verdict>,
+) {
     let asked = goal.map_or_else(String::new, Goal::shown);
     println!("| {name} | {figure:.decimals$} | {asked} |");
     verdicts.extend(goal.map(|goal| verdict(name.clone(), *figure, *decimals, goal)));
