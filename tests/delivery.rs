@@ -199,7 +199,8 @@ fn a_large_message_comes_out_whole_however_little_memory_there_is() {
     let message = message.as_bytes();
     let least = least_memory();
     let (mut n_scored, mut n_unchanged) = (0, 0);
-    let sizes = (0..40).map(|step| least + 50 * step).chain([least + 5_000, 60_000, 80_000, 200_000]);
+    let sizes =
+        (0..40).map(|step| least + 50 * step).chain([least + 5_000, 80_000, 200_000, 300_000, 400_000]);
     for kibibytes in sizes.filter(|size| *size >= least) {
         for named in [false, true] {
             let output = pass_within(&world, kibibytes, named);

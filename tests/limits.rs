@@ -43,27 +43,27 @@ fn a_hundred_megabytes() {
 #[test]
 fn twenty_thousand_nested_parts() {
     let open = |i| format!("Content-Type: multipart/mixed; boundary=b{i}\n\n--b{i}\n");
-    check_huge(HEADER.to_owned() + &(0..20_000).map(open).collect::<String>(), "bytes, text, depth");
+    check_huge(HEADER.to_owned() + &(0..20_000).map(open).collect::<String>(), "text, depth");
     let nested = "Content-Type: message/rfc822\n\n".repeat(20_000);
-    check_huge(HEADER.to_owned() + &nested, "bytes, nested messages, text");
+    check_huge(HEADER.to_owned() + &nested, "nested messages, text");
 }
 
 #[test]
 fn a_million_headers() {
     let headers = (0..1_000_000).map(|i| format!("X-H{i}: {i}\n"));
-    check_huge(HEADER.to_owned() + &headers.collect::<String>() + "\nbody\n", "bytes, headers");
+    check_huge(HEADER.to_owned() + &headers.collect::<String>() + "\nbody\n", "headers, text");
 }
 
 #[test]
 fn a_line_of_ten_million_characters() {
-    check_huge(format!("{HEADER}\n{}", "x".repeat(10_000_000)), "bytes, text");
-    check_huge(format!("{HEADER}X-Long: {}\n\nbody", "x".repeat(10_000_000)), "bytes");
+    check_huge(format!("{HEADER}\n{}", "x".repeat(10_000_000)), "text");
+    check_huge(format!("{HEADER}X-Long: {}\n\nbody", "x".repeat(10_000_000)), "headers, text");
 }
 
 #[test]
 fn a_million_words() {
     let words = (0..1_000_000).map(|i| format!("word{i} "));
-    check_huge(format!("{HEADER}\n{}", words.collect::<String>()), "bytes, text");
+    check_huge(format!("{HEADER}\n{}", words.collect::<String>()), "text");
 }
 
 #[test]

@@ -9,6 +9,7 @@ const VERDICT: Verdict<'_> = Verdict {
     probability: 0.75,
     log_odds: 1.5,
     spam: Some(SpamStatus { is_spam: true, score: 1.5, threshold: 0.0 }),
+    truncated: false,
     version: "1",
 };
 
@@ -29,8 +30,8 @@ pub fn run(data: &[u8]) {
     let message = Message::parse(data, &least);
     assert_eq!(message.limits_hit().bytes, data.len() > 200);
     let texts = message.parts().iter().filter_map(|part| part.text.as_ref());
-    assert!(texts.map(String::len).sum::<usize>() <= 40);
-    assert!(message.parts().len() <= 2 && message.headers().len() <= 3);
+    assert!(texts.map(String::len).sum::<usize>() <= 80);
+    assert!(message.parts().len() <= 4 && message.headers().len() <= 3);
     pieces(&message, 10);
 }
 

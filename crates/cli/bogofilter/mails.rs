@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use tamis_filter::Kind;
 use tamis_mail::{maildir, mbox};
 
 use crate::bogofilter::config::unreadable;
@@ -90,9 +91,10 @@ impl Mails<'_> {
         let context = || shown_path(path);
         if !self.settings.mbox {
             let most = self.most.map_or(u64::MAX, |most| most as u64);
-            return work(name, &stream.into_document(most).with_context(context)?);
+            return work(name, &stream.into_document(Kind::Mail, most).with_context(context)?);
         }
-        let reader = mbox::Reader::new(stream.into_reader(), self.most.unwrap_or(usize::MAX));
+        let reader =
+            mbox::Reader::new(stream.into_reader().with_context(context)?, self.most.unwrap_or(usize::MAX));
         let mut reader = if self.most.is_none() { reader.raw() } else { reader }.peekable();
         if reader.peek().is_none() {
             // an empty mbox is one message without words

@@ -268,7 +268,11 @@ impl<'a> Session<'a> {
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
         let spamicity = if is_unknown { settings.robx } else { score.probability };
-        let outcome = Outcome::of(spamicity, settings.cutoffs);
+        let outcome = match Outcome::of(spamicity, settings.cutoffs) {
+            // what was not read may be spam
+            Outcome::Ham if self.scratch.limits_hit().text => Outcome::Unsure,
+            outcome => outcome,
+        };
         let mut lines = Vec::new();
         if settings.passthrough || settings.verbose > 0 || settings.terse {
             let facts =
@@ -311,7 +315,7 @@ impl<'a> Session<'a> {
         let marked = catch_unwind(AssertUnwindSafe(|| {
             message.read_for(&Limits::default())?;
             let folder = self.folder()?;
-            let judged = self.judge_and_learn(&folder, message.bytes())?;
+            let judged = self.judge_and_learn(&folder, &message.mail(&Limits::default())?)?;
             Ok((self.marked(message.bytes(), &judged), judged.outcome))
         }))
         .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));

@@ -67,9 +67,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
         explain_rows(&mut out, args, &filter)?;
     } else {
         let path = args.file.as_deref().unwrap_or(Path::new("-"));
-        let read = Stream::of(path).and_then(Stream::into_all);
+        let kind = filter.information().recipe.kind;
+        let read = Stream::of(path).and_then(|stream| stream.into_all(kind));
         let bytes = read.with_context(|| shown_path(&path))?;
-        let loaded = Loaded::new(filter.information().recipe.kind, &bytes);
+        let loaded = Loaded::new(kind, &bytes);
         explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
     }
     check_unchanged(&filter)?;

@@ -73,13 +73,13 @@ fn annotate(
             bail!("--passthrough: expected a model of mail, got one of {}", recipe.kind);
         }
         message.read_for(&recipe.limits)?;
-        score(message.bytes(), filter, keep_headers)
+        score(message, filter, keep_headers)
     })
 }
 
-fn score(raw: &[u8], filter: &Filter, keep_headers: bool) -> Result<Head> {
+fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Head> {
     let mut scratch = Scratch::default();
-    let score = filter.score_mail(raw, &mut scratch)?;
+    let score = filter.score_mail(&message.mail(&filter.information().recipe.limits)?, &mut scratch)?;
     say_limits("the message", &scratch);
     if filter.spam().is_none() {
         let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
@@ -99,7 +99,8 @@ fn score(raw: &[u8], filter: &Filter, keep_headers: bool) -> Result<Head> {
             score: log_odds_of(spam, scratch.probabilities()).unwrap_or(score.log_odds),
             threshold: filter.spam_threshold(),
         }),
+        truncated: !scratch.limits_hit().is_empty(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    Ok(head(raw, &verdict, keep_headers))
+    Ok(head(message.bytes(), &verdict, keep_headers))
 }

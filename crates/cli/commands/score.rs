@@ -131,13 +131,14 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
             ),
             stream => stream.with_context(name)?,
         };
-        if let Some(what) = foreign(stream.start()) {
+        // a message can begin with any bytes
+        if let Some(what) = foreign(stream.start()).filter(|_| self.kind != Kind::Mail) {
             bail!("{}: expected {}, got {what}", name(), self.kind);
         }
-        match stream.contents(self.args.mbox, self.most) {
+        match stream.contents(self.args.mbox, self.most).with_context(name)? {
             Contents::One(stream) => {
                 let most = if self.kind == Kind::Mail { self.most as u64 } else { u64::MAX };
-                self.answer(path.as_os_str(), &stream.into_document(most).with_context(name)?)
+                self.answer(path.as_os_str(), &stream.into_document(self.kind, most).with_context(name)?)
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
                 let message = message.with_context(name)?;

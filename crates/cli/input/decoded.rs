@@ -6,9 +6,13 @@ use encoding_rs::{CoderResult, Decoder, Encoding, UTF_16BE, UTF_16LE};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use tamis_mail::{looks_like_mail, mbox};
 
 /// Bytes at the beginning that tell what must be decoded.
 const WINDOW: usize = 512;
+
+/// Bytes that tell whether it is mail: those that are looked at, and one more.
+const LOOKED_AT: u64 = (64 << 10) + 1;
 
 /// Most bytes of a zstd window: as much memory as reading may take, and as zstd itself allows by default.
 const ZSTD_WINDOW: u64 = 128 << 20;
@@ -16,6 +20,27 @@ const ZSTD_WINDOW: u64 = 128 << 20;
 /// Whether what begins so is packed or in UTF-16.
 pub(crate) fn is_encoded(start: &[u8]) -> bool {
     Packing::of(start).is_some() || utf16(start).is_some()
+}
+
+/// Whether what begins so is packed.
+pub(crate) fn is_packed(start: &[u8]) -> bool {
+    Packing::of(start).is_some()
+}
+
+/// As much of what begins so, decoded, as there is room for and as can be decoded.
+pub(crate) fn decoded_start(start: &[u8], most: u64) -> Vec<u8> {
+    let mut held = Vec::new();
+    // what is damaged is told when all of it is read
+    let _ = decoded(Box::new(Cursor::new(start.to_vec())))
+        .and_then(|reader| reader.take(most).read_to_end(&mut held));
+    held
+}
+
+/// Whether what is packed or in UTF-16 holds mail. At the door of a mail program anything else is a message as it is,
+/// since a message can begin with any bytes.
+pub(crate) fn holds_mail(start: &[u8]) -> bool {
+    let held = decoded_start(start, LOOKED_AT);
+    looks_like_mail(&held) || mbox::looks_like_mbox(&held)
 }
 
 /// A reader of what another one holds: unpacked, once, and in UTF-8.

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use tamis_filter::is_missing;
+use tamis_filter::{Kind, is_missing};
 use tamis_mail::mbox;
 
 use crate::formats::holds::{Holds, Shape};
@@ -104,10 +104,11 @@ pub(crate) fn part(path: &Path, number: u64) -> OsString {
 }
 
 /// Visits the documents of a place, in order. Of a message at most `most_bytes` are read, of a document that is no file
-/// `most_of_one`.
+/// `most_of_one`; it is of this `kind`.
 pub(crate) fn items<'p>(
     place: &'p Place,
     layout: &Layout<'_>,
+    kind: Kind,
     most_bytes: usize,
     most_of_one: u64,
 ) -> Result<Box<dyn Iterator<Item = Item<'p>> + 'p>> {
@@ -115,7 +116,7 @@ pub(crate) fn items<'p>(
     let item = move |number, content| Item { place, number, content };
     Ok(match (place.holds, layout) {
         (Holds::One, _) => {
-            let content = match place.take_stream()?.map(|stream| stream.into_document(most_of_one)) {
+            let content = match place.take_stream()?.map(|stream| stream.into_document(kind, most_of_one)) {
                 None => Content::File,
                 Some(Ok(bytes)) => Content::Bytes(bytes),
                 Some(Err(error)) => Content::Unreadable(plain(&error)),

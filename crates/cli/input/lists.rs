@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, bail};
+use tamis_filter::Kind;
 
 use crate::args::input::ListArgs;
 use crate::input::reading::Stream;
@@ -18,7 +19,7 @@ impl ListArgs {
             bail!("--files-from -: standard input is the list: expected no document on it");
         }
         let bytes = Stream::of(list)
-            .and_then(Stream::into_all)
+            .and_then(|list| list.into_all(Kind::Text))
             .with_context(|| format!("--files-from {}", shown_path(&list)))?;
         let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
         for entry in entries.filter(|entry| !entry.is_empty()) {

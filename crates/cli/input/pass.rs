@@ -257,7 +257,9 @@ impl Corpus<'_> {
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading one takes two calls
                 buffer.reserve(LEAST_KEPT);
-                read_document(&item.place.path, self.most_of_one(limits), buffer).map_err(|e| plain(&e))?;
+                let how = (self.kind, item.named());
+                read_document(&item.place.path, how, self.most_of_one(limits), buffer)
+                    .map_err(|e| plain(&e))?;
                 if let Some(what) = foreign_in_folder(buffer).filter(|_| !item.named()) {
                     return Err(Skipped::Foreign(what));
                 }
@@ -277,9 +279,10 @@ impl Corpus<'_> {
         }
     }
 
-    /// A document of these bytes.
+    /// A document of these bytes. A message can begin with any.
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<Loaded<'b>, String> {
-        match foreign(bytes).filter(|_| item.named()) {
+        let is_message = self.kind == Kind::Mail && !self.labelled;
+        match foreign(bytes).filter(|_| item.named() && !is_message) {
             Some(what) => Err(format!("expected {}, got {what}", self.kind)),
             None => Ok(Loaded::new(self.kind, bytes)),
         }
@@ -329,7 +332,7 @@ impl Corpus<'_> {
             },
             Kind::Mail | Kind::Text => Layout::Text(self.columns()),
         };
-        items(place, &layout, limits.bytes.saturating_add(1), self.most_of_one(limits))
+        items(place, &layout, self.kind, limits.bytes.saturating_add(1), self.most_of_one(limits))
     }
 
     /// The progress of a pass: by bytes if files hold many documents.

@@ -90,7 +90,7 @@ impl Place {
     /// Opens what holds many documents for reading, decoded; a JSON array as JSON lines.
     pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
         let reader = match self.take_stream()? {
-            Some(stream) => stream.into_reader(),
+            Some(stream) => stream.into_reader().with_context(|| shown_path(&self.path))?,
             None => open(&self.path).with_context(|| shown_path(&self.path))?,
         };
         Ok(match self.holds {

@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
 use std::mem;
 use std::path::Path;
 
+use tamis_filter::Kind;
 use tamis_mail::mbox;
 
-use crate::input::decoded::{decoded, is_encoded};
+use crate::input::decoded::{decoded, decoded_start, holds_mail, is_encoded, is_packed};
 use crate::output::progress::Measured;
 use crate::output::shown::say;
 
@@ -25,11 +26,18 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     Ok(if is_encoded { Box::new(BufReader::new(decoded(Box::new(whole))?)) } else { Box::new(whole) })
 }
 
-/// Reads a file that is one document into the buffer, decoded, at most `most` bytes of it.
-pub(crate) fn read_document(path: &Path, most: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+/// Reads a file that is one document into the buffer, decoded, at most `most` bytes of it. Mail that the user named is
+/// decoded only if it then is mail; packed files found in a folder always are, so that damage is told.
+pub(crate) fn read_document(
+    path: &Path,
+    (kind, named): (Kind, bool),
+    most: u64,
+    buffer: &mut Vec<u8>,
+) -> io::Result<()> {
     let file = File::open(path)?;
     (&file).take(most).read_to_end(buffer)?;
-    if is_encoded(buffer) {
+    let is_other = |start: &[u8]| kind != Kind::Mail || !named && is_packed(start);
+    if is_encoded(buffer) && (is_other(buffer) || holds_mail(buffer)) {
         let whole = decoded(Box::new(Cursor::new(mem::take(buffer)).chain(file)))?;
         whole.take(most.min(MOST_BYTES + 1)).read_to_end(buffer)?;
         check_bound(buffer.len() as u64, MOST_BYTES)?;
@@ -37,10 +45,11 @@ pub(crate) fn read_document(path: &Path, most: u64, buffer: &mut Vec<u8>) -> io:
     Ok(())
 }
 
-/// The first bytes of a file, decoded.
+/// The first bytes of a file, decoded as far as they can be.
 pub(crate) fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    read_document(path, most, &mut start).map(|()| start)
+    File::open(path)?.take(most).read_to_end(&mut start)?;
+    Ok(if is_encoded(&start) { decoded_start(&start, most) } else { start })
 }
 
 fn check_bound(length: u64, bound: u64) -> io::Result<()> {
@@ -53,9 +62,11 @@ fn check_bound(length: u64, bound: u64) -> io::Result<()> {
     )))
 }
 
-/// A stream, decoded: its beginning, which can be inspected, and the rest.
+/// A stream: its beginning, which can be inspected, and the rest. It is decoded once it is known what it is for.
 pub(crate) struct Stream {
     start: Vec<u8>,
+    /// The beginning decoded, if it is packed or in UTF-16.
+    decoded_start: Option<Vec<u8>>,
     rest: Box<dyn Read + Send>,
     /// The most bytes of it that are held as one document.
     bound: u64,
@@ -92,44 +103,56 @@ impl Stream {
         Ok(Stream { is_input: true, ..Stream::new(input, MOST_BYTES)? })
     }
 
-    fn new(reader: impl Read + Send + 'static, mut bound: u64) -> io::Result<Self> {
+    fn new(reader: impl Read + Send + 'static, bound: u64) -> io::Result<Self> {
         let mut rest: Box<dyn Read + Send> = Box::new(reader);
-        let mut start = beginning(&mut rest)?;
-        if is_encoded(&start) {
-            rest = decoded(Box::new(Cursor::new(start).chain(rest)))?;
-            start = beginning(&mut rest)?;
-            bound = MOST_BYTES;
-        }
-        Ok(Stream { start, rest, bound, is_input: false })
+        let start = beginning(&mut rest)?;
+        let decoded_start = is_encoded(&start).then(|| decoded_start(&start, START));
+        Ok(Stream { start, decoded_start, rest, bound, is_input: false })
     }
 
-    /// Its first bytes, a mebibyte if there are so many.
+    /// The same, decoded.
+    fn decoded(self) -> io::Result<Self> {
+        if self.decoded_start.is_none() {
+            return Ok(self);
+        }
+        let mut rest = decoded(Box::new(Cursor::new(self.start).chain(self.rest)))?;
+        let start = beginning(&mut rest)?;
+        Ok(Stream { start, decoded_start: None, rest, bound: MOST_BYTES, ..self })
+    }
+
+    /// Its first bytes, decoded, a mebibyte if there are so many.
     pub(crate) fn start(&self) -> &[u8] {
-        &self.start
+        self.decoded_start.as_deref().unwrap_or(&self.start)
     }
 
     /// Whether it is an mbox: one of several messages, since a single one may have been saved as it was delivered.
     pub(crate) fn is_mbox(&self) -> bool {
-        mbox::looks_like_mbox(&self.start)
-            && (self.start.len() as u64 >= START || mbox::holds_several(&self.start))
+        let start = self.start();
+        mbox::looks_like_mbox(start) && (start.len() as u64 >= START || mbox::holds_several(start))
     }
 
     /// The messages of an mbox of at most `most` bytes each if it is `forced` to be one or begins so, else the document.
-    pub(crate) fn contents(self, forced: bool, most: usize) -> Contents {
-        if forced || self.is_mbox() {
-            Contents::Several(mbox::Reader::new(self.into_reader(), most))
+    pub(crate) fn contents(self, forced: bool, most: usize) -> io::Result<Contents> {
+        Ok(if forced || self.is_mbox() {
+            Contents::Several(mbox::Reader::new(self.into_reader()?, most))
         } else {
             Contents::One(self)
-        }
+        })
     }
 
-    /// All of it, from the beginning.
-    pub(crate) fn into_reader(self) -> Box<dyn BufRead + Send> {
-        Box::new(BufReader::new(Cursor::new(self.start).chain(self.rest)))
+    /// All of it, from the beginning, decoded.
+    pub(crate) fn into_reader(self) -> io::Result<Box<dyn BufRead + Send>> {
+        let Stream { start, rest, .. } = self.decoded()?;
+        Ok(Box::new(BufReader::new(Cursor::new(start).chain(rest))))
     }
 
-    /// It as one document, as far as `most` bytes.
-    pub(crate) fn into_document(mut self, most: u64) -> io::Result<Vec<u8>> {
+    /// It as one document of this kind, as far as `most` bytes. Mail is decoded only if it then is mail.
+    pub(crate) fn into_document(self, kind: Kind, most: u64) -> io::Result<Vec<u8>> {
+        let is_as_it_is = kind == Kind::Mail && (self.decoded_start.is_some() && !holds_mail(&self.start));
+        if is_as_it_is { self.into_bytes(most) } else { self.decoded()?.into_bytes(most) }
+    }
+
+    fn into_bytes(mut self, most: u64) -> io::Result<Vec<u8>> {
         let mut document = mem::take(&mut self.start);
         let length = document.len() as u64;
         // what is shorter has ended
@@ -147,9 +170,9 @@ impl Stream {
         Ok(document)
     }
 
-    /// All of it as one document.
-    pub(crate) fn into_all(self) -> io::Result<Vec<u8>> {
-        self.into_document(u64::MAX)
+    /// All of it as one document of this kind.
+    pub(crate) fn into_all(self, kind: Kind) -> io::Result<Vec<u8>> {
+        self.into_document(kind, u64::MAX)
     }
 }
 

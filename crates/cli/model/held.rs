@@ -1,7 +1,8 @@
 //! A message being passed on: its beginning is held, the rest is copied.
 
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use anyhow::{Context, Result};
 use tamis_filter::Limits;
 use tamis_mail::passthrough::has_whole_header;
 
+use crate::input::decoded::{decoded, holds_mail, is_encoded};
 use crate::model::rescue;
 use crate::output::shown::shown_path;
 
@@ -46,6 +48,18 @@ impl Held {
     /// What is held of it.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.raw
+    }
+
+    /// What is held as the mail that it is: decoded, within these limits, if it is packed or in UTF-16 and then is mail.
+    pub(crate) fn mail(&self, limits: &Limits) -> Result<Cow<'_, [u8]>> {
+        if !is_encoded(&self.raw) || !holds_mail(&self.raw) {
+            return Ok(Cow::Borrowed(&self.raw));
+        }
+        let (mut mail, most) = (Vec::new(), limits.bytes.saturating_add(1) as u64);
+        decoded(Box::new(Cursor::new(self.raw.clone())))
+            .and_then(|reader| reader.take(most).read_to_end(&mut mail))
+            .with_context(|| self.name.clone())?;
+        Ok(Cow::Owned(mail))
     }
 
     /// Reads the header block and as much as scoring reads within these limits, plus one byte to tell whether there is

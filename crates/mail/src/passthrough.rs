@@ -14,6 +14,7 @@ use std::ops::Range;
 ///     probability: 0.99870,
 ///     log_odds: 6.64,
 ///     spam: Some(SpamStatus { is_spam: true, score: 6.64, threshold: 2.2 }),
+///     truncated: false,
 ///     version: "0.1.0",
 /// };
 /// let mail = annotate(b"Subject: Offer\n\nBuy now\n", &verdict, false);
@@ -39,6 +40,8 @@ pub struct Verdict<'a> {
     pub log_odds: f64,
     /// For `X-Spam-Flag` and `X-Spam-Status`; `None` leaves them out, if no class is spam.
     pub spam: Option<SpamStatus>,
+    /// Whether only a part of the message was read, which `X-Tamis` then says.
+    pub truncated: bool,
     /// The version of the program.
     pub version: &'a str,
 }
@@ -88,6 +91,7 @@ pub struct Head {
 ///     probability: 0.9,
 ///     log_odds: -2.2,
 ///     spam: None,
+///     truncated: false,
 ///     version: "0.1.0",
 /// };
 /// let mail = b"Subject: Soup\n\nAt noon?\n";
@@ -162,8 +166,9 @@ fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
             "X-Spam-Status: {status}, score={score:.2} required={threshold:.2} tests=TAMIS version={version}"
         ));
     }
+    let truncated = if verdict.truncated { "truncated; " } else { "" };
     lines.push(format!(
-        "X-Tamis: {label}; probability={:.4}; log-odds={:+.2}; version={version}",
+        "X-Tamis: {label}; probability={:.4}; log-odds={:+.2}; {truncated}version={version}",
         verdict.probability, verdict.log_odds
     ));
     lines.into_iter().map(String::into_bytes).collect()

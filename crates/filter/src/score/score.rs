@@ -40,7 +40,7 @@ impl Scratch {
     ///
     /// let mut scratch = Scratch::default();
     /// filter.score_mail(&b"soup ".repeat(1_000_000), &mut scratch)?;
-    /// assert_eq!(scratch.limits_hit().to_string(), "bytes, text");
+    /// assert_eq!(scratch.limits_hit().to_string(), "text");
     /// # Ok::<(), tamis_filter::Error>(())
     /// ```
     pub fn limits_hit(&self) -> LimitsHit {
@@ -78,12 +78,19 @@ impl Filter {
         self.score(Document::Fields(fields), scratch)
     }
 
-    /// Scores any document.
+    /// Scores any document. Where one label is [spam](Self::spam), a message of which text may have been left unread (see
+    /// [`LimitsHit::text`]) is spam or unsure, whatever the thresholds.
     ///
     /// # Errors
     /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part
     /// that is read.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
+        let score = self.score_what_is_read(document, scratch)?;
+        let is_open = scratch.limits_hit().text && self.spam().is_some() && score.label != self.spam();
+        Ok(Score { label: score.label.filter(|_| !is_open), ..score })
+    }
+
+    fn score_what_is_read(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let known = match &self.scorer {
             Scorer::Weighted(scorer) => {
                 self.add_up(scorer, document, scratch)?;

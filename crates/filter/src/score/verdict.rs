@@ -9,7 +9,8 @@ use crate::config::decision::Decision;
 #[non_exhaustive]
 pub struct Score {
     /// The verdict: for two classes by the thresholds, for more the likeliest class. `None` is unsure: between the
-    /// thresholds, or without evidence (no known term or, without smoothing, impossible in every class).
+    /// thresholds, without evidence (no known term or, without smoothing, impossible in every class), or if it would not
+    /// be spam but text may have been left unread.
     pub label: Option<ClassId>,
     /// The class of `probability` and `log_odds`: spam in a spam filter, else the likeliest.
     pub scored_class: ClassId,

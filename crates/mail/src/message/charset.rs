@@ -1,13 +1,14 @@
 //! Charsets: bytes to text.
-use encoding_rs::{DecoderResult, Encoding, WINDOWS_1252};
-use memchr::memchr;
+use encoding_rs::{DecoderResult, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
 /// Text in the declared charset if it decodes without error, else in UTF-8, else in windows-1252.
 ///
-/// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). A byte order mark
-/// overrides it, and `us-ascii` is ignored: pure ASCII needs no charset, and other text was mislabelled. windows-1252
-/// never fails. NUL characters are removed.
+/// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). `us-ascii` is ignored: pure
+/// ASCII needs no charset, and other text was mislabelled. A byte order mark is left out. That of UTF-8 overrides the
+/// charset; that of UTF-16 does not, or two bytes would hide a text: without a known charset it counts where a quarter
+/// of the bytes are the zeros of UTF-16. windows-1252 never fails. NUL characters are removed.
 ///
 /// ```
 /// use tamis_mail::decode_text;
@@ -22,8 +23,11 @@ pub fn decode_text<'a>(bytes: &'a [u8], charset: Option<&str>) -> Cow<'a, str> {
 
 /// As [`decode_text`]; if the bytes were `cut` off, an incomplete character at the end is dropped.
 pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> Cow<'a, str> {
-    let bom = Encoding::for_bom(bytes).and_then(|(encoding, length)| strict(encoding, &bytes[length..], cut));
-    let text = bom
+    let (mark, length) = Encoding::for_bom(bytes).unzip();
+    let bytes = &bytes[length.unwrap_or(0)..];
+    let text = mark
+        .filter(|mark| is_believable(mark, charset, bytes))
+        .and_then(|mark| strict(mark, bytes, cut))
         .or_else(|| strict(declared(charset?)?, bytes, cut))
         .or_else(|| utf8(bytes, cut))
         .unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0);
@@ -36,6 +40,17 @@ pub(crate) fn decode_header(bytes: &[u8]) -> Cow<'_, str> {
     without_nul(utf8(bytes, false).unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0))
 }
 
+/// Whether a text of this declared charset may be in the encoding that its byte order mark says.
+fn is_believable(mark: &'static Encoding, charset: Option<&str>, bytes: &[u8]) -> bool {
+    let is_wide = |encoding| encoding == UTF_16LE || encoding == UTF_16BE;
+    match charset.map(|label| (is_ascii(label), declared(label))) {
+        _ if !is_wide(mark) => true,
+        Some((_, Some(encoding))) => is_wide(encoding),
+        Some((true, None)) => false,
+        Some((false, None)) | None => 4 * memchr_iter(0, bytes).count() >= bytes.len(),
+    }
+}
+
 fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
     match memchr(0, text.as_bytes()) {
         Some(_) => Cow::Owned(text.replace('\0', "")),
@@ -44,9 +59,15 @@ fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 fn declared(label: &str) -> Option<&'static Encoding> {
-    let label = label.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
-    let ascii = ["us-ascii", "ascii", "ansi_x3.4-1968"].iter().any(|a| label.eq_ignore_ascii_case(a));
-    if ascii { None } else { Encoding::for_label(label.as_bytes()) }
+    if is_ascii(label) { None } else { Encoding::for_label(unquoted(label).as_bytes()) }
+}
+
+fn is_ascii(label: &str) -> bool {
+    ["us-ascii", "ascii", "ansi_x3.4-1968"].iter().any(|ascii| unquoted(label).eq_ignore_ascii_case(ascii))
+}
+
+fn unquoted(label: &str) -> &str {
+    label.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''))
 }
 
 fn strict<'a>(encoding: &'static Encoding, bytes: &'a [u8], cut: bool) -> Option<Cow<'a, str>> {
@@ -97,8 +118,25 @@ mod tests {
     fn marks_and_nuls() {
         assert_eq!(decode_text(b"\xef\xbb\xbfhi", None), "hi");
         assert_eq!(decode_text(b"\xff\xfeh\0i\0", Some("iso-8859-1")), "hi");
+        assert_eq!(decode_text(b"\xff\xfeh\0i\0", None), "hi");
+        assert_eq!(decode_text(b"\xff\xfe\x60\x4f", Some("utf-16")), "\u{4f60}");
         assert_eq!(decode_text(b"vi\0agra\0", None), "viagra");
         assert_eq!(decode_text(b"", Some("utf-8")), "");
+    }
+
+    #[test]
+    fn a_mark_that_contradicts_the_charset_hides_nothing() {
+        let charsets =
+            ["us-ascii", "utf-8", "iso-8859-1", "windows-1252", "koi8-r", "gb2312", "no-such-charset"];
+        for charset in charsets.map(Some).into_iter().chain([None]) {
+            for mark in [&b"\xff\xfe"[..], b"\xfe\xff", b"\xef\xbb\xbf"] {
+                assert_eq!(
+                    decode_text(&[mark, b"cheap pills!"].concat(), charset),
+                    "cheap pills!",
+                    "{charset:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl Message {
     /// assert_eq!(message.headers().len(), 1);
     /// ```
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
-        let hit = LimitsHit { bytes: raw.len() > limits.bytes, ..LimitsHit::default() };
+        let is_cut = raw.len() > limits.bytes;
+        let hit = LimitsHit { bytes: is_cut, text: is_cut, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
         let (mut header_text, mut places) = (String::with_capacity(2_000), Vec::with_capacity(30));
         let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {

@@ -14,8 +14,12 @@ use std::iter;
 
 /// Maximum nesting of multiparts. Each level is one more pass over the message; real mail has a few.
 const DEEPEST: usize = 32;
+/// Passes over the message that are made in all; parts of real mail lie within two or three others.
+const MOST_PASSES: usize = 4;
 /// Maximum nesting of messages, whatever the limit says: each level may take 4 KiB of stack.
 const MOST_NESTED: usize = 256;
+/// Parts that are looked at for each one that may be read.
+const LOOKED_AT: usize = 64;
 
 /// The parts of a message and the limits it hit. Calls `see` with its header fields.
 pub(crate) fn read_parts(
@@ -29,6 +33,11 @@ pub(crate) fn read_parts(
         hit,
         parts: Vec::new(),
         text_left: limits.text,
+        attached_left: limits.text,
+        with_text_left: limits.parts,
+        without_text_left: limits.parts,
+        looks_left: limits.parts.saturating_mul(LOOKED_AT),
+        passes_left: limits.bytes.saturating_mul(MOST_PASSES),
         messages_left: limits.nested_messages.min(MOST_NESTED),
     };
     reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
@@ -42,12 +51,29 @@ struct Depth {
     multiparts: usize,
 }
 
+/// Reads parts. What a part uses up depends on its kind, so that one of another kind cannot take its place.
 struct Reader<'l> {
     limits: &'l Limits,
     hit: LimitsHit,
     parts: Vec<Part>,
+    /// Bytes of text, and of text of attachments.
     text_left: usize,
+    attached_left: usize,
+    /// Parts with text and containers, and parts without text.
+    with_text_left: usize,
+    without_text_left: usize,
+    /// Parts to look at, whatever they are.
+    looks_left: usize,
+    /// Bytes of multiparts and nested messages to search.
+    passes_left: usize,
     messages_left: usize,
+}
+
+/// The next one of something of which this many are left; `false` if none is.
+fn take(left: &mut usize, n: usize) -> bool {
+    let less = left.checked_sub(n);
+    *left = less.unwrap_or(*left);
+    less.is_some()
 }
 
 impl Reader<'_> {
@@ -57,14 +83,15 @@ impl Reader<'_> {
         #[cfg(test)]
         tamis_testing::step(1);
         let mut fields = Fields::new(raw);
-        let (mut part, boundary) =
-            declared(fields.by_ref().take(self.limits.headers).inspect(see), default_type);
-        if self.parts.len() >= self.limits.parts {
-            self.hit.parts = true;
-            return;
+        let mut is_over = false;
+        let within = fields_within(&mut fields, self.limits, &mut is_over);
+        let Declared { mut part, boundary, is_attached } = declared(within.inspect(see), default_type);
+        if !take(&mut self.looks_left, 1) {
+            return self.leave_out_text_part();
         }
         part.depth = depth.parts;
-        self.hit.headers |= fields.next().is_some();
+        self.hit.headers |= is_over;
+        self.hit.text |= is_over;
         fields.by_ref().for_each(drop);
         let may_be_forged = depth.parts == 0 && !fields.ended_well();
         let body = fields.into_body();
@@ -73,69 +100,119 @@ impl Reader<'_> {
 
         let sections = boundary.and_then(|boundary| Sections::new(body, boundary));
         match sections {
-            Some(sections) if depth.multiparts < DEEPEST => self.multipart(part, sections, depth),
+            Some(sections) if depth.multiparts < DEEPEST && take(&mut self.passes_left, body.len()) => {
+                self.multipart(part, sections, depth);
+            }
             _ if is_message(&part.content_type) => self.nested_message(part, body, depth),
             _ => {
                 self.hit.depth |= sections.is_some();
+                self.hit.text |= sections.is_some();
                 let is_text = part.content_type.starts_with("text/") || is_multipart(&part.content_type);
-                self.leaf(part, is_text.then_some(body));
+                self.leaf(part, is_text.then_some(body), is_attached && depth.parts > 0);
             }
         }
     }
 
     fn multipart(&mut self, part: Part, sections: Sections<'_>, depth: Depth) {
+        if !take(&mut self.with_text_left, 1) {
+            return self.leave_out_text_part();
+        }
         let default_type =
             if part.content_type == "multipart/digest" { "message/rfc822" } else { "text/plain" };
         self.parts.push(part);
         for section in sections {
+            if self.looks_left == 0 {
+                return self.leave_out_text_part();
+            }
             self.entity(
                 section,
                 default_type,
                 Depth { parts: depth.parts + 1, multiparts: depth.multiparts + 1 },
                 &mut |_| (),
             );
-            if self.hit.parts {
-                break;
-            }
         }
     }
 
     /// A nested message: a part whose text is the subject, then its own parts.
     fn nested_message(&mut self, mut part: Part, body: &[u8], depth: Depth) {
-        if self.messages_left == 0 {
+        let may_be_read = self.messages_left > 0 && take(&mut self.passes_left, body.len());
+        if !may_be_read {
             self.hit.nested_messages = true;
-            return self.leaf(part, Some(body));
+            self.hit.text = true;
+            return self.leaf(part, Some(body), false);
+        }
+        if !take(&mut self.with_text_left, 1) {
+            return self.leave_out_text_part();
         }
         self.messages_left -= 1;
         #[cfg(test)]
         tamis_testing::step(body.len());
         let body = transfer::decode(body, part.transfer_encoding.as_deref());
-        let subject = Fields::new(&body).take(self.limits.headers).find(|field| field.is("subject"));
-        part.text = subject.map(|field| self.keep(&decode_words(&field.unfolded())));
+        let subject = fields_within(&mut Fields::new(&body), self.limits, &mut false)
+            .find(|field| field.is("subject"))
+            .map(|field| decode_words(&field.unfolded()).into_owned());
+        part.text = subject.map(|subject| self.keep(&subject, false, false));
         self.parts.push(part);
         self.entity(&body, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
     }
 
-    fn leaf(&mut self, mut part: Part, body: Option<&[u8]>) {
+    /// A part that has no others within it. Images and empty parts use up nothing that text needs.
+    fn leaf(&mut self, mut part: Part, body: Option<&[u8]>, is_attached: bool) {
+        let text = body.filter(|body| !body.trim_ascii().is_empty());
+        let left = if text.is_some() { &mut self.with_text_left } else { &mut self.without_text_left };
+        if !take(left, 1) {
+            self.hit.parts = true;
+            self.hit.text |= text.is_some() && !is_attached;
+            return;
+        }
         if let Some(body) = body {
+            let left = if is_attached { self.attached_left } else { self.text_left };
+            // quoted-printable writes up to three bytes for one
+            let most = left.saturating_mul(3).saturating_add(4096);
+            let within = &body[..body.len().min(most)];
+            let is_cut = within.len() < body.len();
             #[cfg(test)]
-            tamis_testing::step(body.len());
-            let bytes = transfer::decode(body, part.transfer_encoding.as_deref());
-            let text = charset::decode(&bytes, part.charset.as_deref(), self.hit.bytes);
-            let text = self.keep(&text);
+            tamis_testing::step(within.len());
+            let bytes = transfer::decode(within, part.transfer_encoding.as_deref());
+            let text = charset::decode(&bytes, part.charset.as_deref(), self.hit.bytes || is_cut);
+            let text = self.keep(&text, is_cut, is_attached);
             part.is_html = part.content_type == "text/html" || looks_like_html(&text);
             part.text = Some(text);
         }
         self.parts.push(part);
     }
 
-    /// Truncates a text to what the limit still allows.
-    fn keep(&mut self, text: &str) -> String {
-        let kept = text.floor_char_boundary(self.text_left);
-        self.hit.text |= kept < text.len();
-        self.text_left -= kept;
+    /// Truncates a text, which may be cut already, to what the limit still allows.
+    fn keep(&mut self, text: &str, is_cut: bool, is_attached: bool) -> String {
+        let (left, hit) = match is_attached {
+            true => (&mut self.attached_left, &mut self.hit.attachments),
+            false => (&mut self.text_left, &mut self.hit.text),
+        };
+        let kept = text.floor_char_boundary(*left);
+        *hit |= is_cut || kept < text.len();
+        *left -= kept;
         text[..kept].to_owned()
     }
+
+    /// Notes that a part is not read that may have text.
+    fn leave_out_text_part(&mut self) {
+        self.hit.parts = true;
+        self.hit.text = true;
+    }
+}
+
+/// The fields within the limits; sets `is_over` where there are more.
+fn fields_within<'a, 'f>(
+    fields: &'f mut Fields<'a>,
+    limits: &'f Limits,
+    is_over: &'f mut bool,
+) -> impl Iterator<Item = Field<'a>> + use<'a, 'f> {
+    let mut left = limits.headers;
+    iter::from_fn(move || {
+        let field = if *is_over { None } else { fields.next() };
+        *is_over |= field.is_some() && (!take(&mut left, 1) || fields.position > limits.text);
+        field.filter(|_| !*is_over)
+    })
 }
 
 /// A body that begins after a line which is not a field, without verdict fields up to the first empty line: other
@@ -162,8 +239,15 @@ fn is_message(content_type: &str) -> bool {
     matches!(content_type, "message/rfc822" | "message/global" | "message/news")
 }
 
-/// The part that header fields declare, and the boundary of a multipart.
-fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> (Part, Option<String>) {
+/// What header fields declare.
+struct Declared {
+    part: Part,
+    /// The boundary of a multipart.
+    boundary: Option<String>,
+    is_attached: bool,
+}
+
+fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> Declared {
     let (mut kind, mut encoding, mut disposition) = (None, None, None);
     for field in fields {
         for (name, slot) in [
@@ -189,6 +273,7 @@ fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> 
     };
     let boundary =
         parameter("boundary").filter(|boundary| is_multipart(&content_type) && !boundary.is_empty());
+    let is_attached = disposition.as_ref().is_some_and(|disposition| disposition.value == "attachment");
     let part = Part {
         depth: 0,
         charset: parameter("charset").map(|charset| first_word(&charset)),
@@ -198,7 +283,7 @@ fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> 
         text: None,
         is_html: false,
     };
-    (part, boundary)
+    Declared { part, boundary, is_attached }
 }
 
 /// A token in lower case, without quotes and a following comment.

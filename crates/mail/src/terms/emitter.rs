@@ -194,7 +194,7 @@ pub(super) mod testing {
 
     /// A message with these header lines.
     pub(in crate::terms) fn message(header: &str) -> Message {
-        Message::parse(format!("{header}\n\n").as_bytes(), &Limits { bytes: usize::MAX, ..Limits::default() })
+        Message::parse(format!("{header}\n\n").as_bytes(), &Limits { text: usize::MAX, ..Limits::default() })
     }
 }
 

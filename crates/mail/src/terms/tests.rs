@@ -96,8 +96,15 @@ fn check(once: &str, repeated: &str) {
         parts: usize::MAX,
         headers: usize::MAX,
     };
-    let verdict =
-        Verdict { label: "spam", unsure: false, probability: 1.0, log_odds: 1.0, spam: None, version: "1" };
+    let verdict = Verdict {
+        label: "spam",
+        unsure: false,
+        probability: 1.0,
+        log_odds: 1.0,
+        spam: None,
+        truncated: false,
+        version: "1",
+    };
     check_linear(&[repeated], |text| {
         let raw = format!("From: a@b\nTo: c@d\n{once}{text}\n\n").into_bytes();
         let message = Message::parse(&raw, &boundless);

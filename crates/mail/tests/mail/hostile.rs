@@ -6,11 +6,10 @@ use tamis_mail::{Limits, LimitsHit, Message, looks_like_mail};
 fn exercise(raw: &[u8], limits: &Limits) -> Message {
     looks_like_mail(raw);
     let message = Message::parse(raw, limits);
-    assert!(message.parts().len() <= limits.parts);
+    assert!(message.parts().len() <= limits.parts.saturating_mul(2));
     assert!(message.headers().len() <= limits.headers);
-    assert!(
-        message.parts().iter().filter_map(|p| p.text.as_ref()).map(String::len).sum::<usize>() <= limits.text
-    );
+    let text: usize = message.parts().iter().filter_map(|p| p.text.as_ref()).map(String::len).sum();
+    assert!(text <= limits.text.saturating_mul(2));
     message.for_each_field(|_, _| {});
     message
 }
@@ -28,6 +27,7 @@ const NONE: LimitsHit = LimitsHit {
     parts: false,
     headers: false,
     text: false,
+    attachments: false,
     depth: false,
 };
 
@@ -92,31 +92,102 @@ fn boundaries_that_almost_match() {
 #[test]
 fn very_many_parts_and_headers() {
     let parts = format!("Content-Type: multipart/mixed; boundary=b\n\n{}", "--b\n\nx\n".repeat(1_000_000));
-    check(&parts, LimitsHit { bytes: true, parts: true, ..NONE });
+    check(&parts, LimitsHit { parts: true, text: true, ..NONE });
     let empty = format!("Content-Type: multipart/mixed; boundary=b\n\n{}", "--b\n".repeat(100_000));
-    check(&empty, LimitsHit { parts: true, ..NONE });
+    check(&empty, LimitsHit { parts: true, text: true, ..NONE });
 
     let headers = format!("{}\nbody", "a:\n".repeat(1_000_000));
-    check(&headers, LimitsHit { bytes: true, headers: true, ..NONE });
-    let message = check(&format!("{}\nbody", "a:\n".repeat(100_000)), LimitsHit { headers: true, ..NONE });
+    let message = check(&headers, LimitsHit { headers: true, text: true, ..NONE });
     assert_eq!(message.body(), "body");
-    check(&format!("A: 1\n{}\n", " x\n".repeat(100_000)), NONE);
+    check(&format!("A: 1\n{}\n", " x\n".repeat(90_000)), NONE);
+    check(&format!("A: 1\n{}\n", " x\n".repeat(110_000)), LimitsHit { headers: true, text: true, ..NONE });
     check(&"From x\n".repeat(50_000), NONE);
 }
 
 #[test]
 fn very_long_lines_and_texts() {
     let line = "x".repeat(5_000_000);
-    let message = check(&format!("Subject: s\n\n{line}"), LimitsHit { bytes: true, text: true, ..NONE });
+    let (text, headers) = (LimitsHit { text: true, ..NONE }, LimitsHit { headers: true, text: true, ..NONE });
+    let message = check(&format!("Subject: s\n\n{line}"), text);
     assert_eq!(message.body().len(), Limits::default().text);
-    check(&format!("Subject: {line}"), LimitsHit { bytes: true, ..NONE });
-    check(&line, LimitsHit { bytes: true, text: true, ..NONE });
-    check(
-        &format!("Content-Type: text/html\n\n{}", "<".repeat(1_000_000)),
-        LimitsHit { bytes: true, text: true, ..NONE },
-    );
-    check(&format!("Subject: {}\n\n", "=?utf-8?q?".repeat(50_000)), NONE);
-    check(&format!("Content-Type: text/plain; {}\n\n", "name*0*=;".repeat(50_000)), NONE);
+    check(&format!("Subject: {line}"), headers);
+    check(&line, text);
+    check(&format!("Content-Type: text/html\n\n{}", "<".repeat(1_000_000)), text);
+    check(&format!("Subject: {}\n\n", "=?utf-8?q?".repeat(30_000)), NONE);
+    check(&format!("Content-Type: text/plain; {}\n\n", "name*0*=;".repeat(30_000)), NONE);
+    let bytes = Limits::default().bytes;
+    let image = "Content-Type: image/png\n\n".to_owned();
+    check(&(image.clone() + &"x".repeat(bytes - image.len())), NONE);
+    check(&(image.clone() + &"x".repeat(bytes)), LimitsHit { bytes: true, text: true, ..NONE });
+}
+
+/// A multipart of these parts.
+fn multipart(parts: &[String]) -> String {
+    let parts: String = parts.iter().map(|part| format!("--b\n{part}\n")).collect();
+    format!("Content-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n")
+}
+
+#[test]
+fn what_is_no_text_does_not_keep_text_from_being_read() {
+    let text = "Content-Type: text/plain\n\ncheap pills".to_owned();
+    let attached = |kind: &str, body: &str| {
+        format!("Content-Type: {kind}\nContent-Disposition: attachment; filename=a\n\n{body}")
+    };
+    let large = "iVBORw0KGgo=\n".repeat(50_000);
+    let before: [(Vec<String>, LimitsHit); 6] = [
+        (vec!["Content-Type: image/png\n\n".to_owned(); 1_000], NONE),
+        (vec!["Content-Type: image/png\n\n".to_owned(); 3_000], LimitsHit { parts: true, ..NONE }),
+        (vec!["\n".to_owned(); 1_000], NONE),
+        (vec![format!("Content-Type: image/png\n\n{large}"); 3], NONE),
+        (vec![attached("application/pdf", &large)], NONE),
+        (vec![attached("text/csv", &large)], LimitsHit { attachments: true, ..NONE }),
+    ];
+    for (mut parts, expected) in before {
+        let first = parts[0].lines().next().unwrap_or_default().to_owned();
+        parts.push(text.clone());
+        let message = check(&multipart(&parts), expected);
+        assert!(message.body().ends_with("cheap pills"), "{first}");
+    }
+}
+
+#[test]
+fn text_that_may_be_left_unread_is_told_whatever_the_limit() {
+    let text = "Content-Type: text/plain\n\ncheap pills".to_owned();
+    let html = |body: String| format!("Content-Type: text/html\n\n{body}");
+    let nested = |levels: usize| {
+        "Content-Type: message/rfc822\n\n".repeat(levels) + "Content-Type: text/plain\n\ncheap pills"
+    };
+    let mut parts = vec!["\nword".to_owned(); 1_000];
+    parts.push(text.clone());
+    for (name, raw, is_unread) in [
+        ("a thousand parts of text", multipart(&parts), true),
+        ("spaces", multipart(&[html("&nbsp;".repeat(60_000)), text.clone()]), true),
+        (
+            "an empty quoted-printable text",
+            format!("Content-Transfer-Encoding: quoted-printable\n\n{}pills", "=\n".repeat(600_000)),
+            true,
+        ),
+        ("a header", format!("X-Long: {}\n\ncheap pills", "x".repeat(600_000)), true),
+        ("a header of many fields", format!("{}\ncheap pills", "X-Many: x\n".repeat(1_001)), true),
+        ("seventy messages", nested(70), true),
+        ("ten messages", nested(10), false),
+        ("a text", multipart(&[text]), false),
+    ] {
+        let message = exercise(raw.as_bytes(), &Limits::default());
+        assert_eq!(message.limits_hit().text, is_unread, "{name}: {}", message.limits_hit());
+    }
+}
+
+/// A part within many others is searched a few times in all, not once for each.
+#[test]
+fn many_passes_over_a_large_message_end() {
+    let bytes = 100_000;
+    let open: String =
+        (0..30).map(|i| format!("Content-Type: multipart/mixed; boundary=b{i}\n\n--b{i}\n")).collect();
+    let raw = format!("{open}\n{}", "x\n".repeat(bytes / 4));
+    let message = exercise(raw.as_bytes(), &limits(1_000, usize::MAX, bytes));
+    assert_eq!(message.limits_hit(), LimitsHit { depth: true, text: true, ..NONE });
+    assert_eq!(exercise(raw.as_bytes(), &Limits::default()).limits_hit(), NONE);
 }
 
 /// Limits with so many parts, headers and nested messages, and so many bytes of text and of the message.

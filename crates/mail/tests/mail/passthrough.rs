@@ -9,6 +9,7 @@ const VERDICT: Verdict<'_> = Verdict {
     probability: 0.25,
     log_odds: -1.5,
     spam: Some(SpamStatus { is_spam: false, score: -1.5, threshold: 0.0 }),
+    truncated: false,
     version: "1",
 };
 const LINES: [&str; 3] = [
@@ -106,6 +107,11 @@ fn verdicts() {
     assert_eq!(show(of_no_spam), format!("{}\n", LINES[2]));
     let replaced = annotate(b"X-Spam-Flag: YES\nA: 1\n\n", &of_no_spam, false);
     assert_eq!(String::from_utf8_lossy(&replaced), format!("A: 1\n{}\n\n", LINES[2]));
+    let cut = show(Verdict { unsure: true, truncated: true, ..VERDICT });
+    assert!(
+        cut.contains("X-Tamis: unsure; probability=0.2500; log-odds=-1.50; truncated; version=1\n"),
+        "{cut}"
+    );
     let odd = show(Verdict { label: "a\r\nX-Evil: 1;\u{85}\0é", version: "\n\n", ..VERDICT });
     assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 3, "{odd}");
     for value in [f64::NAN, f64::INFINITY, f64::MAX, -0.0] {
