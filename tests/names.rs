@@ -75,7 +75,22 @@ fn without_names_mail_is_the_same_however_it_is_called() {
     assert_eq!(names(&filter(&model)), [const { None }; 4]);
     assert!(!filter(&model).information().names);
     let others: Vec<_> = mails().into_iter().map(|(label, mail)| (label, mail.replace("0@", "9@"))).collect();
-    assert!(train(&options, &others).finish().unwrap() == model);
+    // what it is found by again is the only difference
+    let lines = |model: &Model| {
+        let mut out = Vec::new();
+        filter(model).export(true, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let without_messages = |model: &Model| -> Vec<String> {
+        let line = |line: &str| {
+            let Some((before, rest)) = line.split_once("\"message\":\"") else { return line.to_owned() };
+            before.to_owned() + rest.split_once("\",").unwrap().1
+        };
+        lines(model).lines().map(line).collect()
+    };
+    let other = train(&options, &others).finish().unwrap();
+    assert_eq!(without_messages(&other), without_messages(&model));
+    assert!(lines(&other) != lines(&model) && !lines(&model).contains("example.org"));
     let named = TrainOptions::new(Kind::Mail);
     assert!(train(&named, &others).finish().unwrap() != train(&named, &mails()).finish().unwrap());
     assert!(!TrainOptions::new(Kind::Text).names);

@@ -210,22 +210,27 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         learner.add_label(&args.label)?;
     }
     let mut tally = Tally::default();
-    let unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, _, group, document| {
-        if is_sure(args, learner, document)? {
-            tally.right += 1;
-            return Ok(());
-        }
-        match learner.learn_in_group(&args.label, group, document) {
-            Ok(Learned::Already) => tally.already += 1,
-            Ok(Learned::Moved { .. }) => tally.moved += 1,
-            Ok(_) => tally.learned += 1,
-            Err(error) if matches!(error.kind(), ErrorKind::UnknownLabel { .. }) => {
-                return Err(anyhow!("{error}; --new-label adds it"));
+    let unreadable =
+        for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
+            if is_sure(args, learner, document)? {
+                tally.right += 1;
+                return Ok(());
             }
-            Err(error) => return Err(error.into()),
-        }
-        Ok(())
-    })?;
+            match learner.learn_in_group(&args.label, group, document) {
+                Ok(Learned::Already) => tally.already += 1,
+                Ok(Learned::Moved { .. }) => tally.moved += 1,
+                Ok(Learned::Beside { labels }) => {
+                    tally.learned += 1;
+                    say_beside(item, &labels);
+                }
+                Ok(_) => tally.learned += 1,
+                Err(error) if matches!(error.kind(), ErrorKind::UnknownLabel { .. }) => {
+                    return Err(anyhow!("{error}; --new-label adds it"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            Ok(())
+        })?;
     check_unchanged(learner.filter())?;
     learner.commit()?;
     // never if there is a shared model, whose documents would be missing
@@ -237,6 +242,16 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let (changed, examined) = (tally.learned + tally.moved, tally.examined());
     args.progress.print_last("Learned", changed, examined, &usual)?;
     Ok(unreadable)
+}
+
+/// Says that a message could not be moved.
+fn say_beside(item: &Item<'_>, labels: &[String]) {
+    say!(
+        "tamis: {}: stays known as {} too, with the header it was learned with: this model does not remember terms, so \
+         only the very same message can be moved; tamis forget takes it as it was learned",
+        shown_path(&item.name()),
+        shown(&labels.join(", "))
+    );
 }
 
 /// Refuses a path in place of the label before anything is read; otherwise standard input would be read.

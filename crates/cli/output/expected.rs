@@ -98,7 +98,9 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let label = |class| shown(information.classes.label(class).unwrap_or_default());
     let (ham, spam) = (label(1 - spam), label(spam));
     let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
-    Some(format!("expected on {on}: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed or unsure ({how})"))
+    Some(format!(
+        "expected on {on}: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed or unsure ({how})"
+    ))
 }
 
 /// `0.38 % (0.17 to 0.75)`

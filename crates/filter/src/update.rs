@@ -2,5 +2,6 @@
 
 pub(crate) mod learner;
 pub(crate) mod merge;
+pub(crate) mod messages;
 pub(crate) mod options;
 pub(crate) mod rewrite;

@@ -94,6 +94,7 @@ impl Draft {
             multiplicity: line.copies,
             date: line.date.unwrap_or(NO_DATE),
             group: hexadecimal(&line.group, 16)? as u64,
+            message: line.message.map_or(Ok(0), |message| hexadecimal(&message, 16))? as u64,
             name: name.ok_or_else(|| ("a name of at most 100 bytes".to_owned(), "another".to_owned()))?,
             coefficients: coefficients.collect::<std::result::Result<_, Mismatch>>()?,
             held_out: line.held_out,

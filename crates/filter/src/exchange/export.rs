@@ -57,6 +57,9 @@ pub(crate) struct DocumentLine {
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
     pub(crate) group: String,
+    /// A hash of the Message-ID and the body, hexadecimal; of mail that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) message: Option<String>,
     /// Its name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) name: String,
@@ -110,7 +113,7 @@ impl Filter {
     /// ```text
     /// {"tamis_export":1,"documents":true,"model":{"recipe":{...},"classes":["ham","spam"],...}}
     /// {"term":"pills","counts":{"ham":[1,1],"spam":[20,31]},"weights":{"spam":41230}}
-    /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","name":"1@example.org","terms":{"pills":2}}
+    /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","message":"89ab...","name":"1@example.org","terms":{"pills":2}}
     /// ```
     ///
     /// Counts are documents and occurrences. Weights and coefficients are in fixed point; of two labels they speak for the
@@ -166,6 +169,7 @@ fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
         copies: document.multiplicity,
         date: (document.date != NO_DATE).then_some(document.date),
         group: format!("{:016x}", document.group),
+        message: Some(document.message).filter(|message| *message > 0).map(|m| format!("{m:016x}")),
         name: document.name.to_string(),
         coefficients: coefficients
             .map(|c| (label(classes, weighed(&store.header, c.class)), [c.bias, c.units]))

@@ -13,7 +13,7 @@ use crate::config::columns::Columns;
 use crate::config::recipe::{RECIPE_VERSION, Recipe};
 use crate::error::{ErrorKind, Result};
 use crate::extract::document::Document;
-use crate::file::names::document_name;
+use crate::file::names::{document_name, message};
 use crate::kind::Kind;
 
 /// A compiled recipe.
@@ -113,6 +113,11 @@ impl Counted {
     /// The name of the document; may be empty. Only with [`grouping`](Self::grouping).
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What stays of a mail on its way, see [`message`]. Only with [`grouping`](Self::grouping).
+    pub(crate) fn message(&self) -> u64 {
+        message(&self.name, self.body_hash)
     }
 
     /// The limits that truncated the message.

@@ -20,6 +20,8 @@ pub(crate) struct DocumentRecord {
     pub(crate) date: I64,
     /// Its group, by name or by a hash of its body: documents of one group must not be split between training and testing.
     pub(crate) group: U64,
+    /// What stays of a mail on its way, a hash of Message-ID and body; 0 if it has no Message-ID.
+    pub(crate) message: U64,
     /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if there are none.
     pub(crate) held_out: [F32; 2],
     /// Its number among the documents learned one by one since the last fit; 0 if it was part of the fit.
@@ -51,6 +53,8 @@ pub(crate) struct Remembered {
     pub(crate) multiplicity: u32,
     pub(crate) date: i64,
     pub(crate) group: u64,
+    /// As in [`DocumentRecord`].
+    pub(crate) message: u64,
     /// Its name; empty if unknown.
     pub(crate) name: Box<str>,
     /// Its part of the correction, in increasing order of columns.
@@ -74,6 +78,7 @@ impl Remembered {
             multiplicity: record.multiplicity.get(),
             date: record.date.get(),
             group: record.group.get(),
+            message: record.message.get(),
             name,
             coefficients,
             held_out: Some(held_out).filter(|numbers| numbers.iter().all(|number| number.is_finite())),
@@ -90,6 +95,7 @@ impl Remembered {
             multiplicity: self.multiplicity.into(),
             date: self.date.into(),
             group: self.group.into(),
+            message: self.message.into(),
             held_out: self.held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
             learned: self.learned.into(),
             vector_end: vector_end.into(),

@@ -269,6 +269,7 @@ mod tests {
                     multiplicity: 1,
                     date: 5,
                     group: 7,
+                    message: u64::from(class) << 60,
                     name: ["", "7@example.org"][usize::from(class) % 2].into(),
                     coefficients: vec![Coefficient { class, bias: -9, units: -3 }],
                     held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5]),

@@ -1,5 +1,7 @@
 //! Names of documents: for mail the Message-ID.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::error::{Error, Result};
 use crate::file::varint::{put_varint, take_varint};
 
@@ -26,6 +28,19 @@ pub(crate) fn unite(name: &mut Box<str>, other: &str) {
     if !other.is_empty() && (name.is_empty() || other < &**name) {
         *name = other.into();
     }
+}
+
+/// Merges the [messages](message) of two equal documents: the lesser one; 0 counts as none.
+pub(crate) fn unite_messages(message: u64, other: u64) -> u64 {
+    if message == 0 || other == 0 { message | other } else { message.min(other) }
+}
+
+/// What stays of a mail on its way, by which it is found again: a hash of its name and of its body; 0 without a name.
+pub(crate) fn message(name: &str, body: u64) -> u64 {
+    if name.is_empty() {
+        return 0;
+    }
+    xxh3_64(&[&body.to_le_bytes(), name.as_bytes()].concat()).max(1)
 }
 
 /// A name, unless it is empty.

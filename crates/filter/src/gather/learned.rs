@@ -39,6 +39,8 @@ pub(crate) struct More {
     pub(crate) date: Option<i64>,
     /// Its name; empty if it has none, or names are not to be stored.
     pub(crate) name: Box<str>,
+    /// What stays of a mail on its way; 0 if it is none, or has no Message-ID.
+    pub(crate) message: u64,
     /// The windows of its terms.
     pub(crate) cuts: u64,
     pub(crate) windows: Vec<RowId>,
@@ -58,6 +60,10 @@ impl LearnedDocument {
 
     pub(crate) fn name(&self) -> &str {
         self.more.as_ref().map_or("", |more| &more.name)
+    }
+
+    pub(crate) fn message(&self) -> u64 {
+        self.more.as_ref().map_or(0, |more| more.message)
     }
 
     pub(crate) fn cuts(&self) -> u64 {
@@ -100,6 +106,10 @@ impl LearnedDocument {
         names::unite(&mut name, other.name());
         if *name != *self.name() {
             self.more.get_or_insert_default().name = name;
+        }
+        let message = names::unite_messages(self.message(), other.message());
+        if message != self.message() {
+            self.more.get_or_insert_default().message = message;
         }
     }
 

@@ -35,6 +35,18 @@ impl Store {
         Ok(None)
     }
 
+    /// Visits message and digest of the stored documents, in no order, with those of some that were forgotten since.
+    pub(crate) fn for_each_message(&self, mut visit: impl FnMut(u64, [u8; 16])) -> Result<()> {
+        for part in self.parts() {
+            for i in 0..part.n_documents() {
+                let record = part.record(&self.bytes, i)?;
+                visit(record.message.get(), record.digest);
+            }
+        }
+        self.overlay.documents().values().flatten().for_each(|known| visit(known.message, known.digest));
+        Ok(())
+    }
+
     /// The stored documents in the order of digests; their vectors are empty if only digests are kept.
     pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
         let mut parts: Vec<_> = self.parts().map(|part| (part, 0)).collect();

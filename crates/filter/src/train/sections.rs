@@ -116,6 +116,7 @@ pub(crate) fn document_sections(
                     multiplicity: document.multiplicity.into(),
                     date: document.date().into(),
                     group: document.group.into(),
+                    message: document.message().into(),
                     held_out: own.map_or([f32::NAN; 2], as_kept).map(F32::new),
                     learned: 0.into(),
                     vector_end: (vectors.len() + end).into(),

@@ -195,6 +195,7 @@ impl Trainer {
         let more = More {
             date: counted.date(),
             name: if self.options.names { counted.name().into() } else { Box::default() },
+            message: counted.message(),
             cuts: counted.cuts(part.vocabulary.document()),
             windows: Vec::new(),
             reals,

@@ -122,6 +122,7 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
         let first = (document.group, document.date).min((other.group, other.date));
         (document.group, document.date) = first;
         names::unite(&mut document.name, &other.name);
+        document.message = names::unite_messages(document.message, other.message);
         let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
         let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],

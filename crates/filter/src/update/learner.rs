@@ -1,6 +1,7 @@
 //! Online learning: learns and forgets one document at a time, in a file that others may be reading.
 
 mod commit;
+mod known;
 mod seen;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
 use crate::store::layers::DecodedTerm;
 use crate::train::trainer::Trainer;
+use crate::update::messages::Messages;
 use crate::update::options::LearnOptions;
 use crate::update::rewrite;
 
@@ -43,6 +45,12 @@ pub enum Learned {
         /// The labels it was known under.
         from: Vec<String>,
     },
+    /// It was new, but a message of the same Message-ID and body stays under other labels: other terms were counted of
+    /// it, and the model does not remember which.
+    Beside {
+        /// These labels.
+        labels: Vec<String>,
+    },
 }
 
 /// A model file open for learning. It is locked against other writers until this is dropped; readers are not affected.
@@ -55,7 +63,8 @@ pub enum Learned {
 /// Rewriting also refits the weights of counts and correction to the latest 1,000 documents. With naive Bayes every
 /// commit rewrites the file: its header has summaries over all terms, and one document may change which are used.
 ///
-/// Learning a document twice has the same effect as once, and forgetting it removes exactly what learning it added.
+/// Learning a document twice has the same effect as once, and forgetting it removes exactly what learning it added. A
+/// document is known by its terms, a mail also by its Message-ID and body, whatever header fields it got on its way.
 ///
 /// ```
 /// use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
@@ -85,6 +94,7 @@ pub struct Learner {
     counted: Counted,
     vocabulary: Vocabulary,
     scratch: Scratch,
+    messages: Messages,
 }
 
 /// A document as the model would store it.
@@ -148,6 +158,7 @@ impl Learner {
             counted: Counted::grouping(),
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),
+            messages: Messages::default(),
         })
     }
 
@@ -174,7 +185,8 @@ impl Learner {
     }
 
     /// Learns a document under a label that the model knows. A document known under other labels moves, with all its
-    /// copies. Documents without terms cannot be told apart, so each is new and counts.
+    /// copies; what was learned of it is subtracted, also where a mail has got other header fields since. Documents
+    /// without terms cannot be told apart, so each is new and counts.
     ///
     /// # Errors
     /// If the label is unknown, the document is not of the model's kind, a count overflows or the model is damaged in a
@@ -196,13 +208,14 @@ impl Learner {
     ) -> Result<Learned> {
         let class = self.class(label)?;
         let mut seen = self.see(group, document)?;
-        let mut known = self.known(seen.document.digest)?;
+        let mut known = self.known_as(&seen.document, Some(class))?;
         let is_nothing = self.is_nothing(seen.document.digest);
         if is_nothing {
             known.retain(|known| known.class == class);
-        } else if matches!(&known[..], [one] if one.class == class) {
+        } else if !known.is_empty() && known.iter().all(|known| known.class == class) {
             return Ok(Learned::Already);
         }
+        let stays: Vec<_> = known.extract_if(.., |known| !self.can_forget(known, &seen.document)).collect();
         let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
         let from: Vec<_> = from.collect();
         let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
@@ -217,7 +230,13 @@ impl Learner {
         let mut done = Vec::new();
         let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
         self.finish_change(done, outcome)?;
-        Ok(if from.is_empty() { Learned::New } else { Learned::Moved { from } })
+        let stays = stays.iter().filter(|known| known.class != class);
+        let labels: Vec<_> = stays.map(|known| self.label(known.class)).collect();
+        Ok(match (labels.is_empty(), from.is_empty()) {
+            (false, _) => Learned::Beside { labels },
+            (true, true) => Learned::New,
+            (true, false) => Learned::Moved { from },
+        })
     }
 
     /// Forgets all copies of a document; with a label, only if it is known under that label. Documents without terms
@@ -247,7 +266,13 @@ impl Learner {
         seen: Option<Seen>,
     ) -> Result<Option<String>> {
         let class = label.map(|label| self.class(label)).transpose()?;
-        let mut known = self.known(digest)?;
+        let mut known = match &seen {
+            Some(seen) => self.known_as(&seen.document, None)?,
+            None => self.known(digest)?,
+        };
+        if let Some(seen) = &seen {
+            known.retain(|known| self.can_forget(known, &seen.document));
+        }
         if let Some(class) = class {
             let elsewhere =
                 known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
@@ -361,12 +386,6 @@ impl Learner {
         self.filter.classes().label(class).unwrap_or_default().to_owned()
     }
 
-    /// The stored records of a document, under any class.
-    fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
-        let classes = 0..self.filter.classes().len() as ClassId;
-        classes.filter_map(|class| self.filter.store.document((digest, class)).transpose()).collect()
-    }
-
     /// Forgets the known records of a document. Where the model stores no terms, those of `seen` are used.
     fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
         for mut document in known {
@@ -433,6 +452,7 @@ impl Learner {
     /// Adds an entry to the open model, and to `done`.
     fn apply(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
         self.filter.change(entry.clone())?;
+        self.messages.add(entry.document.message, entry.document.digest);
         let row = entry.document.vector.row();
         let learned = entry.learned;
         let ids = row.ids().to_vec();

@@ -199,6 +199,7 @@ fn learned(document: &Remembered) -> LearnedDocument {
     let more = More {
         date: Some(document.date).filter(|date| *date != NO_DATE),
         name: document.name.clone(),
+        message: document.message,
         ..More::default()
     };
     let mut learned = LearnedDocument::new(digest, group, more);

@@ -5,21 +5,49 @@
 //! order and counts of fields are taken.
 
 /// Ignored names, in lower case.
-const NAMES: &[&str] = &["content-length", "delivered-to", "lines", "status"];
+const NAMES: &[&str] = &[
+    "arc-authentication-results",
+    "arc-message-signature",
+    "arc-seal",
+    "authentication-results",
+    "content-length",
+    "delivered-to",
+    "delivery-date",
+    "envelope-to",
+    "lines",
+    "old-return-path",
+    "original-recipient",
+    "received-spf",
+    "status",
+    "xref",
+];
 
 /// Ignored names that begin with `x-`, in lower case.
 const X_NAMES: &[&str] = &[
+    "x-account-key",
+    "x-apparently-to",
+    "x-authentication-results",
     "x-delivered-to",
+    "x-delivery-date",
+    "x-envelope-from",
     "x-envelope-to",
+    "x-eopattributedmessage",
+    "x-eoptenantattributedmessage",
+    "x-fetched-by",
     "x-folder",
+    "x-from-line",
+    "x-imap",
+    "x-imapbase",
     "x-keywords",
-    "x-ms-exchange-organization-pcl",
-    "x-ms-exchange-organization-scl",
+    "x-label",
     "x-original-to",
     "x-pstn-levels",
     "x-pstn-settings",
     "x-pstn-status",
     "x-proofpoint-spam-details",
+    "x-rcpt-to",
+    "x-received",
+    "x-resolved-to",
     "x-status",
     "x-uid",
     "x-uidl",
@@ -32,15 +60,25 @@ const X_PREFIXES: &[&str] = &[
     "x-barracuda-",
     "x-bogosity",
     "x-crm114",
+    "x-dovecot",
     "x-dspam",
     "x-evolution",
-    "x-forefront-antispam",
+    "x-fetchmail",
+    "x-forefront-",
+    "x-getmail",
+    "x-gm-",
     "x-gmail-",
+    "x-gnus-",
+    "x-google-smtp-source",
     "x-ironport-a",
     "x-kmail-",
     "x-mailscanner",
     "x-microsoft-antispam",
     "x-mozilla-",
+    "x-ms-exchange-",
+    "x-ms-office365-filtering",
+    "x-ms-publictraffictype",
+    "x-ms-traffictypediagnostic",
     "x-popfile",
     "x-razor",
     "x-rspamd",
@@ -56,7 +94,7 @@ const X_PREFIXES: &[&str] = &[
 /// use tamis_mail::ignored::is_ignored;
 ///
 /// assert!(is_ignored("X-UIDL") && is_ignored("x-spam-status"));
-/// assert!(!is_ignored("Received") && !is_ignored("Authentication-Results"));
+/// assert!(is_ignored("Authentication-Results") && !is_ignored("Received"));
 /// ```
 pub fn is_ignored(name: &str) -> bool {
     let is_one_of = |names: &[&str]| names.iter().any(|ignored| name.eq_ignore_ascii_case(ignored));

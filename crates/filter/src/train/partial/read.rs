@@ -149,7 +149,8 @@ impl<'a> Fields<'a> {
         has_terms: bool,
         keep: &mut impl FnMut(&CountVector) -> Result<RowId>,
     ) -> Result<LearnedDocument> {
-        let (digest, group) = (self.bytes()?, u64::from_le_bytes(self.bytes()?));
+        let digest = self.bytes()?;
+        let [group, message] = [self.bytes()?, self.bytes()?].map(u64::from_le_bytes);
         let class = ClassId::try_from(self.number()?).map_err(|_| broken())?;
         let multiplicity = u32::try_from(self.number()?).ok().filter(|n| *n > 0).ok_or_else(broken)?;
         let date = self.number()?.checked_sub(1).map(unzigzag).filter(|date| *date != NO_DATE);
@@ -165,7 +166,7 @@ impl<'a> Fields<'a> {
         for _ in 0..self.number()? {
             windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
         }
-        let more = More { date, name: Box::default(), cuts, windows, reals: reals.into() };
+        let more = More { date, name: Box::default(), message, cuts, windows, reals: reals.into() };
         let mut document = LearnedDocument::new(digest, group, more);
         (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
         Ok(document)

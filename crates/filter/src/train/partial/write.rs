@@ -88,6 +88,7 @@ fn documents_section(documents: &mut Ordered) -> Result<Spool> {
 fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&document.digest);
     out.extend_from_slice(&document.group.to_le_bytes());
+    out.extend_from_slice(&document.message().to_le_bytes());
     put_varint(document.class.into(), out);
     put_varint(document.multiplicity.into(), out);
     // what is no date has the only code that is the highest

@@ -35,6 +35,7 @@ impl Learner {
             multiplicity: 1,
             date: counted.date().unwrap_or(NO_DATE),
             group: groups::group(group, counted.body_hash()),
+            message: counted.message(),
             name: if store.header.names { counted.name().into() } else { Box::default() },
             coefficients: Vec::new(),
             held_out: None,

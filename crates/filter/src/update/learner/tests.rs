@@ -356,6 +356,7 @@ fn entry() -> impl Strategy<Value = Entry> {
                 multiplicity,
                 date: NO_DATE,
                 group: 7,
+                message: 8,
                 coefficients: coefficients.collect(),
                 held_out: held_out.map(|both| both.map(f64::from)),
                 learned: place,

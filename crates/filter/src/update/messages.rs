@@ -1,0 +1,44 @@
+//! Finds the documents of a message: a mail as it was learned, with the header fields it had then.
+
+use std::collections::BTreeSet;
+
+use crate::error::Result;
+use crate::store::store::Store;
+
+/// Message and digest of documents. A single document is looked for in the file; an index is made for the second one.
+/// It may have documents that were forgotten.
+#[derive(Default)]
+pub(crate) struct Messages {
+    was_asked: bool,
+    index: Option<BTreeSet<(u64, [u8; 16])>>,
+}
+
+impl Messages {
+    /// The digests of a message; none if it is 0.
+    pub(crate) fn digests(&mut self, store: &Store, message: u64) -> Result<Vec<[u8; 16]>> {
+        let mut found = BTreeSet::new();
+        if message == 0 {
+            return Ok(Vec::new());
+        }
+        if !std::mem::replace(&mut self.was_asked, true) {
+            store.for_each_message(|of, digest| {
+                found.extend(Some((of, digest)).filter(|_| of == message));
+            })?;
+        } else if self.index.is_none() {
+            store.for_each_message(|of, digest| {
+                found.extend(Some((of, digest)).filter(|_| of > 0));
+            })?;
+            self.index = Some(std::mem::take(&mut found));
+        }
+        let range = (message, [0; 16])..=(message, [u8::MAX; 16]);
+        let found = self.index.as_ref().unwrap_or(&found).range(range);
+        Ok(found.map(|(_, digest)| *digest).collect())
+    }
+
+    /// Notes a document that is learned.
+    pub(crate) fn add(&mut self, message: u64, digest: [u8; 16]) {
+        if let Some(index) = self.index.as_mut().filter(|_| message > 0) {
+            index.insert((message, digest));
+        }
+    }
+}
