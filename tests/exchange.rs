@@ -96,11 +96,11 @@ fn an_exported_model_comes_back_and_a_broken_one_replaces_nothing() {
 #[test]
 fn word_lists_of_others_are_taken_or_refused_with_a_reason() {
     let world = World::new();
-    let list =
-        ".MSG_COUNT 200 300 20240101\npills 90 1 20240101\nlunch 2 120 20240101\nhead:x-foo 3 4 20240101\n";
+    let list = ".MSG_COUNT 200 300 20240101\npills 90 1 20240101\nlunch 2 120 20240101\nhead:x-foo 3 4 20240101\n\
+         mime:base64 7 7 20240101\n";
     world.write("list", list);
     let output = world.run(&["import", "--from", "bogofilter", "list"]);
-    assert!(stderr(&output).contains("imported 2 tokens; 1 have no counterpart"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("imported 3 tokens; 1 have no counterpart"), "{}", stderr(&output));
     assert!(stdout(&output).contains("300 ham, 200 spam"), "{}", stdout(&output));
     let output = world.run_with_input(&["score", "--cost", "fp=1"], b"Subject: offer\n\ncheap pills\n");
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));

@@ -38,6 +38,7 @@ pub fn run(data: &[u8]) {
 /// The terms and texts of a message.
 fn pieces(message: &Message, stretch: usize) -> Vec<String> {
     let mut pieces = Vec::new();
+    message.for_each_bogofilter_token(|_| ());
     message.for_each_piece(false, stretch, |piece| match piece {
         Piece::Words { prefix, text } => pieces.push(format!("{prefix} {text}")),
         Piece::Terms(batch, _) => batch.iter().for_each(|term| {

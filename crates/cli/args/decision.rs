@@ -71,7 +71,9 @@ impl DecisionArgs {
         if self.is_empty() {
             return Ok(());
         }
-        if !matches!(filter.information().scoring, Scoring::Weighted(_)) || filter.classes().len() != 2 {
+        let scoring = filter.information().scoring;
+        let has_thresholds = matches!(scoring, Scoring::Weighted(_) | Scoring::RobinsonFisher(_));
+        if !has_thresholds || filter.classes().len() != 2 {
             bail!("--prior and --cost: expected a model of two labels with weighted scoring");
         }
         let mut decision: Decision = filter.decision();

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_filter::{
-    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, TrainOptions, import_bogofilter,
+    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, RobinsonFisher, TrainOptions,
+    import_bogofilter,
 };
 
 use crate::args::model::{make_private, open_model};
@@ -21,6 +22,8 @@ use crate::output::shown::{named, say, shown_path};
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
+    /// How a word list is scored once it is imported.
+    parameters: RobinsonFisher,
 }
 
 /// The name of the model in the folder.
@@ -40,7 +43,8 @@ impl Folder {
         let path = settings.directory.clone().or_else(|| set("BOGOFILTER_DIR"));
         let path = path.or_else(|| set("HOME").map(|home| home.join(".bogofilter")));
         let path = path.context("no folder: expected -d, BOGOFILTER_DIR or HOME to name one")?;
-        Ok(Folder { path })
+        let Settings { robs, robx, min_dev, .. } = *settings;
+        Ok(Folder { path, parameters: RobinsonFisher { robs, robx, min_dev } })
     }
 
     pub(super) fn model(&self) -> PathBuf {
@@ -103,7 +107,7 @@ impl Folder {
         }
         let lock = Lock::wait(&model, LearnOptions::default().lock_timeout).map_err(named(&model))?;
         // another process may have been faster
-        if !is_there(&model) && !import(&list, &lock, &model)? {
+        if !is_there(&model) && !import(&list, self.parameters, &lock, &model)? {
             drop(lock);
             self.create()?;
         }
@@ -168,10 +172,10 @@ fn readers(list: &Path) -> Vec<&'static str> {
 }
 
 /// Makes the model of the word list; returns whether that has words.
-fn import(list: &Path, lock: &Lock, model: &Path) -> Result<bool> {
+fn import(list: &Path, parameters: RobinsonFisher, lock: &Lock, model: &Path) -> Result<bool> {
     let mut failed = Vec::new();
     for program in readers(list) {
-        match import_by(program, list, lock, model) {
+        match import_by(program, (list, parameters), lock, model) {
             Err(error) => failed.push(format!("{program}: {error:#}")),
             imported => return imported,
         }
@@ -186,7 +190,12 @@ fn import(list: &Path, lock: &Lock, model: &Path) -> Result<bool> {
     ))
 }
 
-fn import_by(program: &str, list: &Path, lock: &Lock, model: &Path) -> Result<bool> {
+fn import_by(
+    program: &str,
+    (list, parameters): (&Path, RobinsonFisher),
+    lock: &Lock,
+    model: &Path,
+) -> Result<bool> {
     let mut command = Command::new(program);
     command.arg("-d").arg(list).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| match error.kind() {
@@ -195,7 +204,7 @@ fn import_by(program: &str, list: &Path, lock: &Lock, model: &Path) -> Result<bo
     })?;
     let output = child.stdout.take().context("no output")?;
     let mut watched = Watched { input: output, at_line_start: true, has_words: false };
-    let imported = import_bogofilter(BufReader::new(&mut watched));
+    let imported = import_bogofilter(BufReader::new(&mut watched), parameters);
     // if the import ended early, the program must not wait for a reader
     let has_words = watched.has_words;
     drop(watched);
@@ -207,8 +216,9 @@ fn import_by(program: &str, list: &Path, lock: &Lock, model: &Path) -> Result<bo
         Ok((imported, counts)) => {
             lock.save(&imported)?;
             say!(
-                "bogofilter: made {} of bogofilter's word list {}, which stays as it is: imported {}; {} have no \
-                 counterpart and are lost. What was registered until now cannot be taken back",
+                "bogofilter: made {} of bogofilter's word list {}, which stays as it is: imported {}; {} of \
+                 MIME parts are lost. It answers as bogofilter does until 100 messages of each kind are registered \
+                 anew. What was registered until now cannot be taken back",
                 shown_path(model),
                 shown_path(list),
                 counted(counts.taken, "token"),

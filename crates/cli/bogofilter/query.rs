@@ -27,7 +27,8 @@ General:
   -I FILE the message  -O FILE the output of -p  -c FILE the configuration  -C none
   -o SPAM,HAM  cutoffs [0.99,0.45]  --NAME=VALUE any setting of bogofilter.cf
   -q  -U  -D  -x FLAGS  -Q show settings  -V version  -h this help
-Read, and of no effect: -H -k -l -L -m -y -X, and settings of its words and database
+  -m MIN_DEV,ROBS,ROBX  the formula of a word list that is taken over [0.375,0.0178,0.52]
+Read, and of no effect: -H -k -l -L -y -X, and settings of its words and database
 
 Exit status: 0 spam, 1 ham, 2 unsure, 3 any error.
 ";

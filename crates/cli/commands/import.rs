@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use tamis_filter::{
-    Counting, Error, ErrorKind, Filter, Imported, Scoring, import, import_bogofilter, import_scikit_learn,
+    Counting, Error, ErrorKind, Filter, Imported, RobinsonFisher, Scoring, import, import_bogofilter,
+    import_scikit_learn,
 };
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};
@@ -17,8 +18,9 @@ use crate::output::shown::{note, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\
-Of bogofilter's tokens, the words of bodies and subjects, addresses and hosts have counterparts \
-here; those of other header fields (head:) and of MIME (mime:) are lost. SpamAssassin keeps only \
+A model of bogofilter's word list makes bogofilter's tokens and answers as bogofilter does, until it \
+has learned 100 messages of each label; then it is fitted to them. Only the tokens of MIME parts \
+(mime:) are lost. SpamAssassin keeps only \
 hashes of its tokens, which cannot be turned back into words: train on its mail folders instead. \
 Of scikit-learn, MultinomialNB and ComplementNB with a CountVectorizer are imported, as a script \
 in the guide for analysts writes them.
@@ -73,7 +75,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     let (model, imported) = match args.from {
         From::Tamis => import(input).map(|model| (model, None)),
         From::ScikitLearn => import_scikit_learn(input).map(|(model, imported)| (model, Some(imported))),
-        _ => import_bogofilter(input).map(|(model, imported)| (model, Some(imported))),
+        _ => import_bogofilter(input, RobinsonFisher::default())
+            .map(|(model, imported)| (model, Some(imported))),
     }
     .map_err(|error| match error.into_kind() {
         ErrorKind::Io { source, .. } => anyhow::Error::new(source).context(name),
@@ -90,10 +93,11 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     let information = filter.information();
     let learned: u64 = information.totals.iter().map(|totals| totals.documents).sum();
     if information.documents == 0 && learned > 0 {
-        note!(
-            "it came without documents: what it has learned so far cannot be forgotten, nor the model retrained, and \
-            a document that is learned again counts twice"
-        );
+        let later = match args.from {
+            From::Bogofilter => ", and a message that is learned again counts twice",
+            _ => ", nor the model retrained, and a document that is learned again counts twice",
+        };
+        note!("it came without documents: what it has learned so far cannot be forgotten{later}");
     }
     report(&path, &filter)?;
     Ok(0)
@@ -102,6 +106,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
 fn say_lost(imported: &Imported) {
     let Imported { taken, lost, cut, .. } = *imported;
     note!("imported {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
+    note!("it answers as bogofilter does until it has learned 100 messages of each label");
     if cut > 0 {
         note!("{} larger than the number of messages, and reduced to it", counted(cut, "count"));
     }

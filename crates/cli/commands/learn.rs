@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, ErrorKind, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, TrainOptions,
-    document_name,
+    Document, ErrorKind, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, Scoring,
+    TrainOptions, document_name,
 };
 use tamis_mail::looks_like_mail;
 
@@ -414,7 +414,14 @@ pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
         ),
         _ => error.into(),
     })?;
-    let documents = learner.filter().information().documents as u64;
+    let information = learner.filter().information();
+    let documents = information.documents as u64;
+    if matches!(information.scoring, Scoring::RobinsonFisher(_)) {
+        return print(
+            "not retrained: it answers as bogofilter does until it has learned 100 messages of each label",
+        )
+        .map(|()| 0);
+    }
     print(&format!("retrained on {}", counted(documents, "document")))?;
     if let Some(expectation) = expectation(learner.filter()) {
         print(&expectation)?;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, Scoring, TokenizerOptions, TriedPairs, TriedSmoothing, TriedTau, WeightedOptions,
-    positive_class,
+    Ngrams, Parameters, RobinsonFisher, Scoring, TokenizerOptions, TriedPairs, TriedSmoothing, TriedTau,
+    WeightedOptions, positive_class,
 };
 
 use crate::output::canvas::{Canvas, bar};
@@ -25,7 +25,10 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
     let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
-    writeln!(out, "terms       {}{markup}", describe(&recipe.tokenizer))?;
+    match recipe.bogofilter {
+        true => writeln!(out, "terms       bogofilter's tokens")?,
+        false => writeln!(out, "terms       {}{markup}", describe(&recipe.tokenizer))?,
+    }
     print_scoring(out, filter)?;
     let remembered = match (information.keep, information.names) {
         (Keep::Vectors, true) => "with their terms and names",
@@ -110,19 +113,29 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
             if let Some(chosen) = information.chosen {
                 print_chosen(out, information.recipe.tokenizer.terms, options, chosen)?;
             }
-            if filter.classes().len() == 2 {
-                let Decision { shift, upper, lower, .. } = filter.decision();
-                let positive =
-                    shown(information.classes.label(positive_class(information.classes)).unwrap_or_default());
-                let unsure =
-                    if lower < upper { format!(", unsure above {lower:+.3}") } else { String::new() };
-                let shift =
-                    if shift == 0.0 { String::new() } else { format!(", after {shift:+.3} for the prior") };
-                writeln!(out, "decision    {positive} above {upper:+.3}{unsure}{shift} (log-odds in nats)")?;
-            }
+            print_decision(out, filter)?;
+        }
+        Scoring::RobinsonFisher(RobinsonFisher { robs, robx, min_dev }) => {
+            writeln!(
+                out,
+                "likelihood  Robinson and Fisher's, as bogofilter's, robs {robs}, robx {robx}, min_dev {min_dev}"
+            )?;
+            print_decision(out, filter)?;
         }
     }
     Ok(())
+}
+
+/// Prints the thresholds between two labels.
+fn print_decision(out: &mut impl Write, filter: &Filter) -> Result<()> {
+    if filter.classes().len() != 2 {
+        return Ok(());
+    }
+    let (classes, Decision { shift, upper, lower, .. }) = (filter.classes(), filter.decision());
+    let positive = shown(classes.label(positive_class(classes)).unwrap_or_default());
+    let unsure = if lower < upper { format!(", unsure above {lower:+.3}") } else { String::new() };
+    let shift = if shift == 0.0 { String::new() } else { format!(", after {shift:+.3} for the prior") };
+    Ok(writeln!(out, "decision    {positive} above {upper:+.3}{unsure}{shift} (log-odds in nats)")?)
 }
 
 /// Prints the choices of weighted scoring, and the losses that decided.

@@ -48,7 +48,7 @@ pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
 pub use message::message::{Header, Message};
 pub use message::part::Part;
-pub use terms::{Piece, Scope};
+pub use terms::{Piece, Scope, for_each_bogofilter_token};
 
 /// The README's example.
 #[cfg(doctest)]

@@ -17,6 +17,7 @@
 //! term are bounded; time is linear in the size of the message.
 mod addresses;
 mod body;
+mod bogofilter;
 mod date;
 mod emitter;
 mod hosts;
@@ -29,6 +30,7 @@ mod urls;
 use crate::message::detect::are_of_mail;
 use crate::message::message::Message;
 use crate::message::part::Part;
+pub use bogofilter::for_each_bogofilter_token;
 use emitter::Emitter;
 pub use emitter::{Piece, Scope};
 use std::borrow::Cow;

@@ -9,6 +9,7 @@ pub(crate) mod mass;
 pub(crate) mod naive_bayes;
 pub(crate) mod parameters;
 pub(crate) mod prior;
+pub(crate) mod robinson;
 pub(crate) mod rule;
 pub(crate) mod select;
 pub(crate) mod selection;

@@ -85,6 +85,7 @@ pub use bayes::linear_form::LinearForm;
 pub use bayes::naive_bayes::NaiveBayes;
 pub use bayes::parameters::Parameters;
 pub use bayes::prior::ClassPrior;
+pub use bayes::robinson::{RobinsonFisher, RobinsonScorer};
 pub use bayes::select::{chi_square, mutual_information};
 pub use bayes::smoothing::Smoothing;
 pub use bayes::summary::Summary;

@@ -29,6 +29,9 @@ pub struct Recipe {
     pub raw: bool,
     /// For mail: use only the words of body and subject. By default, headers, structure and links as well.
     pub content_only: bool,
+    /// For mail: make the tokens of bogofilter, as [`import_bogofilter`](crate::import_bogofilter) needs them, instead of
+    /// words and terms of our own. The tokenizer and `content_only` then have no effect. Off by default.
+    pub bogofilter: bool,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
     /// default.
     pub ignored_headers: Vec<String>,
@@ -61,6 +64,7 @@ impl Recipe {
             limits: Limits::default(),
             raw: false,
             content_only: false,
+            bogofilter: false,
             ignored_headers: Vec::new(),
             windows: None,
             columns: Vec::new(),

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, Smoothing, Transform,
-    TriedSmoothing, TriedTau, WeightedOptions,
+    Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
+    Smoothing, Transform, TriedSmoothing, TriedTau, WeightedOptions,
 };
 
 use crate::config::column::{Column, ColumnKind};
@@ -26,6 +26,9 @@ pub enum Scoring {
     ExpectationMaximization(ExpectationMaximization),
     /// Naive Bayes of a table, with a likelihood per column. The default for a table with a column that is not text.
     Mixed(Mixed),
+    /// Robinson's probabilities combined by Fisher's method, for two classes: what bogofilter's word list says, until
+    /// enough is learned anew for [`Scoring::Weighted`]. See [`import_bogofilter`](crate::import_bogofilter).
+    RobinsonFisher(RobinsonFisher),
 }
 
 /// The settings of [`Scoring::ExpectationMaximization`].

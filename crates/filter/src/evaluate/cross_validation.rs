@@ -138,7 +138,9 @@ impl Trainer {
                     self.validate_weighted(options, &counts, &documents, &windows, fold)
                 }
                 Scoring::NaiveBayes(parameters) => self.validate_bayes(parameters, &counts, &documents, fold),
-                Scoring::ExpectationMaximization(_) => Err(ErrorKind::NotWeighted.into()),
+                Scoring::ExpectationMaximization(_) | Scoring::RobinsonFisher(_) => {
+                    Err(ErrorKind::NotWeighted.into())
+                }
                 Scoring::Mixed(_) => {
                     let (expected, got) = ("nothing but text, to cross-validate", "others");
                     Err(ErrorKind::Columns { expected: expected.into(), got: got.into() }.into())

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use tamis_model::{Cell, Choices, Classes, Counts, Statistics, WeightedOptions};
-use tamis_tokenizer::{Scratch, Tokenizer, fingerprint};
+use tamis_model::{Cell, Classes, Counts, RobinsonFisher, Statistics};
+use tamis_tokenizer::fingerprint;
 
+use crate::config::decision::Decision;
+use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, Scoring};
+use crate::config::scoring::Scoring;
 use crate::disk::model::Model;
 use crate::error::Result;
 use crate::exchange::draft::{Draft, Term};
@@ -30,17 +32,18 @@ pub struct Imported {
 /// Makes a model of mail with the labels ham and spam from the output of `bogoutil -d wordlist.db`: a line per token,
 /// with the number of spam and ham messages that contain it.
 ///
-/// Words of bodies, subjects and addresses, and hosts, are imported; tokens of other fields and of MIME have no
-/// counterpart. The model knows no documents, so none can be forgotten and it cannot be retrained. Words of the body or
-/// subject that differ only in case are merged, with the sum of their counts.
+/// The model answers as bogofilter does from the same list: it makes bogofilter's tokens ([`Recipe::bogofilter`]) and
+/// scores them by its formula ([`Scoring::RobinsonFisher`]) and default cutoffs. What it learns adds to the counts. Once
+/// it remembers 100 messages of each label, [`Learner::retrain`](crate::Learner::retrain) fits
+/// [`Scoring::Weighted`] to them and to all counts. The model knows none of the messages in the list, so none of
+/// these can be forgotten. The tokens of MIME parts (`mime:`) are dropped.
 ///
 /// # Errors
 /// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is not of such a list, or if `.MSG_COUNT`
-/// is missing.
-pub fn import_bogofilter(input: impl BufRead) -> Result<(Model, Imported)> {
+/// is missing; parameters out of range.
+pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Result<(Model, Imported)> {
+    parameters.check()?;
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
-    let recipe = Recipe::new(Kind::Mail);
-    let (tokenizer, mut scratch) = (Tokenizer::new(recipe.tokenizer.clone())?, Scratch::default());
     let (mut counts, mut imported) = (BTreeMap::<String, [u64; 2]>::new(), Imported::default());
     let mut messages = None;
     while let Some(line) = lines.next()? {
@@ -55,47 +58,24 @@ pub fn import_bogofilter(input: impl BufRead) -> Result<(Model, Imported)> {
         let of_both = [u64::from(*ham), u64::from(*spam)];
         if token == ".MSG_COUNT" {
             messages = Some(of_both);
+        } else if token.starts_with("mime:") {
+            imported.lost += 1;
         } else if !token.starts_with('.') && of_both != [0, 0] {
-            match counterpart(token, &tokenizer, &mut scratch) {
-                Some(term) => {
-                    let sums = counts.entry(term).or_default();
-                    *sums = [sums[0].saturating_add(of_both[0]), sums[1].saturating_add(of_both[1])];
-                    imported.taken += 1;
-                }
-                None => imported.lost += 1,
-            }
+            // tokens that are not UTF-8 may become equal
+            let sums = counts.entry(token.to_owned()).or_default();
+            *sums = [sums[0].saturating_add(of_both[0]), sums[1].saturating_add(of_both[1])];
+            imported.taken += 1;
         }
     }
     let messages = messages.ok_or_else(|| lines.unlike("a line of .MSG_COUNT", "none"))?;
-    Ok((of_counts(recipe, counts, messages, &mut imported)?, imported))
-}
-
-/// The term of a bogofilter token, if it has a counterpart.
-fn counterpart(token: &str, tokenizer: &Tokenizer, scratch: &mut Scratch) -> Option<String> {
-    let is_ip = |host: &str| host.parse::<std::net::Ipv4Addr>().is_ok();
-    let mut word = |prefix: &str, text: &str| {
-        let mut terms = Vec::new();
-        tokenizer.for_each_term(text, scratch, |term| terms.push(format!("{prefix}{term}")));
-        // a token that is not exactly one word here has no counterpart
-        terms.pop().filter(|_| terms.is_empty())
-    };
-    let Some((field, text)) = token.split_once(':') else { return word("", token) };
-    match field {
-        "subj" => word("s:", text),
-        "from" | "to" => Some(token.to_owned()),
-        "rtrn" => Some(format!("return-path:{text}")),
-        "rcvd" if is_ip(text) => Some(format!("rcvdip:{text}")),
-        "rcvd" if text.contains('.') => Some(format!("rcvd:{}", text.to_lowercase())),
-        "url" if text.contains('.') && !is_ip(text) => Some(format!("url:h:{}", text.to_lowercase())),
-        _ => None,
-    }
+    Ok((of_counts(counts, messages, parameters, &mut imported)?, imported))
 }
 
 /// A model of mail from these counts of messages, ham and spam.
 fn of_counts(
-    recipe: Recipe,
     counts: BTreeMap<String, [u64; 2]>,
     messages: [u64; 2],
+    parameters: RobinsonFisher,
     imported: &mut Imported,
 ) -> Result<Model> {
     let classes = Classes::new(["ham", "spam"])?;
@@ -116,15 +96,25 @@ fn of_counts(
             terms.push(Term { fingerprint: fingerprint(&text), text, cells, weights: Vec::new() });
         }
     }
-    // without documents there is no correction
-    let chosen = Chosen::for_classes(classes.len());
-    let chosen = Chosen { choices: Choices { stack: [1.0, 0.0, 0.0], ..chosen.choices }, ..chosen };
-    let scoring = Scoring::Weighted(WeightedOptions::default());
+    let mut recipe = Recipe::new(Kind::Mail);
+    recipe.bogofilter = true;
     let header = Header {
+        // to be fitted once enough is learned
+        keep: Keep::Vectors,
         asked: Some(Default::default()),
         changes: messages.iter().sum(),
-        chosen: Some(chosen),
-        ..Header::new(recipe, scoring, classes, statistics.totals().to_vec())
+        decision: Decision { lower: log_odds(CUTOFFS[0]), upper: log_odds(CUTOFFS[1]), ..Decision::PLAIN },
+        ..Header::new(recipe, Scoring::RobinsonFisher(parameters), classes, statistics.totals().to_vec())
     };
     Draft { header, terms, documents: Vec::new() }.finish()
 }
+
+/// bogofilter's default cutoffs: the highest probability of ham, and the lowest one of spam.
+const CUTOFFS: [f64; 2] = [0.45, 0.99];
+
+fn log_odds(probability: f64) -> f64 {
+    (probability / (1.0 - probability)).ln()
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tamis_mail::{LimitsHit, Message, Piece, Scope, markup_to_text};
+use tamis_mail::{LimitsHit, Message, Piece, Scope, for_each_bogofilter_token, markup_to_text};
 use tamis_tokenizer::{
     Batch, CountRow, CountVector, Ngrams, Occurrence, TermCount, TermId, Tokenizer, TokenizerOptions,
     Vocabulary, VocabularyFull, WordRule, fingerprint, stretches,
@@ -249,6 +249,13 @@ impl Extractor {
                 }
             }
             (Document::Fields(fields), Kind::Table) => self.add_row(fields, counted, vocabulary)?,
+            (Document::Fields(fields), Kind::Mail) if recipe.bogofilter => {
+                for (field, text) in fields {
+                    for_each_bogofilter_token(field, text, |piece| {
+                        self.add_piece(piece, counted, vocabulary)
+                    });
+                }
+            }
             (Document::Fields(fields), Kind::Mail | Kind::Text) => {
                 let mut prefix = String::new();
                 for (field, text) in fields {
@@ -274,18 +281,34 @@ impl Extractor {
             counted.name = message.header("message-id").map(document_name).unwrap_or_default();
         }
         counted.limits_hit = message.limits_hit();
-        message.for_each_piece(recipe.content_only, recipe.stretch(), |piece| match piece {
+        let add = |piece: Piece<'_>| self.add_piece(piece, counted, vocabulary);
+        match recipe.bogofilter {
+            true => message.for_each_bogofilter_token(add),
+            false => message.for_each_piece(recipe.content_only, recipe.stretch(), add),
+        }
+    }
+
+    fn add_piece(&self, piece: Piece<'_>, counted: &mut Counted, vocabulary: &mut Vocabulary) {
+        match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
             Piece::Terms(batch, scope) => {
-                let outcome = vocabulary.count_batch(batch, |occurrences| match scope {
-                    Scope::Message if self.has_parts => counted.outside.extend(places(occurrences)),
-                    Scope::Stretch if self.has_parts => counted.body.extend(places(occurrences)),
-                    Scope::Message | Scope::Stretch | Scope::Body => (),
+                // bogofilter's tokens of the body stand for its words
+                let in_group = self.recipe.bogofilter && counted.grouping && scope == Scope::Stretch;
+                let outcome = vocabulary.count_batch(batch, |occurrences| {
+                    if in_group {
+                        let chain = |hash, occurrence: &Occurrence| chain(hash, occurrence.fingerprint);
+                        counted.group = occurrences.iter().fold(counted.group, chain);
+                    }
+                    match scope {
+                        Scope::Message if self.has_parts => counted.outside.extend(places(occurrences)),
+                        Scope::Stretch if self.has_parts => counted.body.extend(places(occurrences)),
+                        Scope::Message | Scope::Stretch | Scope::Body => (),
+                    }
                 });
                 outcome.err().into_iter().for_each(|full| counted.full = Some(full));
             }
             Piece::EndOfStretch => counted.end_stretch(),
-        });
+        }
     }
 
     fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {

@@ -142,6 +142,13 @@ impl Header {
         if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring, n_classes)) {
             return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
         }
+        if matches!(scoring, Scoring::RobinsonFisher(_)) && n_classes != 2 {
+            return Err(Error::inconsistent(
+                "header",
+                "2 labels for Robinson and Fisher's scoring",
+                n_classes,
+            ));
+        }
         scoring.check(recipe, self.keep)?;
         self.decision.check()
     }

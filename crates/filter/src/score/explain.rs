@@ -144,6 +144,15 @@ impl Filter {
                 let intercept = difference(bayes.intercept());
                 Ok(Reasons { row, intercept, contributions, values: Vec::new() })
             }
+            Scorer::Robinson(scorer) => {
+                let (row, mut contributions) = (counted.whole(), Vec::new());
+                let mut term = DecodedTerm::new(self.layers());
+                let intercept = scorer.contributions(&mut term, row, &mut contributions)?;
+                let sign = if class == scorer.positive() { 1.0 } else { -1.0 };
+                contributions.iter_mut().for_each(|(_, contribution)| *contribution *= sign);
+                let intercept = sign * self.decision().log_odds(intercept);
+                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+            }
             Scorer::Mixed(scorer) => {
                 let prior = scorer.class_log_prior();
                 let intercept = prior[usize::from(class)] - prior[usize::from(against)];
@@ -206,6 +215,11 @@ impl Filter {
     pub(crate) fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
         match &self.scorer {
             Scorer::Weighted(scorer) => scorer.term_weight(self.layers(), id, class),
+            Scorer::Robinson(scorer) => {
+                let mut term = DecodedTerm::new(self.layers());
+                let sign = if class == scorer.positive() { 1.0 } else { -1.0 };
+                Ok(scorer.term_weight(term.term(id)?).map(|weight| sign * weight))
+            }
             Scorer::NaiveBayes(bayes) => {
                 Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| over_rivals(weights, class)))
             }

@@ -13,7 +13,7 @@ use crate::disk::model::Model;
 use crate::disk::source::ModelFile;
 use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
-use crate::score::scorer::{Scorer, WeightedScorer};
+use crate::score::scorer::Scorer;
 use crate::score::verdict::Score;
 use crate::store::information::Information;
 use crate::store::layers::{CombinedSums, Layers};
@@ -234,12 +234,10 @@ impl Filter {
     pub fn spam_threshold(&self) -> f64 {
         let decision = self.decision();
         let least = self.least_probability.max(0.5);
-        match &self.scorer {
-            Scorer::Weighted(scorer) if scorer.is_of_two() => match self.spam == Some(scorer.positive) {
-                true => decision.upper,
-                false => decision.mirrored().upper,
-            },
-            _ => (least / (1.0 - least)).ln(),
+        match self.positive() {
+            Some(positive) if self.spam == Some(positive) => decision.upper,
+            Some(_) => decision.mirrored().upper,
+            None => (least / (1.0 - least)).ln(),
         }
     }
 
@@ -264,7 +262,7 @@ impl Filter {
     /// If it is not at least 0 and below 1.
     pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
         let decision = self.decision().with_unsure_below(least_probability)?;
-        match self.of_two() {
+        match self.positive() {
             Some(_) => self.decision = Some(decision),
             None => self.least_probability = least_probability,
         }
@@ -306,10 +304,11 @@ impl Filter {
         )
     }
 
-    /// The scorer, if it is weighted with two classes.
-    fn of_two(&self) -> Option<&WeightedScorer> {
+    /// The class that log-odds are for, if thresholds decide between two.
+    fn positive(&self) -> Option<ClassId> {
         match &self.scorer {
-            Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer),
+            Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer.positive),
+            Scorer::Robinson(scorer) => Some(scorer.positive()),
             _ => None,
         }
     }

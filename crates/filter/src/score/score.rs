@@ -102,6 +102,11 @@ impl Filter {
                 }
                 readings.known_terms
             }
+            Scorer::Robinson(scorer) => {
+                self.add_up(scorer, document, scratch)?;
+                let (log_odds, known_terms) = scorer.log_odds(&scratch.memo.sums);
+                return Ok(self.decide(scorer.positive(), log_odds, known_terms, scratch));
+            }
             Scorer::NaiveBayes(bayes) => {
                 self.add_up(bayes, document, scratch)?;
                 bayes.joint_log_likelihood_of(&scratch.memo.sums, &mut scratch.posterior)
@@ -174,11 +179,16 @@ impl Filter {
                 scorer.best(self.layers(), &scratch.counted)?.map_or(log_odds, |(highest, _)| highest);
             log_odds = scorer.of_windows(highest);
         }
-        let score = verdict(&self.decision(), scorer.positive, self.spam(), log_odds, known_terms);
+        Ok(self.decide(scorer.positive, log_odds, known_terms, scratch))
+    }
+
+    /// The score by the log-odds of one of two classes.
+    fn decide(&self, positive: ClassId, log_odds: f64, known_terms: usize, scratch: &mut Scratch) -> Score {
+        let score = verdict(&self.decision(), positive, self.spam(), log_odds, known_terms);
         scratch.posterior.clear();
         scratch.posterior.resize(2, 1.0 - score.probability);
         scratch.posterior[usize::from(score.scored_class)] = score.probability;
-        Ok(score)
+        score
     }
 
     /// Counts the terms of a document and sums their weights.

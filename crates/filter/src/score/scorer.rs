@@ -1,8 +1,8 @@
 //! A model's scoring, ready to run over its counts.
 
 use tamis_model::{
-    ClassId, ClassTotals, Counts, DocumentSums, ExpectedNaiveBayes, NaiveBayes, Readings, TermEntry,
-    Transform, WeightedLogOdds, WeightedVector,
+    ClassId, ClassTotals, Counts, DocumentSums, ExpectedNaiveBayes, NaiveBayes, Readings, RobinsonScorer,
+    TermEntry, Transform, WeightedLogOdds, WeightedVector,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -22,6 +22,7 @@ pub(crate) enum Scorer {
     NaiveBayes(NaiveBayes),
     Expected(ExpectedScorer),
     Mixed(Box<MixedScorer>),
+    Robinson(RobinsonScorer),
 }
 
 impl Scorer {
@@ -61,6 +62,9 @@ impl Scorer {
                 let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
                 let scorer = MixedScorer::new(settings, &header.recipe, table, &header.totals)?;
                 Ok(Scorer::Mixed(Box::new(scorer)))
+            }
+            Scoring::RobinsonFisher(parameters) => {
+                Ok(Scorer::Robinson(parameters.scorer(totals, positive_class(&header.classes))?))
             }
         }
     }
@@ -262,6 +266,22 @@ impl Additive for ExpectedScorer {
 
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
         self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
+        Ok(())
+    }
+}
+
+impl Additive for RobinsonScorer {
+    fn n_sums(&self) -> usize {
+        self.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.amount(count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.weigh_term(term.known(), entry);
         Ok(())
     }
 }

@@ -15,7 +15,10 @@ pub(crate) fn summarize<C: Counts>(
     counts: &C,
 ) -> std::result::Result<Option<Summary>, C::Error> {
     match scoring {
-        Scoring::Weighted(_) | Scoring::ExpectationMaximization(_) | Scoring::Mixed(_) => Ok(None),
+        Scoring::Weighted(_)
+        | Scoring::ExpectationMaximization(_)
+        | Scoring::Mixed(_)
+        | Scoring::RobinsonFisher(_) => Ok(None),
         Scoring::NaiveBayes(parameters) => parameters.summarize(counts).map(Some),
     }
 }

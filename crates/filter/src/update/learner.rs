@@ -141,7 +141,7 @@ impl Learner {
     fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
         let filter = Filter::open(&lock.path)?;
         let got = match filter.store.header.scoring {
-            Scoring::Weighted(_) | Scoring::NaiveBayes(_) => None,
+            Scoring::Weighted(_) | Scoring::NaiveBayes(_) | Scoring::RobinsonFisher(_) => None,
             Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
             Scoring::Mixed(_) => Some("of columns other than text"),
         };
@@ -337,11 +337,12 @@ impl Learner {
     /// Whether more than a quarter of all documents were learned one by one, so that it pays to
     /// [`retrain`](Self::retrain). Corrections made when few documents were known, or after many of one label in a row,
     /// are worse than those fitted to all documents. Always false for a model that cannot be retrained, and for one
-    /// with more than 2,000 documents, since retraining it takes long: the caller then decides.
+    /// with more than 2,000 documents, since retraining it takes long: the caller then decides. A model that was taken
+    /// over from bogofilter wants it once it remembers 100 documents of each label.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
         let n = store.n_documents() as u64;
-        rewrite::can_refit(store) && n <= Self::MOST_REFITTED && store.unfitted() > n / 4
+        n <= Self::MOST_REFITTED && store.unfitted() > n / 4 && rewrite::can_refit(store)
     }
 
     /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.

@@ -36,7 +36,8 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     classes.insert(label)?;
     let is_other = !keeps_weights(store, classes.len());
     let model = add_up(&[store], classes, kept(store), true)?;
-    match is_other && can_refit(store) {
+    let is_weighted = matches!(store.header.scoring, Scoring::Weighted(_) | Scoring::RobinsonFisher(_));
+    match is_other && is_weighted && keeps_terms(&store.header) {
         true => refit(&model.into_filter()?.store),
         false => Ok(model),
     }
@@ -68,7 +69,10 @@ pub(crate) fn add_up(
         writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
     let mut header = merged_header(stores, &terms, classes, (keep, names))?;
-    let (documents, mut held_out) = documents(&terms, &header.classes, (keep, names), repeat)?;
+    if !terms.of.keeps_weights[0] {
+        header = fittable(header);
+    }
+    let (documents, mut held_out) = documents(&terms, &header, repeat)?;
     if !terms.of.keeps_weights[0] {
         (header.decision, header.asked, header.expected) = (Decision::PLAIN, None, None);
         let n_classes = header.classes.len();
@@ -136,13 +140,13 @@ fn merged_header(
 /// # Errors
 /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
-    let header = &store.header;
     if !is_fitted(store) {
         return compact(store);
     }
     if !can_refit(store) {
         return Err(ErrorKind::TermsNotStored.into());
     }
+    let header = &fittable(store.header.clone());
     let stores = [store];
     let terms = MergedTerms::new(&stores, &header.classes)?;
     let statistics =
@@ -159,13 +163,12 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let sections = term_sections(terms.of.len(), |writer, id| {
         write_term(writer, terms.of.term(id)?, statistics.cells(id), &fitted.weights, id)
     })?;
-    let refitted = refitted_header(store, &fitted);
+    let refitted = refitted_header(store, header, &fitted);
     seal(refitted, sections, document_sections(&mut documents, &fitted, header.keep)?)
 }
 
 /// The header of a model that was fitted again.
-fn refitted_header(store: &Store, fitted: &Fitted) -> Header {
-    let header = &store.header;
+fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
     let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
     // no `..` below: a new field has to be fitted, or kept here
     let Header {
@@ -207,14 +210,44 @@ fn learned(document: &Remembered) -> LearnedDocument {
     learned
 }
 
-/// Whether anything in the model is fitted to documents, beyond counting them.
+/// The number of documents of each label from which on a model fitted to them replaces what was taken over from another
+/// program.
+const ENOUGH: usize = 100;
+
+/// Whether anything in the model is fitted to documents, beyond counting them, or would be if it was fitted now.
 fn is_fitted(store: &Store) -> bool {
-    matches!(store.header.scoring, Scoring::Weighted(_))
+    match store.header.scoring {
+        Scoring::Weighted(_) => true,
+        Scoring::RobinsonFisher(_) => {
+            let mut documents = vec![0; store.header.classes.len()];
+            let remembered = store.documents().flatten();
+            remembered.for_each(|document: Remembered| documents[usize::from(document.class)] += 1);
+            documents.iter().all(|n| *n >= ENOUGH)
+        }
+        _ => false,
+    }
 }
 
-/// Whether there is something to fit, and its documents are stored; windows never are.
+/// The header with the default scoring in place of another program's, which cannot be fitted.
+fn fittable(header: Header) -> Header {
+    match header.scoring {
+        Scoring::RobinsonFisher(_) => Header {
+            scoring: Scoring::for_recipe(&header.recipe),
+            decision: Decision::for_classes(&header.classes),
+            ..header
+        },
+        _ => header,
+    }
+}
+
+/// Whether there is something to fit, and its documents are stored.
 pub(crate) fn can_refit(store: &Store) -> bool {
-    is_fitted(store) && store.header.keep == Keep::Vectors && store.header.recipe.windows.is_none()
+    is_fitted(store) && keeps_terms(&store.header)
+}
+
+/// Whether the terms of documents are stored; those of windows never are.
+fn keeps_terms(header: &Header) -> bool {
+    header.keep == Keep::Vectors && header.recipe.windows.is_none()
 }
 
 /// The terms of several stores that have counts, less the surplus of shared documents.
@@ -281,12 +314,10 @@ type DocumentSections = (Vec<u8>, Vec<u8>);
 /// The sections of documents, and the held-out documents with their scores.
 fn documents(
     terms: &MergedTerms<'_>,
-    classes: &Classes,
-    (keep, keeps_names): (Keep, bool),
+    header: &Header,
     repeat: bool,
 ) -> Result<(DocumentSections, Vec<Judged>)> {
-    let positive = positive_class(classes);
-    let has_coefficients = terms.of.stores[0].header.has_coefficients();
+    let positive = positive_class(&header.classes);
     let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for_each_group(&terms.of, |group| {
         let adds_up = repeat || group[0].1.digest == terms.of.nothing;
@@ -295,11 +326,11 @@ fn documents(
             let Remembered { class, multiplicity, learned, group, .. } = document;
             judged.push(Judged { held_out, is_positive: class == positive, multiplicity, learned, group });
         }
-        names::encode(if keeps_names { &document.name } else { "" }, &mut vectors);
-        if has_coefficients {
+        names::encode(if header.names { &document.name } else { "" }, &mut vectors);
+        if header.has_coefficients() {
             encode_coefficients(&document.coefficients, &mut vectors);
         }
-        if keep == Keep::Vectors {
+        if header.keep == Keep::Vectors {
             encode_vector(terms.of.renumber(store, &document.vector)?.row(), &mut vectors);
         }
         records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());

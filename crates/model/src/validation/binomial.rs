@@ -1,7 +1,8 @@
 //! Confidence intervals of a share (Clopper-Pearson, Wilson), and thresholds for a false-positive rate.
 
-use std::f64::consts::PI;
 use std::fmt;
+
+use crate::numbers::gamma::ln_gamma;
 
 /// A confidence interval, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,18 +122,6 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     fraction
 }
 
-/// The logarithm of the gamma function for x >= 1: Stirling's series from 10 on, below by recurrence.
-pub(crate) fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut product) = (x, 1.0);
-    while x < 10.0 {
-        product *= x;
-        x += 1.0;
-    }
-    let y = 1.0 / (x * x);
-    let series = 1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1_260.0 - y * (1.0 / 1_680.0 - y / 1_188.0)));
-    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + series / x - product.ln()
-}
-
 /// The lowest threshold that keeps the false-positive rate (ham called spam) at or below `max_fpr` with 95 %
 /// confidence. Scores above it are spam.
 ///
@@ -206,16 +195,6 @@ mod tests {
 
     fn close(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-10 * b.abs().max(1e-3)
-    }
-
-    #[test]
-    fn gamma() {
-        let mut factorial = 1.0_f64;
-        for n in 1..30_u32 {
-            assert!((ln_gamma(f64::from(n)) - factorial.ln()).abs() < 1e-12 * (1.0 + factorial.ln()), "{n}");
-            factorial *= f64::from(n);
-        }
-        assert!((ln_gamma(1.5) - (PI.sqrt() / 2.0).ln()).abs() < 1e-13);
     }
 
     #[test]

@@ -7,7 +7,6 @@ use crate::config::keep::Keep;
 use crate::config::scoring::{ExpectationMaximization, Scoring};
 use crate::config::training::TrainOptions;
 use crate::error::ErrorKind;
-use crate::exchange::bogofilter::{Imported, import_bogofilter};
 use crate::extract::document::Document;
 use crate::kind::Kind;
 use crate::score::filter::Filter;
@@ -125,13 +124,6 @@ proptest! {
             prop_assert!(score.is_err() || score.is_ok_and(|s| !s.probability.is_nan()));
         }
     }
-
-    #[test]
-    fn any_word_list_gives_an_error_or_a_whole_model(list in "(\\.MSG_COUNT 3 [0-9] 0\n)?(([a-z:.]{1,7}|subj:a|url:a.b) [0-9]{1,11} [0-9]( [0-9])?\n){0,9}") {
-        if let Ok((model, _)) = import_bogofilter(list.as_bytes()) {
-            model.into_filter().unwrap().verify().unwrap();
-        }
-    }
 }
 
 #[test]
@@ -187,44 +179,6 @@ fn what_contradicts_itself_is_refused() {
     }
 }
 
-#[test]
-fn a_word_list_of_bogofilter_becomes_counts() {
-    let list = ".MSG_COUNT 20 30 20240101\n.WORDLIST_VERSION 20040500 0 20240101\nFree 9 1 20240101\nfree 4 0 20240101\n\
-        subj:Offer 12 0 20240101\nfrom:Bob 0 7 20240101\nrtrn:spam.example 3 0\nrcvd:Mail.Example.org 1 40 20240101\n\
-        rcvd:10.0.0.1 2 0 20240101\nurl:shop.example 5 0 20240101\nhead:bulk 7 1 20240101\nmime:base64 3 3 20240101\n\
-        never 0 0 20240101\n";
-    let (model, imported) = import_bogofilter(list.as_bytes()).unwrap();
-    assert_eq!(imported, Imported { taken: 8, lost: 2, cut: 1 });
-    let filter = model.into_filter().unwrap();
-    let lines = exported(&filter, true);
-    for line in [
-        r#"{"term":"free","counts":{"ham":[1,1],"spam":[13,13]}}"#,
-        r#"{"term":"s:offer","counts":{"spam":[12,12]}}"#,
-        r#"{"term":"from:Bob","counts":{"ham":[7,7]}}"#,
-        r#"{"term":"return-path:spam.example","counts":{"spam":[3,3]}}"#,
-        r#"{"term":"rcvd:mail.example.org","counts":{"ham":[30,30],"spam":[1,1]}}"#,
-        r#"{"term":"rcvdip:10.0.0.1","counts":{"spam":[2,2]}}"#,
-        r#"{"term":"url:h:shop.example","counts":{"spam":[5,5]}}"#,
-    ] {
-        assert!(lines.contains(line), "{line} in {lines}");
-    }
-    assert_eq!(lines.lines().count(), 8);
-    let spam = filter.score_mail(b"Subject: Offer\n\nfree free\n", &mut Default::default()).unwrap();
-    assert_eq!(filter.label_of(&spam), "spam");
-    for bad in [
-        "",
-        "word 1 2 3\n",
-        ".MSG_COUNT 1 1 0\nword one 2 3\n",
-        ".MSG_COUNT 1 1 0\nword 1\n",
-        ".MSG_COUNT 1 1 0\nword 1 2 3 4\n",
-    ] {
-        assert!(
-            matches!(import_bogofilter(bad.as_bytes()).err().unwrap().kind(), ErrorKind::Import { .. }),
-            "{bad}"
-        );
-    }
-}
-
 /// An error must not carry a word of somebody's mail to where errors are read.
 #[test]
 fn what_cannot_be_imported_is_told_without_its_words() {
@@ -245,10 +199,6 @@ fn what_cannot_be_imported_is_told_without_its_words() {
         assert_ne!(bad, text);
         let said = import(bad.as_bytes()).unwrap_err().to_string();
         assert!(!said.contains("secret"), "{said}");
-    }
-    for bad in ["secret", "secret 1 x\n", ".MSG_COUNT 5 5\nsecret secret\n"] {
-        let said = import_bogofilter(bad.as_bytes()).unwrap_err().to_string();
-        assert!(said.starts_with("line ") && !said.contains("secret"), "{said}");
     }
     // a file that says of itself what is not so
     let mut lines = Lines { input: text.as_bytes(), line: 0, bytes: Vec::new() };

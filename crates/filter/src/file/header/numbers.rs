@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use serde::Serialize;
-use tamis_model::{ClassPrior, Counting, Criterion, Likelihood, WeightedOptions};
+use tamis_model::{ClassPrior, Counting, Criterion, Likelihood, RobinsonFisher, WeightedOptions};
 use tamis_tokenizer::{Language, Ngrams, WordRule};
 
 use crate::config::column::ColumnKind;
@@ -30,6 +30,7 @@ fn kinds_keep_their_numbers() {
         Scoring::NaiveBayes(Scoring::parameters()),
         Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)),
         Scoring::Mixed(Mixed::default()),
+        Scoring::RobinsonFisher(RobinsonFisher::default()),
     ]);
     check(&[
         Expected::Detection { negatives: 1, false_positives: 0, positives: 1, missed: 0, groups: 0 },

@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use crate::validation::binomial::ln_gamma;
+use crate::numbers::gamma::ln_gamma;
 
 /// The p-value of McNemar's exact test, two-sided: how probable it is that two equally good classifiers differ at least so
 /// much on documents that just one of them has right.
