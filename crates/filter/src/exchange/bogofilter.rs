@@ -101,6 +101,7 @@ fn of_counts(
     let header = Header {
         // to be fitted once enough is learned
         keep: Keep::Vectors,
+        unremembered: true,
         asked: Some(Default::default()),
         changes: messages.iter().sum(),
         decision: Decision { lower: log_odds(CUTOFFS[0]), upper: log_odds(CUTOFFS[1]), ..Decision::PLAIN },

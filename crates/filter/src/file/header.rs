@@ -44,6 +44,8 @@ pub(crate) struct Header {
     pub(crate) keep: Keep,
     /// Whether names of documents are stored.
     pub(crate) names: bool,
+    /// Whether it counts documents that it never remembered, those of another program's word list.
+    pub(crate) unremembered: bool,
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
@@ -77,6 +79,7 @@ impl Header {
         Header {
             keep: Keep::Digests,
             names: true,
+            unremembered: false,
             asked: None,
             changes: 0,
             unfitted: 0,

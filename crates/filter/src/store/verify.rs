@@ -1,6 +1,6 @@
 //! Verification of a model file: checksums, and consistency of its sections.
 
-use tamis_model::{ClassWeight, ClassWeights, Correction, Counts, Statistics};
+use tamis_model::{Cell, ClassWeight, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
@@ -127,7 +127,7 @@ impl Store {
     }
 
     /// Checks that digests increase strictly, that each class has as many documents as counted (at most as many, if
-    /// only digests are kept), and that their terms sum to the counts.
+    /// only digests are kept or some were never remembered), and that their terms sum to the counts (or to less).
     fn verify_documents(&self, statistics: &Statistics) -> Result<()> {
         let n_classes = self.header.totals.len();
         let mut documents = vec![0u64; n_classes];
@@ -159,14 +159,17 @@ impl Store {
         let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
         // an imported model may lack its documents, but has those it learned since
         let is_part = documents.iter().zip(&expected).all(|(known, counted)| known <= counted);
-        if documents != expected && !(is_part && self.header.keep == Keep::Digests) {
+        let may_lack = self.header.keep == Keep::Digests || self.header.unremembered;
+        if documents != expected && !(is_part && may_lack) {
             return Err(Error::inconsistent(
                 "documents",
                 format!("{expected:?} a class"),
                 format!("{documents:?}"),
             ));
         }
-        if self.header.keep == Keep::Vectors && counted != *statistics {
+        let adds_up =
+            if self.header.unremembered { is_within(&counted, statistics) } else { counted == *statistics };
+        if self.header.keep == Keep::Vectors && !adds_up {
             return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
         }
         if self.header.keep == Keep::Vectors {
@@ -250,4 +253,11 @@ fn verify_text(print: u64, text: Option<&[u8]>) -> Result<()> {
         return Err(Error::inconsistent("texts", expected, got));
     }
     Ok(())
+}
+/// Whether no count is above that of the others.
+fn is_within(counts: &Statistics, others: &Statistics) -> bool {
+    let is_at_most =
+        |cell: &Cell, other: &Cell| cell.class == other.class && cell.df <= other.df && cell.tf <= other.tf;
+    (0..counts.n_terms() as TermId)
+        .all(|id| counts.cells(id).all(|cell| others.cells(id).any(|other| is_at_most(&cell, &other))))
 }

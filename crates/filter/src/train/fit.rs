@@ -18,7 +18,8 @@ pub(crate) fn fit(
     smoothing: Option<SmoothingChoice>,
 ) -> Result<Fitted> {
     let fitted = match scoring {
-        Scoring::NaiveBayes(_) | Scoring::Mixed(_) | Scoring::RobinsonFisher(_) => Fitted::NONE,
+        Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
+        Scoring::RobinsonFisher(_) => Fitted { decision: default, ..Fitted::NONE },
         Scoring::Weighted(options) => {
             let decide = |scores: &[(f64, bool)]| {
                 fitting::decide(scores, asked, default, statistics.totals(), classes)

@@ -122,6 +122,7 @@ fn merged_header(
         recipe,
         keep,
         names,
+        unremembered: stores.iter().any(|store| store.header.unremembered),
         scoring,
         classes,
         asked,
@@ -172,7 +173,19 @@ fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
     let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
     // no `..` below: a new field has to be fitted, or kept here
     let Header {
-        recipe, keep, names, scoring, classes, asked, summary, table, em_model, size, lengths, ..
+        recipe,
+        keep,
+        names,
+        unremembered,
+        scoring,
+        classes,
+        asked,
+        summary,
+        table,
+        em_model,
+        size,
+        lengths,
+        ..
     } = header.clone();
     Header {
         totals: store.totals.clone(),
@@ -185,6 +198,7 @@ fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
         recipe,
         keep,
         names,
+        unremembered,
         scoring,
         classes,
         asked,
