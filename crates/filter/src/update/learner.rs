@@ -337,8 +337,8 @@ impl Learner {
     /// Whether more than a quarter of all documents were learned one by one, so that it pays to
     /// [`retrain`](Self::retrain). Corrections made when few documents were known, or after many of one label in a row,
     /// are worse than those fitted to all documents. Always false for a model that cannot be retrained, and for one
-    /// with more than 2,000 documents, since retraining it takes long: the caller then decides. A model that was taken
-    /// over from bogofilter wants it once it remembers 100 documents of each label.
+    /// with more than 2,000 documents, since retraining it takes long: the caller then decides. A model of
+    /// bogofilter's word list wants it once it remembers 100 documents of each label.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
         let n = store.n_documents() as u64;

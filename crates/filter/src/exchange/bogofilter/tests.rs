@@ -12,7 +12,7 @@ use crate::update::learner::Learner;
 use crate::update::merge::merge;
 use crate::update::options::LearnOptions;
 
-fn word_list(list: &[u8]) -> crate::Result<(Model, Imported)> {
+fn word_list(list: &[u8]) -> Result<(Model, Imported)> {
     import_bogofilter(list, RobinsonFisher::default())
 }
 

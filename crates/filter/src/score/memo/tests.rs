@@ -10,6 +10,7 @@ use tamis_tokenizer::CountRow;
 use super::Limits;
 use crate::config::scoring::{ExpectationMaximization, Mixed};
 use crate::score::scorer::Scorer;
+use crate::store::layers::DecodedTerm;
 use crate::{
     Column, ColumnKind, Document, Filter, Kind, LearnOptions, Learner, Score, Scoring, Scratch, TrainOptions,
     Trainer,
@@ -49,6 +50,14 @@ fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
                 joint[usize::from(scorer.positive)] = log_odds;
             }
             known
+        }
+        Scorer::Robinson(scorer) => {
+            let (mut term, mut added) = (DecodedTerm::new(filter.layers()), Vec::new());
+            let rest = scorer.contributions(&mut term, row, &mut added).unwrap();
+            let log_odds = rest + added.iter().map(|(_, contribution)| contribution).sum::<f64>();
+            joint = vec![0.0; 2];
+            joint[usize::from(scorer.positive())] = filter.decision().log_odds(log_odds);
+            added.len()
         }
         Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(&filter.store, row, &mut joint).unwrap(),
         Scorer::Expected(scorer) => {
