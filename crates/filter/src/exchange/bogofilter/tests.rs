@@ -134,7 +134,7 @@ fn taught(path: &Path, n: usize) -> Learner {
     let mut learner = Learner::open(path, LearnOptions::default()).unwrap();
     for i in 0..n {
         for (label, word) in [("ham", "walnut"), ("spam", "casino")] {
-            let mail = format!("From: anna@example.org\nSubject: {word}\n\n{word} number n{i}\n");
+            let mail = format!("From: anna@example.org\nSubject: {word}\n\n{word} number item{i}\n");
             learner.learn(label, Document::Mail(mail.as_bytes())).unwrap();
         }
     }
@@ -162,7 +162,7 @@ fn a_word_list_gives_way_to_what_is_learned_anew() {
     learner
         .forget(
             Some("spam"),
-            Document::Mail(b"From: anna@example.org\nSubject: casino\n\ncasino number n0\n"),
+            Document::Mail(b"From: anna@example.org\nSubject: casino\n\ncasino number item0\n"),
         )
         .unwrap();
     assert_eq!(verdict(&learner, mail), "unsure");
