@@ -297,7 +297,7 @@ impl Extractor {
                 let outcome = vocabulary.count_batch(batch, |occurrences| {
                     if in_group {
                         let chain = |hash, occurrence: &Occurrence| chain(hash, occurrence.fingerprint);
-                        counted.group = occurrences.iter().fold(counted.group, chain);
+                        counted.body_hash = occurrences.iter().fold(counted.body_hash, chain);
                     }
                     match scope {
                         Scope::Message if self.has_parts => counted.outside.extend(places(occurrences)),
