@@ -52,7 +52,7 @@ fn a_spam_filter_calls_spam_what_is_spam_above_a_probability_of_95_percent() {
     let world = World::with_mail_model();
     let mail = root().join("corpora/mail").display().to_string();
     // a prior that leaves no probability near 1
-    let label = |more: &[&str]| world.succeed(&[&["label", "--prior", "spam=0.005", &mail], more].concat());
+    let label = |more: &[&str]| world.succeed(&[&["label", "--prior", "spam=0.002", &mail], more].concat());
     let check = |rows: &str, lower: f64, upper: f64| {
         for (p, verdict) in verdicts(rows) {
             let expected = match p {

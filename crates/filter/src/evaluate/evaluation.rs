@@ -25,7 +25,9 @@ const BINS: usize = 15;
 /// ```
 /// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
 ///
-/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// let mut options = TrainOptions::new(Kind::Text);
+/// options.decision.cost = Some(1.0); // by default, two texts are too few to call anything spam
+/// let mut trainer = Trainer::new(options)?;
 /// trainer.add("ham", Document::Text("lunch at noon"))?;
 /// trainer.add("spam", Document::Text("cheap pills"))?;
 /// let filter = trainer.finish()?.into_filter()?;

@@ -34,7 +34,7 @@ impl Message {
     ///     Piece::Terms(batch, _) => tokens.extend(batch.iter().map(str::to_owned)),
     ///     _ => (),
     /// });
-    /// assert_eq!(tokens, ["subj:Free", "subj:offer", "Only", "$9.99", "www.example.org"]);
+    /// assert_eq!(tokens, ["subj:Free", "subj:offer", "Only", "$9.99", "www.example.org!"]);
     /// ```
     pub fn for_each_bogofilter_token(&self, mut emit: impl FnMut(Piece<'_>)) {
         let mut out = Emitter::new(&mut emit, Scope::Message);

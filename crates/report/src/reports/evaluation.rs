@@ -24,7 +24,9 @@ use crate::text::{Name, counted, number, percent};
 /// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
 /// use tamis_report::EvaluationReport;
 ///
-/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+/// let mut options = TrainOptions::new(Kind::Text);
+/// options.decision.cost = Some(1.0); // by default, two texts are too few to call anything spam
+/// let mut trainer = Trainer::new(options)?;
 /// trainer.add("ham", Document::Text("lunch at noon"))?;
 /// trainer.add("spam", Document::Text("cheap pills"))?;
 /// let filter = trainer.finish()?.into_filter()?;
