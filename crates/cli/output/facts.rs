@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, RobinsonFisher, Scoring, TokenizerOptions, TriedPairs, TriedSmoothing, TriedTau,
+    Ngrams, Parameters, RobinsonFisher, Scoring, TokenizerOptions, TriedPairs, TriedParts, TriedSmoothing, TriedTau,
     WeightedOptions, positive_class,
 };
 
@@ -172,9 +172,27 @@ fn print_chosen(
         let since = if chosen.refitted.is_some() { " (refitted to what was learned since)" } else { "" };
         writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}{since}")?;
     }
+    if let Some(parts) = chosen.parts {
+        print_parts(out, options, parts)?;
+    }
     if (slope, more) != (1.0, 0.0) {
         writeln!(out, "windows     {slope:.4} times the highest log-odds of a part {more:+.4}")?;
     }
+    Ok(())
+}
+
+/// Prints how well class shares, counts and correction predict held-out documents, and how far each is believed.
+fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: TriedParts) -> Result<()> {
+    let TriedParts { shares, counts, correction, belief, belief_in_ratio, .. } = parts;
+    writeln!(out, "held out    log loss {shares:.4} by class shares alone, {counts:.4} by counts alone")?;
+    if options.correction {
+        writeln!(
+            out,
+            "            {correction:.4} by both, their ratio fitted to {:.1} %",
+            100.0 * belief_in_ratio
+        )?;
+    }
+    writeln!(out, "            believed to {:.1} %", 100.0 * belief)?;
     Ok(())
 }
 

@@ -101,7 +101,7 @@ pub use tamis_mail::{Limits, LimitsHit};
 pub use tamis_model::{
     Choices, ClassId, ClassPrior, ClassTotals, Classes, Counting, Criterion, EmOptions, FeatureLimits,
     GaussianStatistics, Interval, Likelihood, Moments, Parameters, RobinsonFisher, Select, Smoothing,
-    Transform, TriedSmoothing, TriedTau, WeightedOptions,
+    Transform, TriedParts, TriedSmoothing, TriedTau, WeightedOptions,
 };
 pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
 

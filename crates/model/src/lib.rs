@@ -102,7 +102,7 @@ pub use em::error::EmError;
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
 pub use em::expected_error::ExpectedError;
-pub use fit::choose::TAUS;
+pub use fit::choose::{TAUS, TriedParts};
 pub use fit::fit::{Fit, Fitted, TriedTau};
 pub use fit::partition::{Change, DistributedFit, Partition, ROUNDS, fit_partitions};
 pub use fit::sample::is_sampled;

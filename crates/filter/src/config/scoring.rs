@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use tamis_model::{
     Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
-    Smoothing, Transform, TriedSmoothing, TriedTau, WeightedOptions,
+    Smoothing, Transform, TriedParts, TriedSmoothing, TriedTau, WeightedOptions,
 };
 
 use crate::config::column::{Column, ColumnKind};
@@ -120,6 +120,9 @@ pub struct Chosen {
     pub smoothing: Vec<TriedSmoothing>,
     /// The shares of the counts that the correction was tried on top of.
     pub taus: Vec<TriedTau>,
+    /// How class shares, counts and correction predict held-out documents, and how far each is believed; none where no
+    /// document could be held out.
+    pub parts: Option<TriedParts>,
     /// How well words and pairs of words did, where both were tried.
     pub pairs: Option<TriedPairs>,
 }
@@ -137,7 +140,7 @@ impl Chosen {
     /// The defaults, if documents are too few to choose.
     pub(crate) fn for_classes(n_classes: usize) -> Self {
         let choices = Choices::for_classes(n_classes);
-        Chosen { choices, refitted: None, smoothing: Vec::new(), taus: Vec::new(), pairs: None }
+        Chosen { choices, refitted: None, smoothing: Vec::new(), taus: Vec::new(), parts: None, pairs: None }
     }
 
     /// The defaults with the values that the options fix.

@@ -10,10 +10,12 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::disk::spool::{Spool, spill};
 use crate::error::Result;
+use crate::file::groups::is_named;
 use crate::file::varint::{put_varint, take_varint};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::packed::{Packed, pack};
 use crate::gather::rows::{RowId, TermRows};
+use crate::kind::Kind;
 
 /// The different documents, ordered by digest, then class.
 ///
@@ -24,6 +26,7 @@ pub(crate) struct Ordered {
     shelves: Shelves,
     n_terms: usize,
     is_of_two: bool,
+    copies_are_apart: bool,
     windows: Option<Windows>,
     /// Why terms could not be read.
     failed: OnceLock<io::Error>,
@@ -68,6 +71,7 @@ impl Ordered {
             shelves,
             n_terms,
             is_of_two,
+            copies_are_apart: false,
             windows,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -91,10 +95,18 @@ impl Ordered {
             shelves,
             n_terms,
             is_of_two: false,
+            copies_are_apart: false,
             windows: None,
             failed: OnceLock::new(),
             spare: Mutex::default(),
         })
+    }
+
+    /// The documents of a model of this kind. A further copy of a text is like a new text, so copies may be held out one by
+    /// one; but a mail does not vouch for itself, nor a document for its named group.
+    pub(crate) fn of_kind(self, kind: Kind) -> Self {
+        let is_grouped = kind == Kind::Mail || self.documents.iter().any(|document| is_named(document.group));
+        Ordered { copies_are_apart: !is_grouped, ..self }
     }
 
     /// Checks that everything that was asked for could be read.
@@ -323,6 +335,10 @@ impl Documents for Ordered {
             self.give_back(encoded);
         }
         rows
+    }
+
+    fn copies_are_apart(&self) -> bool {
+        self.copies_are_apart
     }
 
     fn has_windows(&self) -> bool {

@@ -35,7 +35,8 @@ impl Trainer {
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = union.map_or_else(|| Union::new(&parts), Ok)?;
         let size = (self.classes.len(), union.n_terms());
-        let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?;
+        let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?
+            .of_kind(self.options.recipe.kind);
         Ok(InOrder { parts, union, documents })
     }
 

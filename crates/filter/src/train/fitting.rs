@@ -95,8 +95,14 @@ pub(crate) fn conclude(
     classes: &Classes,
 ) -> Result<Fitted> {
     let choices = fitted.choices;
-    let chosen =
-        Chosen { choices, refitted: None, smoothing: fitted.smoothing.tried, taus: fitted.taus, pairs: None };
+    let chosen = Chosen {
+        choices,
+        refitted: None,
+        smoothing: fitted.smoothing.tried,
+        taus: fitted.taus,
+        parts: fitted.parts,
+        pairs: None,
+    };
     let weights = match options.correction {
         true => FittedWeights::Correction(fitted.correction, fitted.coefficients),
         false => FittedWeights::None,
@@ -107,7 +113,10 @@ pub(crate) fn conclude(
     let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
     let groups = count_named(held_out.map(|held| documents.label(held.document).group));
     if classes.len() != 2 {
-        return Ok(Fitted { expected: expect_right(&fitted.held_out, &choices, documents, groups), ..rest });
+        return Ok(Fitted {
+            expected: expect_right(&fitted.held_out, (&choices, &fitted.prior), documents, groups),
+            ..rest
+        });
     }
     let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
     // rounded as a model stores them, so that refitting starts from the same numbers
@@ -159,14 +168,14 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
 /// The number of held-out documents whose likeliest label is right.
 fn expect_right(
     held_out: &[HeldOut],
-    choices: &Choices,
+    (choices, prior): (&Choices, &[f64]),
     documents: &dyn Documents,
     groups: u64,
 ) -> Option<Expected> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
     for held in held_out.iter().filter(|held| held.weight > 0.0) {
         let Label { class, multiplicity, .. } = documents.label(held.document);
-        let z = held.log_odds(choices);
+        let z = held.log_odds(choices, prior);
         let is_right = held.known_terms > 0 && z.iter().all(|other| *other <= z[usize::from(class)]);
         (all, n) = (all + held.weight, n + u64::from(multiplicity));
         right += if is_right { held.weight } else { 0.0 };

@@ -156,7 +156,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         let document: Remembered = document?;
         Ok((learned(&document), terms.of.renumber(0, &document.vector)?))
     });
-    let mut documents = Ordered::of(documents, terms.of.len())?;
+    let mut documents = Ordered::of(documents, terms.of.len())?.of_kind(header.recipe.kind);
     let asked = header.asked.unwrap_or_default();
     let default = fitting::default_of(&asked, header.decision, &header.classes);
     let how = (&header.scoring, &asked, default);

@@ -4,6 +4,7 @@ use tamis_tokenizer::TermId;
 
 use crate::counts::term_frequency::TF_UNIT;
 use crate::left_out::documents::{BLOCK, Block, BlockReader, DocumentTerms};
+use crate::numbers::logs::sigmoid;
 use crate::numbers::random::SplitMix64;
 
 /// Options of dual coordinate ascent.
@@ -23,6 +24,11 @@ pub(crate) struct DualAscent {
 
 /// Columns with a probability below 0.05 are no rivals; as a margin in log-odds, nats.
 const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
+
+/// Few documents can be passed over more often, until this many of their terms were read. It takes long where equal texts
+/// have different labels and many copies.
+const CHEAP_PAIRS: usize = 1 << 21;
+const CHEAP_PASSES: usize = 1_000;
 
 /// The smallest change of an error worth updating the weights for, as a share of the tolerance.
 const MIN_STEP: f64 = 0.05;
@@ -129,11 +135,12 @@ impl DualAscent {
         let Vectors { squares, scales } = vectors;
         let n_partitions = self.partitions.map_or(1.0, |n| n as f32);
         let mut squared_norms = vec![0f32; coefficients.len()];
-        let (mut blocks, mut kept) = (Vec::new(), Vec::new());
+        let (mut blocks, mut kept, mut n_pairs) = (Vec::new(), Vec::new(), 0);
         source.for_all(|first, block| {
             let rows = rows(first, block);
             for at in rows.positions.iter().map(|at| *at as usize) {
                 let (terms, scale) = (block.terms(at), scales[first + at]);
+                n_pairs += terms.len();
                 squared_norms[first + at] = vectors.squared_norm(terms, scale, n_partitions) as f32;
                 if self.partitions.is_none() && coefficients[first + at] != [0.0; N] {
                     weights.add(squares, terms, scale, (coefficients[first + at], 1.0));
@@ -144,7 +151,9 @@ impl DualAscent {
         });
         let mut random = SplitMix64::new(self.seed);
         let mut is_converged = vec![false; coefficients.len()];
-        for _ in 0..self.passes {
+        let more =
+            if self.partitions.is_none() && self.passes > 0 { CHEAP_PAIRS / n_pairs.max(1) } else { 0 };
+        for _ in 0..self.passes.max(more.min(CHEAP_PASSES)) {
             let mut worst = 0.0;
             // blocks in random order, documents shuffled within each
             let mut order = blocks.clone();
@@ -158,9 +167,9 @@ impl DualAscent {
                         &own
                     }
                 };
-                let mut positions = rows.positions.clone();
-                random.shuffle(&mut positions);
-                for at in positions.into_iter().map(|at| at as usize) {
+                let mut heads = heads(rows, block);
+                random.shuffle(&mut heads);
+                for (at, n) in heads.into_iter().map(|(at, n)| (at as usize, n as usize)) {
                     let document = first + at;
                     // with many columns most documents converge early: one that did not move is skipped once
                     if std::mem::take(&mut is_converged[document]) {
@@ -168,13 +177,14 @@ impl DualAscent {
                     }
                     let (terms, scale) = (block.terms(at), scales[document]);
                     let row = TrainingRow {
-                        offsets: &rows.offsets[at],
-                        is_positive: &rows.is_positive[at],
+                        offsets: &rows.offsets[at..at + n],
+                        is_positive: &rows.is_positive[at..at + n],
+                        weights: &rows.weights[at..at + n],
                         squared_norm: f64::from(squared_norms[document]),
-                        c: self.c * rows.weights[at],
                     };
                     let sums = weights.dot(terms, scale);
-                    let (steps, moved) = self.update(row, sums, &weights.bias, &mut coefficients[document]);
+                    let own = &mut coefficients[document..document + n];
+                    let (steps, moved) = self.update(row, sums, &weights.bias, own);
                     if let Some(steps) = steps {
                         weights.add(squares, terms, scale, (steps, n_partitions));
                     }
@@ -188,30 +198,51 @@ impl DualAscent {
         }
     }
 
-    /// Updates the coefficients of a document from its dot products. Returns the steps, if large enough to apply, and
-    /// the largest change of an error.
+    /// Updates the coefficients of equal documents from their dot products. Returns the steps of all together, if large
+    /// enough to apply, and the largest change of an error.
     fn update<const N: usize>(
         &self,
-        TrainingRow { offsets, is_positive, squared_norm, c }: TrainingRow<'_, N>,
+        TrainingRow { offsets, is_positive, weights, squared_norm }: TrainingRow<'_, N>,
         sums: [f64; N],
         bias: &[f64; N],
-        coefficients: &mut [f32; N],
+        coefficients: &mut [[f32; N]],
     ) -> (Option<[f32; N]>, f64) {
         let (mut steps, mut worst, mut is_applied) = ([0f32; N], 0.0, false);
         for lane in 0..N {
-            let (offset, before) = (f64::from(offsets[lane]), f64::from(coefficients[lane]));
-            if offset.is_nan() {
+            let z = bias[lane] + sums[lane];
+            let mut change = |coefficient: &mut f32, after: f64| {
+                let before = f64::from(*coefficient);
+                let moved = (after - before).abs() / self.c;
+                worst = f64::max(worst, moved);
+                if moved >= MIN_STEP * self.tolerance {
+                    let step = (after - before) as f32;
+                    steps[lane] += step;
+                    *coefficient += step;
+                    is_applied = true;
+                }
+            };
+            if let ([offset], [own]) = (offsets, &mut *coefficients) {
+                let (offset, before) = (f64::from(offset[lane]), f64::from(own[lane]));
+                if !offset.is_nan() {
+                    let without = offset + z - squared_norm * before;
+                    let c = self.c * weights[0];
+                    let after = self.coefficient(without, is_positive[0][lane], squared_norm, c, before);
+                    change(&mut own[lane], after);
+                }
                 continue;
             }
-            let z = offset + bias[lane] + sums[lane];
-            let after =
-                self.coefficient(z - squared_norm * before, is_positive[lane], squared_norm, c, before);
-            let moved = (after - before).abs() / c;
-            worst = f64::max(worst, moved);
-            if moved >= MIN_STEP * self.tolerance {
-                steps[lane] = (after - before) as f32;
-                coefficients[lane] += steps[lane];
-                is_applied = true;
+            let takes_part: Vec<usize> =
+                (0..offsets.len()).filter(|at| !offsets[*at][lane].is_nan()).collect();
+            let before: f64 = takes_part.iter().map(|at| f64::from(coefficients[*at][lane])).sum();
+            let example = |at: &usize| Example {
+                margin: f64::from(offsets[*at][lane]) + z - squared_norm * before,
+                is_positive: is_positive[*at][lane],
+                c: self.c * weights[*at],
+            };
+            let examples: Vec<Example> = takes_part.iter().map(example).collect();
+            let all = sum_of_equal(&examples, squared_norm);
+            for (at, example) in takes_part.iter().zip(&examples) {
+                change(&mut coefficients[*at][lane], example.coefficient(squared_norm * all));
             }
         }
         (is_applied.then_some(steps), worst)
@@ -232,7 +263,9 @@ impl DualAscent {
         if self.only_rivals && !is_positive && margin > MAX_RIVAL_MARGIN {
             return 0.0;
         }
-        sign * c * error(margin, squared_norm * c, before.abs() / c, 0.5e-3 * self.tolerance)
+        // heavy documents need their error more exactly
+        let tolerance = 0.5e-3 * self.tolerance * (self.c / c).min(1.0);
+        sign * c * error(margin, squared_norm * c, before.abs() / c, tolerance)
     }
 }
 
@@ -258,14 +291,60 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     e
 }
 
-/// A document to learn from, before the weights are read.
+/// Equal documents to learn from, before the weights are read.
 struct TrainingRow<'a, const N: usize> {
-    offsets: &'a [f32; N],
-    is_positive: &'a [bool; N],
+    offsets: &'a [[f32; N]],
+    is_positive: &'a [[bool; N]],
+    weights: &'a [f64],
     /// |x|^2 + 1, of a partition more.
     squared_norm: f64,
+}
+
+/// One of several equal documents in a column.
+struct Example {
+    /// Its log-odds without any of them.
+    margin: f64,
+    is_positive: bool,
     /// C times its weight.
     c: f64,
+}
+
+impl Example {
+    /// C times its error where all of them together add so much to the log-odds.
+    fn coefficient(&self, added: f64) -> f64 {
+        self.c * (f64::from(u8::from(self.is_positive)) - sigmoid(self.margin + added))
+    }
+}
+
+/// The sum of the coefficients of equal documents: the one that gives each C times its own error. One after another they
+/// would only outbid each other where their labels differ.
+fn sum_of_equal(examples: &[Example], squared_norm: f64) -> f64 {
+    let of = |sum: f64| examples.iter().map(|example| example.coefficient(squared_norm * sum)).sum::<f64>();
+    // their sum falls as it grows: bisection
+    let most: f64 = examples.iter().map(|example| example.c).sum();
+    let (mut low, mut high) = (-most, most);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if of(middle) > middle { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+/// The first position of each run of equal documents that train, and their number. Documents are ordered so that equal ones
+/// are neighbours.
+fn heads<const N: usize>(rows: &TrainingRows<N>, block: &Block) -> Vec<(u32, u32)> {
+    let mut heads: Vec<(u32, u32)> = Vec::with_capacity(rows.positions.len());
+    for at in rows.positions.iter().copied() {
+        match heads.last_mut() {
+            Some((head, n))
+                if *head + *n == at && block.terms(*head as usize) == block.terms(at as usize) =>
+            {
+                *n += 1
+            }
+            _ => heads.push((at, 1)),
+        }
+    }
+    heads
 }
 
 #[cfg(test)]

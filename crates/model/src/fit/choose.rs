@@ -1,13 +1,36 @@
-//! What a fit chooses by held-out scores: tau, the stacking weights and the line of windows.
+//! What a fit chooses by held-out scores: how far counts and correction are believed, tau, and the line of windows.
 
+use serde::{Deserialize, Serialize};
+
+use crate::counts::counts::Counts;
 use crate::fit::fit::{Fit, Fitted, TriedTau};
 use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::{SmoothingChoice, enough_to_choose};
+use crate::left_out::smoothing_choice::{SmoothingChoice, priors};
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::Choices;
 
 /// The shares tau of the counts to choose from, for two classes.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
+
+/// Parts of a log-odds: counts, correction, class shares.
+const PARTS: usize = 3;
+
+/// How three models predict held-out documents, each adding to the one before, and how far the next is believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TriedParts {
+    /// The number of held-out documents.
+    pub documents: f64,
+    /// The mean log loss of the class shares alone, in nats per document.
+    pub shares: f64,
+    /// The mean log loss with the counts.
+    pub counts: f64,
+    /// The mean log loss with counts and correction; that of the counts if there is no correction.
+    pub correction: f64,
+    /// How far counts and correction are believed, from 0 (class shares alone) to 1.
+    pub belief: f64,
+    /// How far their fitted ratio is believed, from 0 (the default ratio) to 1.
+    pub belief_in_ratio: f64,
+}
 
 /// The held-out scores of a document.
 pub(super) struct HeldOutScores {
@@ -27,6 +50,20 @@ impl HeldOutScores {
         }
         held
     }
+
+    /// Adds the scores of further copies: afterwards the weighted means, with the weight of both. Returns true.
+    pub(super) fn add(&mut self, other: &HeldOutScores) -> bool {
+        let all = self.held.weight + other.held.weight;
+        let share = if all > 0.0 { other.held.weight / all } else { 0.0 };
+        let mean = |to: &mut Vec<f64>, from: &[f64]| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
+        };
+        mean(&mut self.held.bayes, &other.held.bayes);
+        self.said.iter_mut().zip(&other.said).for_each(|(to, from)| mean(to, from));
+        self.held.known_terms = self.held.known_terms.max(other.held.known_terms);
+        self.held.weight = all;
+        true
+    }
 }
 
 impl Fit<'_> {
@@ -40,57 +77,99 @@ impl Fit<'_> {
     /// Chooses the stacking weights and, for two classes, which of the fitted columns is the correction: one of each of
     /// [`TAUS`]. Returns the fit with what was chosen, and the column.
     pub(super) fn choose(&self, mut fitted: Fitted, read: &[HeldOutScores]) -> (Fitted, usize) {
+        fitted.prior = priors(self.counts.totals(), self.columns);
         let (is_one, own) = (self.columns.is_one(), [fitted.choices.tau]);
-        let chooses = enough_to_choose(self.documents, self.columns.n_classes());
-        let taus = if is_one && chooses { &TAUS[..] } else { &own };
-        let mut best: Option<(f64, usize, Choices, Vec<HeldOut>)> = None;
+        let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
+        let mut best: Option<(TriedParts, usize, Choices, Vec<HeldOut>)> = None;
         for (lane, tau) in taus.iter().copied().enumerate() {
             let of_lane = |said: &[f64]| if is_one { vec![said[lane]] } else { said.to_vec() };
             let held_out: Vec<_> = read.iter().map(|read| read.with(of_lane)).collect();
-            let (choices, loss) = self.with_stacking(Choices { tau, ..fitted.choices }, &held_out, chooses);
-            if chooses && self.options.correction {
-                fitted.taus.push(TriedTau { tau, loss });
+            let (choices, tried) =
+                self.with_stacking(Choices { tau, ..fitted.choices }, &fitted.prior, &held_out);
+            if tried.documents > 0.0 && self.options.correction {
+                fitted.taus.push(TriedTau { tau, loss: tried.correction });
             }
-            if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
-                best = Some((loss, lane, choices, held_out));
+            if best.as_ref().is_none_or(|(least, ..)| tried.correction < least.correction) {
+                best = Some((tried, lane, choices, held_out));
             }
         }
-        let Some((_, lane, choices, held_out)) = best else { return (fitted, 0) };
-        let choices = self.with_window_line(choices, &held_out, chooses);
-        (Fitted { choices, held_out, ..fitted }, lane)
+        let Some((parts, lane, choices, held_out)) = best else { return (fitted, 0) };
+        let choices = self.with_window_line(choices, &held_out);
+        let parts = (parts.documents > 0.0).then_some(parts);
+        (Fitted { choices, held_out, parts, ..fitted }, lane)
     }
 
-    /// The choices with stacking weights fitted to held-out scores, and their mean log loss.
-    fn with_stacking(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> (Choices, f64) {
-        let columns = self.columns;
-        let n_parts = if columns.is_one() { 3 } else { 2 };
-        let mut parts = StackingInput::new(columns.len(), n_parts);
-        for held in held_out.iter().filter(|held| held.known_terms > 0) {
-            let both = held.bayes.iter().zip(&held.correction);
-            let values = both.flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(self.documents.label(held.document).class), held.weight);
+    /// The choices with stacking weights fitted to held-out scores, and how well they do.
+    ///
+    /// Three models are fitted, each adding a part to the one before: the class shares, the counts, the correction. A part is
+    /// believed as far as held-out documents speak for it, so that a fit is never worse than a simpler one: the step to it is
+    /// shrunk like a James-Stein estimate, by [`shrinkage`].
+    fn with_stacking(&self, choices: Choices, prior: &[f64], held_out: &[HeldOut]) -> (Choices, TriedParts) {
+        let (columns, totals) = (self.columns, self.counts.totals());
+        let mut parts = StackingInput::new(columns.len(), PARTS);
+        let mut documents = 0.0;
+        for held in held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
+            let label = self.documents.label(held.document);
+            let values = held.bayes.iter().zip(&held.correction).zip(prior);
+            parts.push(values.flat_map(|((b, d), p)| [*b, *d, *p]), columns.of(label.class), held.weight);
+            documents += f64::from(label.multiplicity);
         }
-        let mut choices = choices;
-        if chooses && self.options.correction && parts.len() > 0 {
-            let default = Choices::for_classes(columns.n_classes()).stack;
-            choices = choices.with_stack(&parts, &default[..n_parts]);
+        if parts.len() == 0 {
+            return (choices, TriedParts::default());
         }
-        let loss = parts.mean(&parts.losses(&choices.stack[..n_parts]));
-        (choices, if loss.is_nan() { f64::MAX } else { loss })
+        let [negative, positive] = columns.order(totals).map(|totals| totals.documents as f64 + 0.5);
+        let by_shares = [0.0, 0.0, if columns.is_one() { (positive / negative).ln() } else { 1.0 }];
+        let default = choices.fixed_by(self.options).stack;
+        let loss = |stack: &[f64; PARTS]| {
+            let loss = parts.mean(&parts.losses(stack));
+            if loss.is_nan() { f64::MAX } else { loss }
+        };
+        // the shares are part of the counts' log-odds of many classes
+        let has_offset = columns.is_one();
+        let fit = |has_correction: bool| {
+            let is_free = vec![true, has_correction, has_offset];
+            let fitted = parts.fit_free(&default, is_free, 2);
+            std::array::from_fn(|part| fitted[part])
+        };
+        let by_default = parts.scaled(default, has_offset);
+        let by_counts = fit(false);
+        let by_both = if self.options.correction { fit(true) } else { by_counts };
+        let [shares, scaled, counts, correction] =
+            [by_shares, by_default, by_counts, by_both].map(|stack| loss(&stack));
+        let belief = shrinkage(documents * (shares - scaled.min(correction))).max(LEAST_BELIEF);
+        let belief_in_ratio = shrinkage(documents * (scaled - correction));
+        let between = |from: [f64; PARTS], to: [f64; PARTS], share: f64| -> [f64; PARTS] {
+            std::array::from_fn(|part| from[part] + share * (to[part] - from[part]))
+        };
+        let stack = between(by_shares, between(by_default, by_both, belief_in_ratio), belief);
+        let tried = TriedParts { documents, shares, counts, correction, belief, belief_in_ratio };
+        (Choices { stack, ..choices }, tried)
     }
 
     /// The choices with the calibration line for windows: from the highest log-odds of a document's windows to its
     /// log-odds.
-    fn with_window_line(&self, choices: Choices, held_out: &[HeldOut], chooses: bool) -> Choices {
-        if !self.documents.has_windows() || !chooses {
+    fn with_window_line(&self, choices: Choices, held_out: &[HeldOut]) -> Choices {
+        if !self.documents.has_windows() {
             return choices;
         }
         let mut parts = StackingInput::new(1, 2);
         for held in held_out.iter().filter(|held| held.known_terms > 0) {
-            let z = held.log_odds(&choices).first().copied().unwrap_or(0.0);
+            let z = held.log_odds(&choices, &[1.0]).first().copied().unwrap_or(0.0);
             let column = self.columns.of(self.documents.label(held.document).class);
             parts.push([z, 1.0], column, held.weight);
         }
         choices.with_line(&parts)
     }
 }
+
+/// What is left of a step that gained so much log likelihood on held-out documents, in nats: 1 - c / 2G, or nothing.
+///
+/// Under chance alone twice the gain is a chi-squared variable of one degree of freedom, which rarely exceeds c = 4.
+///
+/// Source: James and Stein, "Estimation with quadratic loss" (1961): the positive part of their estimator.
+fn shrinkage(gain: f64) -> f64 {
+    if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
+}
+
+/// How far the counts are believed at the least: enough to prefer a label where the shares prefer none.
+const LEAST_BELIEF: f64 = 0.05;

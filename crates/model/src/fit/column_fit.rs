@@ -108,17 +108,20 @@ impl ColumnFit<'_> {
         let (mut positions, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
         for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
             let document = first + at;
-            if view.held.binary_search(&document).is_ok() {
+            let label = self.fit.documents.label(document);
+            let copies = view.copies_left(document, &label);
+            if copies == 0 {
                 continue;
             }
-            let label = self.fit.documents.label(document);
             let own = self.fit.columns.of(label.class);
-            weights[at] = label.weight();
+            weights[at] = self.source.weights.of(&label, copies);
             for (lane, to) in group.iter().enumerate() {
                 let Some(FitColumn { column, tau }) = to else { continue };
                 if let Some(place) = self.competitors.place(document, *column) {
-                    offsets[at][lane] = view.odds[place] * *tau as f32;
-                    is_positive[at][lane] = own == Some(usize::from(*column));
+                    let is_own = own == Some(usize::from(*column));
+                    let offset = view.odds[place] * *tau as f32;
+                    offsets[at][lane] = offset;
+                    is_positive[at][lane] = is_own;
                 }
             }
             positions.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));

@@ -51,11 +51,11 @@ impl Fit<'_> {
         let choices = self.choices_with(&smoothing);
         let none = Fitted::unfitted(choices, smoothing);
         if !self.options.correction && !self.documents.has_windows() {
-            return Ok(Fitted { held_out: self.left_out(&choices), ..none });
+            return Ok(self.choose(none, &self.left_out(&choices)).0);
         }
         let source = BlockReader::new(self.documents);
         let competitors = Competitors::new(self.columns, self.counts, &source, &choices);
-        let folds = self.folds();
+        let folds = self.folds(&source);
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
         let cross_fit = CrossFit { fit: self, columns, folds: &folds };
         if self.columns.is_one() { cross_fit.fit_two_classes(none) } else { cross_fit.fit_one_vs_rest(none) }
@@ -110,7 +110,7 @@ impl<'a> CrossFit<'a> {
     ) -> (Coefficients, Option<Vec<FoldScores<'a>>>) {
         let CrossFit { columns: ColumnFit { fit, source, competitors }, folds, .. } = *self;
         let full = || {
-            let view = fit.view(choices, source, competitors, &[], (fit.counts, fit.squares(fit.counts)));
+            let view = fit.view(choices, source, competitors, None, (fit.counts, fit.squares(fit.counts)));
             let of_group = |group: &&[FitColumn]| self.columns.fit_group(&view, group);
             let groups = groups.par_iter().with_max_len(1).map(of_group).collect();
             Coefficients { scales: view.vectors.scales, groups }
@@ -143,18 +143,19 @@ impl<'a> CrossFit<'a> {
             self.score_fold(view, readings, (fold, groups), coefficients)
         };
         let mut read: Vec<HeldOutScores> = self.folds.par_iter().enumerate().map(of_fold).flatten().collect();
-        read.sort_unstable_by_key(|read| read.held.document);
+        read.sort_by_key(|read| read.held.document);
+        // copies of a document in several folds count together, by the mean of their scores
+        read.dedup_by(|other, read| other.held.document == read.held.document && read.add(other));
         read
     }
 
     /// The view without the documents of a fold, and their scores by the counts.
     fn view_fold(&self, choices: &Choices, fold: &'a Fold) -> FoldScores<'a> {
         let ColumnFit { fit, source, competitors } = self.columns;
-        let rows = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
-        let counts = hold_back_rows(fit.counts, fit.documents, rows);
+        let counts = hold_back_rows(fit.counts, fit.documents, fold.rows());
         let readings = fit.score_held_out(choices, fold, &counts);
         let counts = (&counts, fit.squares(&counts));
-        (fit.view(choices, source, competitors, &fold.documents, counts), readings)
+        (fit.view(choices, source, competitors, Some(fold), counts), readings)
     }
 
     /// Scores of the documents of a fold by the fit without them.

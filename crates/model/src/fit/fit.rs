@@ -9,11 +9,12 @@ use crate::counts::statistics::Statistics;
 use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
 use crate::fit::ascent::Vectors;
+use crate::fit::choose::{HeldOutScores, TriedParts};
 use crate::fit::competitors::{Competitors, LeftOutBayes};
-use crate::left_out::documents::{BlockReader, DocumentTerms, Documents};
+use crate::left_out::documents::{BlockReader, DocumentTerms, Documents, Label};
 use crate::left_out::folds::Groups;
 use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_class, sample_size};
+use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_class, priors, sample_size};
 use crate::linear::choices::{Choices, WeightedOptions};
 use crate::linear::coefficients::{Coefficients, CorrectedStatistics, Correction};
 use crate::linear::columns::Columns;
@@ -28,6 +29,10 @@ pub struct Fitted {
     pub smoothing: SmoothingChoice,
     /// The shares tau of the counts that were tried; empty if documents were too few to choose.
     pub taus: Vec<TriedTau>,
+    /// How the parts of the log-odds predicted held-out documents; none if no document could be held out.
+    pub parts: Option<TriedParts>,
+    /// p of each column: 1 for two classes, else the logarithm of the class's share.
+    pub prior: Vec<f64>,
     /// The correction.
     pub correction: Correction,
     /// The coefficients of the documents; the correction is their sum.
@@ -43,6 +48,8 @@ impl Fitted {
             choices,
             smoothing,
             taus: Vec::new(),
+            parts: None,
+            prior: Vec::new(),
             correction: Correction::default(),
             coefficients: Coefficients::default(),
             held_out: Vec::new(),
@@ -61,6 +68,9 @@ pub struct TriedTau {
 
 /// Number of cross-validation folds.
 const FOLDS: usize = 5;
+/// Up to this many documents there are more folds, which leave more to learn from.
+const FEW: usize = 1_000;
+const FOLDS_OF_FEW: usize = 20;
 /// Maximum number of held-out documents for two classes, where thresholds need many, and for more.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 
@@ -80,23 +90,43 @@ pub struct Fit<'a> {
 /// The documents of a fold, in order.
 pub(super) struct Fold {
     pub(super) documents: Vec<usize>,
-    /// Sampling weight of each.
+    /// The number of held-out copies of each.
+    pub(super) copies: Vec<u32>,
+    /// The weight of each.
     pub(super) weights: Vec<f64>,
     pub(super) rows: Vec<CountVector>,
+}
+
+impl Fold {
+    /// Documents with their held-out copies, and their terms.
+    pub(super) fn rows(&self) -> impl Iterator<Item = ((usize, u32), &CountVector)> {
+        self.documents.iter().copied().zip(self.copies.iter().copied()).zip(&self.rows)
+    }
 }
 
 /// The training data without the documents of a fold.
 pub(super) struct FoldView<'a> {
     pub(super) vectors: Vectors,
-    /// The documents held out, increasing.
-    pub(super) held: &'a [usize],
+    /// What is held out, if anything.
+    pub(super) held: Option<&'a Fold>,
     /// The offsets of each document and competing column, for tau = 1.
     pub(super) odds: Vec<f32>,
 }
 
+impl FoldView<'_> {
+    /// The number of a document's copies that are not held out.
+    pub(super) fn copies_left(&self, document: usize, label: &Label) -> u32 {
+        let held = self.held.and_then(|fold| {
+            let at = fold.documents.binary_search(&document).ok()?;
+            fold.copies.get(at)
+        });
+        label.multiplicity.saturating_sub(held.copied().unwrap_or(0))
+    }
+}
+
 impl Fit<'_> {
     /// Held-out scores without a correction, by exact leave-one-out.
-    pub(super) fn left_out(&self, choices: &Choices) -> Vec<HeldOut> {
+    pub(super) fn left_out(&self, choices: &Choices) -> Vec<HeldOutScores> {
         let left_out = LeftOutBayes::new(self.columns, choices, self.counts);
         let sample =
             Groups::new(self.documents).sample(self.max_held_out(), min_per_class(self.columns)).weights;
@@ -104,20 +134,21 @@ impl Fit<'_> {
         let source =
             if reads_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
         let sampled = SampleTerms::new(&source, &sample);
-        let score = |((document, sampling_weight), at): (&(usize, f64), usize)| {
-            let (label, terms) = (sampled.labels[at].0, sampled.terms(at));
+        let score = |((document, _), at): (&(usize, f64), usize)| {
+            let ((label, weight), terms) = (&sampled.labels[at], sampled.terms(at));
             let mut bayes = Vec::new();
             left_out.of(label.class, terms, &mut bayes);
-            HeldOut {
+            let held = HeldOut {
                 document: *document,
-                weight: sampling_weight * label.weight(),
+                weight: *weight,
                 known_terms: left_out.known_terms(terms),
                 bayes,
-                correction: vec![0.0; self.columns.len()],
+                correction: Vec::new(),
                 windows: Vec::new(),
-            }
+            };
+            HeldOutScores { held, said: vec![vec![0.0; self.columns.len()]] }
         };
-        let is_scored = |held: &HeldOut| {
+        let is_scored = |HeldOutScores { held, .. }: &HeldOutScores| {
             self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
         };
         sample.par_iter().zip(0..sample.len()).map(score).filter(is_scored).collect()
@@ -129,23 +160,37 @@ impl Fit<'_> {
     }
 
     /// The held-out documents, dealt into folds.
-    pub(super) fn folds(&self) -> Vec<Fold> {
+    pub(super) fn folds(&self, source: &BlockReader<'_>) -> Vec<Fold> {
         let groups = Groups::new(self.documents);
         let sample = groups.sample(self.max_held_out(), min_per_class(self.columns));
         // no fold has more than a fifth of all documents
-        let n_folds = (FOLDS * sample.weights.len()).div_ceil(self.documents.len().max(1));
-        let folds = match n_folds {
-            0 | 1 => vec![sample.weights.iter().map(|(i, _)| *i).collect()],
-            n_folds => sample.groups.deal(n_folds),
+        let n_folds = match self.documents.len() {
+            ..=FEW => FOLDS_OF_FEW,
+            _ => (FOLDS * sample.weights.len()).div_ceil(self.documents.len().max(1)),
         };
-        let weight = |i: &usize| match sample.weights.binary_search_by_key(i, |(i, _)| *i) {
-            Ok(at) => sample.weights[at].1,
+        let copies = |i: usize| self.documents.label(i).multiplicity;
+        let whole = |fold: Vec<usize>| fold.into_iter().map(|i| (i, copies(i))).collect::<Vec<_>>();
+        let (is_one, apart) = (n_folds < 2, self.documents.copies_are_apart());
+        let part = |i: usize| (i, copies(i).div_ceil(FOLDS as u32));
+        let all = || sample.weights.iter().map(|(i, _)| *i);
+        let folds = match (is_one, apart) {
+            (true, true) => vec![all().map(part).collect()],
+            (true, false) => vec![whole(all().collect())],
+            (false, true) => sample.groups.deal_copies(self.documents, n_folds),
+            (false, false) => sample.groups.deal(n_folds).into_iter().map(whole).collect(),
+        };
+        let weight = |(i, held): &(usize, u32)| match sample.weights.binary_search_by_key(i, |(i, _)| *i) {
+            // in a single fold they stand for all copies
+            Ok(at) => {
+                let stand_for = if is_one { copies(*i) } else { *held };
+                sample.weights[at].1 * source.weights.of(&self.documents.label(*i), stand_for)
+            }
             Err(_) => 0.0,
         };
-        let fold = |documents: Vec<usize>| Fold {
-            weights: documents.iter().map(weight).collect(),
-            rows: self.documents.rows(&documents),
-            documents,
+        let fold = |held: Vec<(usize, u32)>| {
+            let (documents, copies): (Vec<_>, Vec<_>) = held.iter().copied().unzip();
+            let rows = self.documents.rows(&documents);
+            Fold { weights: held.iter().map(weight).collect(), rows, copies, documents }
         };
         folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
     }
@@ -163,26 +208,28 @@ impl Fit<'_> {
         ids.par_iter().with_min_len(1 << 12).map(square).collect()
     }
 
-    /// The training data without the documents `held`; `counts` are without them too, and `squares` those of the terms.
+    /// The training data without the fold `held`; `counts` are without them too, and `squares` those of the terms.
     pub(super) fn view<'a>(
         &self,
         choices: &Choices,
         source: &BlockReader<'_>,
         competitors: &Competitors,
-        held: &'a [usize],
+        held: Option<&'a Fold>,
         (counts, squares): (&Statistics, Vec<f32>),
     ) -> FoldView<'a> {
         let left_out = LeftOutBayes::new(self.columns, choices, counts);
         let (n, width) = (self.documents.len(), competitors.width());
         let (mut scales, mut odds) = (vec![0.0; n], vec![0.0; n * width]);
+        let mut view = FoldView { vectors: Vectors { squares, scales: Vec::new() }, held, odds: Vec::new() };
         source.for_all(|first, block| {
             let prepare = |(at, (scale_of, out)): (usize, (&mut f32, &mut [f32]))| {
                 let (terms, document) = (block.terms(at), first + at);
-                *scale_of = if terms.is_empty() { 0.0 } else { scale(&squares, terms) };
-                if held.binary_search(&document).is_ok() {
+                *scale_of = if terms.is_empty() { 0.0 } else { scale(&view.vectors.squares, terms) };
+                let label = self.documents.label(document);
+                if view.copies_left(document, &label) == 0 {
                     return;
                 }
-                let offsets = left_out.offsets(self.documents.label(document).class, terms, self.columns);
+                let offsets = left_out.offsets(label.class, terms, self.columns);
                 for (out, column) in out.iter_mut().zip(competitors.of(document)) {
                     *out = offsets[usize::from(column)] as f32;
                 }
@@ -191,7 +238,8 @@ impl Fit<'_> {
             let out = odds[first * width..end * width].par_chunks_mut(width);
             scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(prepare);
         });
-        FoldView { vectors: Vectors { squares, scales }, held, odds }
+        (view.vectors.scales, view.odds) = (scales, odds);
+        view
     }
 
     /// Scores of the documents of a fold by counts without them.
@@ -202,6 +250,8 @@ impl Fit<'_> {
         else {
             return Vec::new();
         };
+        // without its own document a class would seem rarer just where it is right
+        let scorer = scorer.with_prior(priors(self.counts.totals(), self.columns));
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
@@ -221,7 +271,7 @@ impl Fit<'_> {
             };
             HeldOut {
                 document: *document,
-                weight: if is_scored { label.weight() * fold.weights[at] } else { 0.0 },
+                weight: if is_scored { fold.weights[at] } else { 0.0 },
                 known_terms: readings.known_terms,
                 correction: vec![0.0; bayes.len()],
                 bayes,

@@ -73,8 +73,12 @@ impl WeightedLogOdds {
         };
         let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
-        let mut z: Vec<f64> =
-            b.iter().enumerate().map(|(column, b)| choices.stacked([*b, d(column)])).collect();
+        let mut z: Vec<f64> = b
+            .iter()
+            .zip(self.prior())
+            .enumerate()
+            .map(|(column, (b, p))| choices.stacked([*b, d(column), *p]))
+            .collect();
         let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
         if !columns.is_one() {
             keep_rivals(&mut ranked, own);

@@ -90,7 +90,7 @@ impl<'a> Partition<'a> {
         let source = BlockReader::new(fit.documents);
         let competitors = Competitors::new(fit.columns, fit.counts, &source, choices);
         let squares = fit.squares(fit.counts);
-        let mut view = fit.view(choices, &source, &competitors, &[], (counts, squares.clone()));
+        let mut view = fit.view(choices, &source, &competitors, None, (counts, squares.clone()));
         for (term, square) in (0..).zip(&mut view.vectors.squares) {
             *square *= spread(n_partitions, fit.counts.document_frequency(term));
         }
@@ -175,7 +175,7 @@ impl<'a> Partition<'a> {
     /// The largest change of an error since these coefficients.
     fn largest_change(&self, before: &[GroupCoefficients]) -> f64 {
         let of_document = |document: usize| {
-            let c = self.ascent.c * self.fit.documents.label(document).weight();
+            let c = self.ascent.c * self.source.weight(document);
             let of_group = |(before, now): (&GroupCoefficients, &GroupCoefficients)| {
                 let n = now.columns.len();
                 let own = document * n..(document + 1) * n;

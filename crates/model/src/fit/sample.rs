@@ -9,7 +9,7 @@ use crate::fit::choose::{HeldOutScores, TAUS};
 use crate::fit::column_fit::COLUMNS_TOGETHER;
 use crate::fit::fit::{Fit, Fitted, Fold, scale};
 use crate::fit::partition::weights_of;
-use crate::left_out::documents::Block;
+use crate::left_out::documents::{Block, BlockReader};
 use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::SmoothingChoice;
@@ -35,10 +35,14 @@ impl Fit<'_> {
         self.options.check().map_err(FitError::Parameters)?;
         let choices = self.choices_with(&smoothing);
         let documents: Vec<usize> = (0..self.documents.len()).collect();
-        let fold =
-            Fold { weights: vec![1.0; documents.len()], rows: self.documents.rows(&documents), documents };
-        let held_back = std::iter::zip(fold.documents.iter().copied(), &fold.rows);
-        let counts = hold_back_rows(self.counts, self.documents, held_back);
+        let source = BlockReader::unread(self.documents);
+        let fold = Fold {
+            copies: documents.iter().map(|i| self.documents.label(*i).multiplicity).collect(),
+            weights: documents.iter().map(|i| source.weight(*i)).collect(),
+            rows: self.documents.rows(&documents),
+            documents,
+        };
+        let counts = hold_back_rows(self.counts, self.documents, fold.rows());
         let read = self.with_correction(self.score_held_out(&choices, &fold, &counts), &fold, correction);
         let (fitted, _) = self.choose(Fitted::unfitted(choices, smoothing), &read);
         let correction = fitted.choices.correction(self.columns, correction).map_err(FitError::Counts)?;

@@ -1,5 +1,6 @@
 //! The training documents of a fit: in memory, or read block by block.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -21,13 +22,36 @@ pub struct Label {
     pub group: u64,
 }
 
-/// Copies of a document beyond this many do not count.
+/// Beyond this many copies of a text, further ones only shift the shares of its labels.
 pub(crate) const MAX_COPIES: u32 = 1_000;
 
-impl Label {
-    /// Its weight in a fit.
-    pub(crate) fn weight(&self) -> f64 {
-        f64::from(self.multiplicity.min(MAX_COPIES))
+/// The weights of documents in a fit: the number of their copies, scaled down where a text has very many, under all its
+/// labels alike.
+#[derive(Default)]
+pub(crate) struct CopyWeights {
+    /// The scale of groups with more than [`MAX_COPIES`] copies.
+    scales: HashMap<u64, f64>,
+}
+
+impl CopyWeights {
+    fn new(documents: &dyn Documents) -> Self {
+        let mut copies = HashMap::<u64, u64>::new();
+        for label in (0..documents.len()).map(|at| documents.label(at)).filter(|label| label.multiplicity > 1)
+        {
+            *copies.entry(label.group).or_default() += u64::from(label.multiplicity);
+        }
+        let most = u64::from(MAX_COPIES);
+        let scale = |(group, copies)| (group, most as f64 / copies as f64);
+        CopyWeights { scales: copies.into_iter().filter(|(_, n)| *n > most).map(scale).collect() }
+    }
+
+    /// The weight of so many copies of a document.
+    pub(crate) fn of(&self, label: &Label, copies: u32) -> f64 {
+        let scale = match self.scales.is_empty() || copies == 1 && label.multiplicity == 1 {
+            true => 1.0,
+            false => self.scales.get(&label.group).copied().unwrap_or(1.0),
+        };
+        f64::from(copies) * scale
     }
 }
 
@@ -57,6 +81,12 @@ pub trait Documents: Sync {
 
     /// The counts of some documents, given by increasing numbers.
     fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
+
+    /// Whether a copy of a document is like a new document, so that it can be held out while others are learned from.
+    /// Otherwise the documents of a group are held out together. By default they are.
+    fn copies_are_apart(&self) -> bool {
+        false
+    }
 
     /// Whether any document has windows; used for two classes only.
     fn has_windows(&self) -> bool {
@@ -139,7 +169,7 @@ impl Block {
 }
 
 /// The terms of a document, each with ln(1 + tf) in units.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct DocumentTerms<'a> {
     pub(crate) ids: &'a [TermId],
     pub(crate) factors: &'a [f32],
@@ -162,6 +192,7 @@ impl<'a> DocumentTerms<'a> {
 /// Reads blocks of documents, and keeps them in memory between passes if there are few terms.
 pub(crate) struct BlockReader<'a> {
     pub(crate) documents: &'a dyn Documents,
+    pub(crate) weights: CopyWeights,
     kept: Vec<Block>,
     /// Blocks whose memory can be reused.
     spare: Mutex<Vec<Block>>,
@@ -181,13 +212,24 @@ impl<'a> BlockReader<'a> {
 
     /// A reader that keeps nothing in memory.
     pub(crate) fn unread(documents: &'a dyn Documents) -> Self {
-        BlockReader { documents, kept: Vec::new(), spare: Mutex::default() }
+        BlockReader {
+            documents,
+            weights: CopyWeights::new(documents),
+            kept: Vec::new(),
+            spare: Mutex::default(),
+        }
     }
 
     fn read(&self, block: usize) -> Block {
         let mut terms = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         self.documents.block(block, &mut terms);
         terms
+    }
+
+    /// The weight of a document in a fit.
+    pub(crate) fn weight(&self, document: usize) -> f64 {
+        let label = self.documents.label(document);
+        self.weights.of(&label, label.multiplicity)
     }
 
     pub(crate) fn n_blocks(&self) -> usize {

@@ -5,7 +5,7 @@ use tamis_tokenizer::CountVector;
 
 use crate::counts::counts::ClassId;
 use crate::counts::statistics::Statistics;
-use crate::left_out::documents::{Documents, Label};
+use crate::left_out::documents::Documents;
 use crate::numbers::random::scramble;
 
 /// Documents by group, class by class, in the order of the groups' hashes.
@@ -61,6 +61,28 @@ impl Groups {
         dealt
     }
 
+    /// Deals single copies into folds, those of a group one after another, whatever their labels. Returns the documents
+    /// of each fold, increasing, with the number of their copies in it.
+    pub(crate) fn deal_copies(&self, documents: &dyn Documents, folds: usize) -> Vec<Vec<(usize, u32)>> {
+        let n_folds = folds.max(2);
+        let mut dealt = vec![Vec::new(); n_folds];
+        for (rank, group) in self.groups.iter().enumerate() {
+            let mut next = rank;
+            for document in self.members(group) {
+                let copies = documents.label(document).multiplicity as usize;
+                for turn in 0..n_folds.min(copies) {
+                    // copies are numbered by u32
+                    let own = (copies - turn).div_ceil(n_folds) as u32;
+                    dealt[(next + turn) % n_folds].push((document, own));
+                }
+                next += copies;
+            }
+        }
+        dealt.iter_mut().for_each(|fold| fold.sort_unstable());
+        dealt.retain(|fold| !fold.is_empty());
+        dealt
+    }
+
     /// A stratified sample of about `most` documents with their sampling weights. Each class has its share of the
     /// sample, but at least `least` documents if it has that many.
     pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
@@ -110,19 +132,20 @@ pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
 /// The counts without the documents of a fold. Documents that were never counted are skipped.
 #[doc(hidden)]
 pub fn hold_back(counts: &Statistics, documents: &dyn Documents, fold: &[usize]) -> Statistics {
-    hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied(), &documents.rows(fold)))
+    let copies = fold.iter().map(|document| documents.label(*document).multiplicity);
+    hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied().zip(copies), &documents.rows(fold)))
 }
 
+/// The counts without these copies of documents.
 pub(crate) fn hold_back_rows<'a>(
     counts: &Statistics,
     documents: &dyn Documents,
-    fold: impl Iterator<Item = (usize, &'a CountVector)>,
+    fold: impl Iterator<Item = ((usize, u32), &'a CountVector)>,
 ) -> Statistics {
     let mut without = counts.clone();
-    for (document, row) in fold {
-        let Label { class, multiplicity, .. } = documents.label(document);
+    for ((document, copies), row) in fold {
         // refused without a change if it was never learned
-        let _ = without.forget_times(class, row.row(), multiplicity);
+        let _ = without.forget_times(documents.label(document).class, row.row(), copies);
     }
     without
 }

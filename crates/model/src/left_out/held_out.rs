@@ -25,13 +25,15 @@ impl HeldOut {
     pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
         let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
         let parts = whole.into_iter().chain(self.windows.iter().copied());
-        parts.max_by(|a, b| choices.stacked(*a).total_cmp(&choices.stacked(*b)))
+        parts.max_by(|a, b| choices.stacked_of_two(*a).total_cmp(&choices.stacked_of_two(*b)))
     }
 
-    /// Its log-odds with these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds).
-    pub fn log_odds(&self, choices: &Choices) -> Vec<f64> {
+    /// Its log-odds with these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds); `prior` is p
+    /// of each column.
+    pub fn log_odds(&self, choices: &Choices, prior: &[f64]) -> Vec<f64> {
+        let of_columns = self.bayes.iter().zip(&self.correction).zip(prior);
         match self.windows.is_empty() {
-            true => self.bayes.iter().zip(&self.correction).map(|(b, d)| choices.stacked([*b, *d])).collect(),
+            true => of_columns.map(|((b, d), p)| choices.stacked([*b, *d, *p])).collect(),
             false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
         }
     }
@@ -40,13 +42,18 @@ impl HeldOut {
 impl Choices {
     /// The log-odds of a document of two classes, from B and d of its highest-scoring part.
     pub fn log_odds(&self, both: [f64; 2]) -> f64 {
-        self.line[0] * self.stacked(both) + self.line[1]
+        self.line[0] * self.stacked_of_two(both) + self.line[1]
     }
 
-    /// q0 B + q1 d + q2
-    pub(crate) fn stacked(&self, [b, d]: [f64; 2]) -> f64 {
+    /// q0 B + q1 d + q2 p
+    pub(crate) fn stacked(&self, [b, d, p]: [f64; 3]) -> f64 {
         let [q0, q1, q2] = self.stack;
-        q0 * b + q1 * d + q2
+        q0 * b + q1 * d + q2 * p
+    }
+
+    /// The same for two classes, where p is 1.
+    fn stacked_of_two(&self, [b, d]: [f64; 2]) -> f64 {
+        self.stacked([b, d, 1.0])
     }
 
     /// Refits the stacking weights to held-out documents of two classes: B and d of each, whether it is positive, and
@@ -62,7 +69,7 @@ impl Choices {
         for ([b, d], is_positive, weight) in scored {
             let column = is_positive.then_some(0);
             match of_windows {
-                true => parts.push([self.stacked([*b, *d]), 1.0], column, *weight),
+                true => parts.push([self.stacked_of_two([*b, *d]), 1.0], column, *weight),
                 false => parts.push([*b, *d, 1.0], column, *weight),
             }
         }

@@ -73,17 +73,6 @@ pub(crate) fn min_per_class(columns: Columns) -> usize {
     MIN_RARE / columns.n_classes()
 }
 
-/// Whether there are enough documents to choose anything: 50 distinct ones per class for two classes, else 200 in all
-/// and 10 per class on average.
-pub(crate) fn enough_to_choose(documents: &dyn Documents, n_classes: usize) -> bool {
-    let is_of = |class: usize| move |i: &usize| usize::from(documents.label(*i).class) == class;
-    let of = |class: usize| (0..documents.len()).filter(is_of(class)).count();
-    match n_classes {
-        2 => (0..2).all(|class| of(class) >= 50),
-        _ => documents.len() >= 200 && documents.len() >= 10 * n_classes,
-    }
-}
-
 impl SmoothingChoice {
     /// Grid search by exact leave-one-out over five smoothings and three powers, unless the options fix them. Of the
     /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
@@ -99,9 +88,6 @@ impl SmoothingChoice {
         let default = Choices::for_classes(columns.n_classes()).fixed_by(options);
         let Choices { alpha, idf_power, bayes, .. } = default;
         let mut choice = SmoothingChoice { alpha, idf_power, bayes, tried: Vec::new(), losses: Vec::new() };
-        if !enough_to_choose(documents, columns.n_classes()) {
-            return choice;
-        }
         // 0.03 to 3 are in range
         let alphas: Vec<Smoothing> = match options.alpha {
             Some(alpha) => vec![alpha],
@@ -128,6 +114,10 @@ impl SmoothingChoice {
             idf_power: *power,
             loss: fitted.2,
         };
+        if each.iter().any(|(.., (_, losses, _))| losses.is_empty()) {
+            // no document can be left out
+            return choice;
+        }
         choice.tried = each.iter().map(tried).collect();
         let distance = |alpha: Smoothing, power: f64| {
             (alpha.alpha() / default.alpha.alpha()).ln().abs() / 3f64.ln()
@@ -171,7 +161,7 @@ pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
 /// k, the weighted losses of the documents, and their mean.
 type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
 
-/// A sample of documents: labels, sampling weights and terms.
+/// A sample of documents: labels, weights and terms.
 pub(crate) struct SampleTerms<'a> {
     pub(crate) labels: Vec<(Label, f64)>,
     source: &'a BlockReader<'a>,
@@ -189,7 +179,7 @@ impl<'a> SampleTerms<'a> {
         SampleTerms {
             labels: sample
                 .iter()
-                .map(|(i, sampling_weight)| (documents.label(*i), *sampling_weight))
+                .map(|(i, sampling_weight)| (documents.label(*i), sampling_weight * source.weight(*i)))
                 .collect(),
             source,
             numbers,
@@ -234,7 +224,10 @@ impl Grid<'_> {
         let mut parts = [StackingInput::new(self.columns.len(), 2)];
         let left_out = LeaveOneOut::new(point, self.counts, self.columns);
         source.for_all(|first, block| {
-            let document = |at: usize| ((source.documents.label(first + at), 1.0), block.terms(at));
+            let document = |at: usize| {
+                let document = first + at;
+                ((source.documents.label(document), source.weight(document)), block.terms(at))
+            };
             self.score(&left_out, block.len(), document, &mut parts);
         });
         self.bayes(&parts[0])
@@ -254,10 +247,10 @@ impl Grid<'_> {
             let mut scores = vec![Vec::new(); n_points];
             let mut parts = vec![StackingInput::new(self.columns.len(), 2); n_points];
             for at in of {
-                let ((document, sampling_weight), terms) = document(*at);
+                let ((document, weight), terms) = document(*at);
                 left_out.scores(terms, document.class, &mut scores);
                 let is_scored = !terms.is_empty() && self.has_others(&document);
-                let weight = if is_scored { sampling_weight * document.weight() } else { 0.0 };
+                let weight = if is_scored { weight } else { 0.0 };
                 for (parts, scores) in parts.iter_mut().zip(&scores) {
                     let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
                     parts.push(both, self.columns.of(document.class), weight);

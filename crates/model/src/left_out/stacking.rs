@@ -85,9 +85,13 @@ impl StackingInput {
     ///
     /// Source: Platt, "Probabilistic Outputs for Support Vector Machines" (1999): the targets and the step halving.
     pub(crate) fn fit(&self, default: &[f64], n_positive: usize) -> Vec<f64> {
-        let mut free = vec![true; self.n_parts];
+        self.fit_free(default, vec![true; self.n_parts], n_positive)
+    }
+
+    /// The same of the parts that are free; the others get no weight.
+    pub(crate) fn fit_free(&self, default: &[f64], mut free: Vec<bool>, n_positive: usize) -> Vec<f64> {
         loop {
-            let mut weights = self.fit_free(default, &free);
+            let mut weights = self.minimize(default, &free);
             if let Some(part) = (0..n_positive).find(|part| weights[*part] < 0.0) {
                 free[part] = false;
                 continue;
@@ -104,12 +108,23 @@ impl StackingInput {
         }
     }
 
+    /// The default weights times the one number that gives the least log loss; with an offset, its weight is fitted too.
+    pub(crate) fn scaled(&self, default: [f64; MOST_PARTS], has_offset: bool) -> [f64; MOST_PARTS] {
+        let mut sums = StackingInput::new(self.n_columns, 2);
+        for (values, target) in self.documents() {
+            let both = |column: &[f64]| [default[0] * column[0] + default[1] * column[1], column[2]];
+            sums.push(values.chunks_exact(self.n_parts).flat_map(both), target.column, target.weight);
+        }
+        let fitted = sums.fit_free(&[1.0, 0.0], vec![true, has_offset], 1);
+        [fitted[0] * default[0], fitted[0] * default[1], fitted[1]]
+    }
+
     /// The summed weight of the documents.
     fn weight(&self) -> f64 {
         self.weights().sum()
     }
 
-    fn fit_free(&self, default: &[f64], free: &[bool]) -> Vec<f64> {
+    fn minimize(&self, default: &[f64], free: &[bool]) -> Vec<f64> {
         let all = self.weight();
         let scales = self.deviations(all);
         // in units of standard deviations

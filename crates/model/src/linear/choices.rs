@@ -72,7 +72,7 @@ pub struct Choices {
     pub bayes: [f64; 2],
     /// The share of the counts' log-odds that is the offset of the correction's regression.
     pub tau: f64,
-    /// Stacking weights q0, q1, q2: the log-odds of a document are `q0 B + q1 d + q2`, with the correction's log-odds
+    /// Stacking weights q0, q1, q2: the log-odds of a document are `q0 B + q1 d + q2 p`, with the correction's log-odds
     /// `d`.
     pub stack: [f64; 3],
     /// Calibration of windows: slope and offset from the highest log-odds of a document's windows to its log-odds.
@@ -88,8 +88,8 @@ impl Choices {
             alpha: Smoothing::try_from(0.3).unwrap_or(Smoothing::LAPLACE),
             idf_power: 1.0,
             bayes: if is_two { [0.3, 0.0] } else { [0.4, 1.0] },
-            tau: 0.5,
-            stack: if is_two { [1.0, 1.0, 0.0] } else { [0.7, 2.0, 0.0] },
+            tau: if is_two { 0.5 } else { 0.25 },
+            stack: if is_two { [1.0, 1.0, 0.0] } else { [0.4, 2.0, 0.0] },
             line: [1.0, 0.0],
         }
     }

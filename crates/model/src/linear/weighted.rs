@@ -28,7 +28,7 @@ use crate::numbers::logs::log_smoothed;
 /// B = k0 s + k1 p                                          p: 1 for two classes, else ln of the class's share
 /// x = ln(1 + tf) i / sqrt(sum((ln(1 + tf) i)^2))           the document as a vector of length 1 (shorter if the root is below 1)
 /// d = b + sum(x i u)                                       what the correction says
-/// z = q0 B + q1 d + q2                                     the log-odds; of more than two classes their softmax
+/// z = q0 B + q1 d + q2 p                                   the log-odds; of more than two classes their softmax
 /// ```
 ///
 /// Terms without counts are left out of all sums. A class without documents is never the likeliest. `ln(1 + tf)` is
@@ -69,7 +69,7 @@ pub struct WeightedLogOdds {
     log_documents: f64,
     /// ln(R + aV) - ln(N + aV), one per column.
     log_totals: Vec<f64>,
-    /// k1 p, one per column.
+    /// p, one per column.
     prior: Vec<f64>,
     /// b, one per column.
     bias: Vec<f64>,
@@ -191,7 +191,7 @@ impl WeightedLogOdds {
             documents,
             log_documents: log_documents(documents),
             log_totals: columns.classes().map(log_total).collect(),
-            prior: columns.classes().map(|class| choices.bayes[1] * prior(class)).collect(),
+            prior: columns.classes().map(prior).collect(),
             bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
             is_learned: totals.iter().map(|totals| totals.documents > 0).collect(),
             logs: Logs::new(alpha, if columns.is_one() { FEW_LOGS } else { LOGS }),
@@ -211,6 +211,16 @@ impl WeightedLogOdds {
     /// The bias of a column, in nats.
     pub(crate) fn bias(&self, column: usize) -> f64 {
         self.bias.get(column).copied().unwrap_or(0.0)
+    }
+
+    /// The same with these p.
+    pub(crate) fn with_prior(self, prior: Vec<f64>) -> Self {
+        WeightedLogOdds { prior, ..self }
+    }
+
+    /// p of each column: 1 for two classes, else the logarithm of the class's share.
+    pub fn prior(&self) -> &[f64] {
+        &self.prior
     }
 
     /// M
@@ -248,7 +258,11 @@ impl WeightedLogOdds {
     pub fn bayes(&self, readings: &Readings, out: &mut Vec<f64>) {
         out.clear();
         out.extend(
-            readings.counts.iter().zip(&self.prior).map(|(s, prior)| self.choices.bayes[0] * s + prior),
+            readings
+                .counts
+                .iter()
+                .zip(&self.prior)
+                .map(|(s, p)| self.choices.bayes[0] * s + self.choices.bayes[1] * p),
         );
     }
 
@@ -264,8 +278,9 @@ impl WeightedLogOdds {
     /// one; with more, their softmax gives the probabilities.
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
         self.bayes(readings, out);
-        for ((z, sum), bias) in out.iter_mut().zip(&readings.correction).zip(&self.bias) {
-            *z = self.choices.stacked([*z, sum + bias]);
+        for (((z, sum), bias), p) in out.iter_mut().zip(&readings.correction).zip(&self.bias).zip(&self.prior)
+        {
+            *z = self.choices.stacked([*z, sum + bias, *p]);
         }
         self.rule_out(out);
     }
@@ -400,8 +415,7 @@ impl WeightedLogOdds {
             let (s, d) = (difference(&readings.counts), difference(&readings.correction));
             out.push((term, q0 * self.choices.bayes[0] * s + q1 * d));
         }
-        let offset = difference(&vec![q2; self.columns.len()]);
-        Ok(q0 * difference(&self.prior) + q1 * difference(&self.bias) + offset)
+        Ok((q0 * self.choices.bayes[1] + q2) * difference(&self.prior) + q1 * difference(&self.bias))
     }
 }
 

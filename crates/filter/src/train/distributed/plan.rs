@@ -181,7 +181,8 @@ impl FitPlan {
         let mut documents = std::mem::take(&mut trainer.documents);
         documents.retain(|document| is_wanted(document.group));
         let rows = parts.into_iter().map(|part| part.rows).collect();
-        Ordered::new(documents, rows, &ids, (self.classes.len(), self.union.n_terms()))
+        let size = (self.classes.len(), self.union.n_terms());
+        Ok(Ordered::new(documents, rows, &ids, size)?.of_kind(self.options.recipe.kind))
     }
 }
 
