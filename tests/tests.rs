@@ -54,5 +54,6 @@ mod theory_page;
 mod topics;
 mod trees;
 mod twice;
+mod unlabelled;
 mod verdicts;
 mod words;

@@ -22,14 +22,14 @@ pub(crate) struct TableArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Documents without labels")]
 pub(crate) struct UnlabelledArgs {
-    /// Also learn from the unlabelled documents below this path, by expectation maximization; useful when few documents
-    /// have labels
+    /// Also learn from the unlabelled documents below this path, useful when few documents have labels: they get labels
+    /// from what is learned, and count if held-out labelled documents are then predicted better
     #[arg(long, value_name = "PATH", conflicts_with = "target")]
     pub(crate) unlabelled: Vec<OsString>,
-    /// Weight of an unlabelled document, where a labelled one has 1 [default: 1]
+    /// Count unlabelled documents in any case, by expectation maximization, with this weight, where a labelled one has 1
     #[arg(long, value_name = "X", requires = "unlabelled", allow_negative_numbers = true)]
     pub(crate) lambda: Option<f64>,
-    /// Stop after N iterations at most [default: 10]
+    /// Count them so too, and stop after N iterations at most [default: 10]
     #[arg(long, value_name = "N", requires = "unlabelled")]
     pub(crate) iterations: Option<usize>,
 }

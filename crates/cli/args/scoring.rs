@@ -99,7 +99,7 @@ impl ScoringArgs {
     ) -> Result<Scoring> {
         match Scoring::for_recipe(recipe) {
             Scoring::Mixed(_) => self.mixed(recipe, classes),
-            _ if !unlabelled.unlabelled.is_empty() => {
+            _ if self.asks_for_expectation_maximization(unlabelled) => {
                 self.expectation_maximization(unlabelled, documents, classes)
             }
             _ => self.scoring(classes),
@@ -168,7 +168,14 @@ impl ScoringArgs {
         Ok(Scoring::Mixed(mixed))
     }
 
-    /// Expectation maximization, asked for by documents without a label.
+    /// Whether unlabelled documents are to be counted by expectation maximization, rather than as held-out documents choose.
+    pub(crate) fn asks_for_expectation_maximization(&self, unlabelled: &UnlabelledArgs) -> bool {
+        let is_asked =
+            self.asks_for_naive_bayes() || unlabelled.lambda.is_some() || unlabelled.iterations.is_some();
+        !unlabelled.unlabelled.is_empty() && is_asked
+    }
+
+    /// Expectation maximization, asked for by an option that only it has.
     fn expectation_maximization(
         &self,
         unlabelled: &UnlabelledArgs,
@@ -184,7 +191,8 @@ impl ScoringArgs {
         };
         if *self != allowed {
             bail!(
-                "--unlabelled: expected no options of scoring but --likelihood, --alpha, --class-prior and --seed"
+                "--unlabelled with --likelihood, --lambda or --iterations: expected no other options of scoring than \
+                 --alpha, --class-prior and --seed"
             );
         }
         let mut settings = ExpectationMaximization::for_documents(documents);

@@ -281,9 +281,10 @@ impl Held {
 /// Learns and scores by turns.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let is_table = args.table.target.is_some();
-    if !is_table && args.unlabelled.unlabelled.is_empty() {
+    if !is_table && !args.scoring.asks_for_expectation_maximization(&args.unlabelled) {
         args.scoring.check()?;
-    } else if args.online {
+    }
+    if args.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
     let sources = args.input.list.add_to(&args.sources)?;
@@ -403,7 +404,10 @@ fn hold_out(
             let held_out = |held: &Held| Ok(online.next(&held.label, held.loaded().document())?);
             documents.iter().map(held_out).collect()
         }
-        (Some(folds), Some(Scoring::Mixed(_) | Scoring::ExpectationMaximization(_))) => {
+        (Some(folds), scoring)
+            if !unlabelled.is_empty()
+                || matches!(scoring, Some(Scoring::Mixed(_) | Scoring::ExpectationMaximization(_))) =>
+        {
             let own: Vec<_> = documents.iter().map(Held::loaded).collect();
             let others: Vec<_> = unlabelled.iter().map(Held::loaded).collect();
             let labelled = documents.iter().zip(&own);

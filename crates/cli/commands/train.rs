@@ -97,7 +97,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         true => refuse_to_replace_all_but_partials(&path)?,
         false => refuse_to_replace_taught(&path, args.replace)?,
     }
-    if args.table.target.is_none() && args.unlabelled.unlabelled.is_empty() {
+    let is_by_em = args.scoring.asks_for_expectation_maximization(&args.unlabelled);
+    if args.table.target.is_none() && !is_by_em {
         args.scoring.check()?;
     }
     let sources = args.input.list.add_to(&args.sources)?;
@@ -165,7 +166,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         (_, true) => Keep::Digests,
         _ => options.keep,
     };
-    if !args.unlabelled.unlabelled.is_empty() && !args.partial {
+    if args.scoring.asks_for_expectation_maximization(&args.unlabelled) && !args.partial {
         // a placeholder: `scoring` makes the real one once all documents are counted
         options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
     }

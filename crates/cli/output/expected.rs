@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use tamis_filter::{Classes, Expected, Filter, Kind, Partial, Scoring, positive_class};
+use tamis_filter::{Classes, Expected, Filter, Kind, Partial, Scoring, Unlabelled, positive_class};
 use tamis_model::{Interval, clopper_pearson};
 
 use crate::output::numbers::{counted, grouped};
@@ -17,11 +17,36 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let terms = counted(information.n_terms as u64, "term");
     let mut out = done();
     writeln!(out, "learned {}: {terms}", documents_of(information.classes, &documents))?;
+    if let Some(unlabelled) = information.chosen.and_then(|chosen| chosen.unlabelled.as_ref()) {
+        writeln!(out, "{}", learned_unlabelled(unlabelled))?;
+    }
     say_written(&mut out, path, information.bytes)?;
     if let Some(expectation) = expectation(filter) {
         writeln!(out, "{expectation}")?;
     }
     Ok(())
+}
+
+/// Whether unlabelled documents were learned, and why.
+fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
+    let documents = counted(unlabelled.documents, "document");
+    let tried = || unlabelled.tried.iter().filter(|tried| tried.teacher.is_some());
+    let best = tried().map(|tried| tried.loss).reduce(f64::min);
+    match (unlabelled.teacher, unlabelled.loss(None), best) {
+        (Some(teacher), Some(alone), _) => {
+            let with = unlabelled.loss(Some(teacher)).unwrap_or(alone);
+            format!(
+                "of these {documents} without a label: held-out log loss {with:.3}, by the labels alone {alone:.3}"
+            )
+        }
+        (None, Some(alone), Some(with)) => format!(
+            "left out {documents} without a label: held-out log loss {with:.3}, by the labels alone {alone:.3}, which is not \
+             surely worse"
+        ),
+        _ => format!(
+            "left out {documents} without a label: too few have one to tell whether they help (--lambda 1 counts them)"
+        ),
+    }
 }
 
 /// The same of a partial, of which nothing can be expected yet.

@@ -6,7 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, RobinsonFisher, Scoring, TokenizerOptions, TriedPairs, TriedParts, TriedSmoothing, TriedTau,
+    Ngrams, Parameters, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedPairs, TriedParts, TriedSmoothing,
+    TriedTau, Unlabelled,
     WeightedOptions, positive_class,
 };
 
@@ -159,6 +160,9 @@ fn print_chosen(
         let verdict = if terms == Ngrams::default() { "left out" } else { "taken" };
         writeln!(out, "pairs       {verdict}: log loss {with:.4} with pairs of words, {without:.4} without")?;
     }
+    if let Some(unlabelled) = &chosen.unlabelled {
+        print_unlabelled(out, unlabelled)?;
+    }
     if options.correction {
         let of = |of: &TriedTau| (of.tau == tau, format!("{:.4} on {}", of.loss, of.tau));
         let (own, others): (Vec<_>, Vec<_>) = chosen.taus.iter().map(of).partition(|(is_own, _)| *is_own);
@@ -193,6 +197,24 @@ fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: TriedPart
         )?;
     }
     writeln!(out, "            believed to {:.1} %", 100.0 * belief)?;
+    Ok(())
+}
+
+/// Prints what became of unlabelled documents, and the losses that decided.
+fn print_unlabelled(out: &mut impl Write, unlabelled: &Unlabelled) -> Result<()> {
+    let documents = counted(unlabelled.documents, "document");
+    let name = |teacher| match teacher {
+        None => "left out",
+        Some(Teacher::LabelsAlone) => "labelled by a model of the others",
+        Some(Teacher::ExpectationMaximization) => "labelled by expectation maximization",
+    };
+    writeln!(out, "unlabelled  {documents}, {}", name(unlabelled.teacher))?;
+    if unlabelled.tried.is_empty() {
+        writeln!(out, "            too few labelled documents to choose by")?;
+    }
+    for tried in &unlabelled.tried {
+        writeln!(out, "            held-out log loss {:.4} if {}", tried.loss, name(tried.teacher))?;
+    }
     Ok(())
 }
 

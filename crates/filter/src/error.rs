@@ -142,7 +142,8 @@ pub enum ErrorKind {
         /// Labels there are.
         got: usize,
     },
-    /// Documents without a label were given to a scoring that needs labels.
+    /// Documents without a label were given to a scoring that needs labels, or a model that learned such documents is
+    /// to be fitted again.
     Unlabelled,
     /// Something that is there for weighted scoring was asked of naive Bayes.
     NotWeighted,

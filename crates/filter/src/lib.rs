@@ -63,7 +63,9 @@ pub use config::decision::{Decision, DecisionOptions, Expected};
 pub use config::keep::Keep;
 pub use config::recipe::{RECIPE_VERSION, Recipe};
 pub use config::roles::{positive_class, spam_class};
-pub use config::scoring::{Chosen, ExpectationMaximization, Mixed, Scoring, TriedPairs};
+pub use config::scoring::{
+    Chosen, ExpectationMaximization, Mixed, Scoring, Teacher, TriedPairs, TriedTeacher, Unlabelled,
+};
 pub use config::training::{Pairs, TrainOptions};
 pub use disk::lock::Lock;
 pub use disk::model::Model;

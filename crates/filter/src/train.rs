@@ -8,4 +8,6 @@ pub(crate) mod fitting;
 pub(crate) mod pairs;
 pub(crate) mod partial;
 pub(crate) mod sections;
+pub(crate) mod self_training;
 pub(crate) mod trainer;
+pub(crate) mod unlabelled;

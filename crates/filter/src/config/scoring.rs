@@ -125,6 +125,54 @@ pub struct Chosen {
     pub parts: Option<TriedParts>,
     /// How well words and pairs of words did, where both were tried.
     pub pairs: Option<TriedPairs>,
+    /// What became of unlabelled documents, if there were any.
+    pub unlabelled: Option<Unlabelled>,
+}
+
+/// What became of the unlabelled documents that [`Scoring::Weighted`] was trained with: a teacher labels them, and the
+/// model learns them like the others (self-training). Labelled documents, held out, choose the teacher and calibrate the
+/// model, so that it is no worse than the labels alone.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Unlabelled {
+    /// The number of unlabelled documents. Those without terms, and those that are labelled too, are left out.
+    pub documents: u64,
+    /// Who labelled them; `None` if they were left out.
+    pub teacher: Option<Teacher>,
+    /// The candidates; none if too few documents are labelled to choose.
+    pub tried: Vec<TriedTeacher>,
+}
+
+impl Unlabelled {
+    /// Whether they were learned.
+    pub fn is_learned(&self) -> bool {
+        self.teacher.is_some()
+    }
+
+    /// The mean log loss of held-out labelled documents with this teacher, in nats per document; `None` if it was not
+    /// tried.
+    pub fn loss(&self, teacher: Option<Teacher>) -> Option<f64> {
+        self.tried.iter().find(|tried| tried.teacher == teacher).map(|tried| tried.loss)
+    }
+}
+
+/// Who labels unlabelled documents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Teacher {
+    /// The model that the labelled documents make.
+    LabelsAlone,
+    /// Naive Bayes by expectation maximization, with its defaults.
+    ExpectationMaximization,
+}
+
+/// A candidate for learning from unlabelled documents, and how well it predicts labelled documents.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TriedTeacher {
+    /// The teacher; `None` is the model of the labels alone.
+    pub teacher: Option<Teacher>,
+    /// The mean log loss of held-out labelled documents, in nats per document.
+    pub loss: f64,
 }
 
 /// The mean log loss of exact leave-one-out with pairs of words and without, in nats a document.
@@ -140,7 +188,15 @@ impl Chosen {
     /// The defaults, if documents are too few to choose.
     pub(crate) fn for_classes(n_classes: usize) -> Self {
         let choices = Choices::for_classes(n_classes);
-        Chosen { choices, refitted: None, smoothing: Vec::new(), taus: Vec::new(), parts: None, pairs: None }
+        Chosen {
+            choices,
+            refitted: None,
+            smoothing: Vec::new(),
+            taus: Vec::new(),
+            parts: None,
+            pairs: None,
+            unlabelled: None,
+        }
     }
 
     /// The defaults with the values that the options fix.

@@ -71,7 +71,8 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Unlabelled => {
                 write!(
                     f,
-                    "expected a label for each document, or expectation maximization, got documents without a label"
+                    "expected a label for each document, got documents without; they can be learned in training only, by \
+                     weighted scoring without windows or by expectation maximization"
                 )
             }
             ErrorKind::NotWeighted => write!(f, "expected weighted scoring, got naive Bayes"),

@@ -5,7 +5,7 @@ use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring, TriedPairs};
+use crate::config::scoring::{Chosen, Scoring, TriedPairs};
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
@@ -53,14 +53,17 @@ impl Trainer {
         if self.counts_alone && self.options.needs_terms() {
             return Err(ErrorKind::CountsAlone.into());
         }
+        self.set_unlabelled_apart();
         let (trainer, union) = self.settle_terms()?;
         self = trainer;
+        let taught = self.learn_unlabelled()?;
+        let union = union.filter(|_| taught.is_none());
         let InOrder { parts, union, mut documents } = self.take_in_order(union)?;
         let statistics = &union.statistics;
         let scoring = settle_scoring(&self.options, self.classes.len(), statistics)?;
         let asked = &self.options.decision;
         let how = (&scoring, asked, asked.default_for(&self.classes)?);
-        let fitted = fit(how, &self.classes, statistics, &mut documents, None)?;
+        let fitted = fit(how, &self.classes, statistics, &mut documents, taught)?;
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
@@ -112,18 +115,14 @@ pub(crate) fn write_model(
     seal(header, sections?, documents?)
 }
 
-/// The scoring asked for, or the default for what was counted.
+/// The scoring asked for, or the default, checked against what was counted.
 pub(crate) fn settle_scoring(
     options: &TrainOptions,
     n_classes: usize,
     statistics: &Statistics,
 ) -> Result<Scoring> {
     let has_unlabelled = statistics.totals().len() > n_classes;
-    let all = statistics.totals().iter().map(|t| t.documents).sum();
-    let scoring = match (&options.scoring, has_unlabelled) {
-        (None, true) => Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(all)),
-        _ => options.scoring(),
-    };
+    let scoring = options.scoring();
     scoring.check(&options.recipe, options.keep)?;
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
         return Err(ErrorKind::Unlabelled.into());

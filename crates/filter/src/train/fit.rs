@@ -1,21 +1,22 @@
 //! Fits a scoring to documents, beyond counting them.
 
-use tamis_model::{Classes, Counts, SmoothingChoice, Statistics};
+use tamis_model::{Classes, Counts, Statistics};
 
 use crate::config::decision::{Decision, DecisionOptions};
-use crate::config::scoring::Scoring;
+use crate::config::scoring::{Chosen, Scoring};
 use crate::error::Result;
 use crate::gather::ordered::Ordered;
 use crate::train::fitting::{self, Fitted};
+use crate::train::self_training::Taught;
 
 /// Fits the scoring to the documents. Thresholds meet the requirements of the decision options and otherwise stay as
-/// given; `smoothing` is used if it was chosen already.
+/// given. `taught` tells which of the documents had no label.
 pub(crate) fn fit(
     (scoring, asked, default): (&Scoring, &DecisionOptions, Decision),
     classes: &Classes,
     statistics: &Statistics,
     documents: &mut Ordered,
-    smoothing: Option<SmoothingChoice>,
+    taught: Option<Taught>,
 ) -> Result<Fitted> {
     let fitted = match scoring {
         Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
@@ -24,15 +25,19 @@ pub(crate) fn fit(
             let decide = |scores: &[(f64, bool)]| {
                 fitting::decide(scores, asked, default, statistics.totals(), classes)
             };
-            let smoothing = match smoothing {
-                Some(smoothing) => smoothing,
-                None => fitting::smoothing(options, statistics, documents, classes)?,
+            let smoothing = fitting::smoothing(options, statistics, documents, classes)?;
+            let fitted = fitting::weights((options, smoothing), statistics, documents, classes)?;
+            let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
+                Some(taught) => taught.calibrate(fitted, documents, classes)?,
+                None => fitted,
             };
-            fitting::fit((options, smoothing), decide, statistics, documents, classes)?
+            fitting::conclude((options, fitted), decide, documents, classes)?
         }
         Scoring::ExpectationMaximization(settings) => {
             fitting::maximize_expectation(settings, statistics, classes.len(), documents)?
         }
     };
-    documents.check().map(|()| fitted)
+    let record = taught.map(|taught| taught.record);
+    let chosen = fitted.chosen.map(|chosen| Chosen { unlabelled: record, ..chosen });
+    documents.check().map(|()| Fitted { chosen, ..fitted })
 }

@@ -82,9 +82,19 @@ pub(crate) fn fit(
     documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<Fitted> {
-    let fit = Fit { counts: statistics, documents, columns: columns(classes)?, options };
-    let fitted = fit.fit(smoothing).map_err(refused)?;
+    let fitted = weights((options, smoothing), statistics, documents, classes)?;
     conclude((options, fitted), decide, documents, classes)
+}
+
+/// Fits the weights, without drawing conclusions from held-out scores.
+pub(crate) fn weights(
+    (options, smoothing): (&WeightedOptions, SmoothingChoice),
+    statistics: &Statistics,
+    documents: &dyn Documents,
+    classes: &Classes,
+) -> Result<tamis_model::Fitted> {
+    let fit = Fit { counts: statistics, documents, columns: columns(classes)?, options };
+    fit.fit(smoothing).map_err(refused)
 }
 
 /// What follows from a fit, of which these documents were held out: thresholds, and what is expected of the filter.
@@ -102,6 +112,7 @@ pub(crate) fn conclude(
         taus: fitted.taus,
         parts: fitted.parts,
         pairs: None,
+        unlabelled: None,
     };
     let weights = match options.correction {
         true => FittedWeights::Correction(fitted.correction, fitted.coefficients),

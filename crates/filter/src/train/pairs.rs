@@ -47,6 +47,10 @@ impl Trainer {
         let Scoring::Weighted(weighted) = self.options.scoring() else {
             return Ok((self, None));
         };
+        if self.n_unlabelled() > 0 {
+            // only the end of training sets them apart
+            return Ok((self, None));
+        }
         let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
         if self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
             return Ok((self, None));

@@ -40,6 +40,8 @@ pub struct Trainer {
     /// The different documents, and an index to find them.
     pub(crate) documents: Vec<LearnedDocument>,
     known: LearnedIndex,
+    /// While training ends: unlabelled documents, which are not counted then.
+    pub(crate) apart: Vec<LearnedDocument>,
     /// Every counted document, by its position among the different ones.
     pub(crate) added: Vec<u32>,
     /// Number of documents that equal an earlier one with the same label.
@@ -77,6 +79,7 @@ impl Trainer {
             parts: vec![Shard::new(0)],
             documents: Vec::new(),
             known: LearnedIndex::default(),
+            apart: Vec::new(),
             added: Vec::new(),
             n_equal: 0,
             nothing,
@@ -153,8 +156,8 @@ impl Trainer {
         self.learn(Some(label), group, document)
     }
 
-    /// Learns from one unlabelled document. Needs [`Scoring::ExpectationMaximization`], the default once there are such
-    /// documents.
+    /// Learns from one unlabelled document. With [`Scoring::Weighted`] whether it counts, and under which label, is chosen
+    /// when training ends ([`Unlabelled`](crate::Unlabelled)); [`Scoring::ExpectationMaximization`] always counts it.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -163,12 +166,6 @@ impl Trainer {
     }
 
     fn learn(&mut self, label: Option<&str>, group: Option<&str>, document: Document<'_>) -> Result<()> {
-        if label.is_none() {
-            self.learn_itself(None, None, document)?;
-            // unlabelled documents are learned by their words
-            self.pairs = None;
-            return Ok(());
-        }
         if let Some(pairs) = &mut self.pairs {
             pairs.learn(label, group, document)?;
         }

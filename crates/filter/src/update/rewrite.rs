@@ -7,7 +7,7 @@ use zerocopy::IntoBytes;
 use crate::config::decision::Decision;
 use crate::config::keep::Keep;
 use crate::config::roles::positive_class;
-use crate::config::scoring::{Chosen, Scoring};
+use crate::config::scoring::{Chosen, Scoring, Unlabelled};
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
@@ -91,7 +91,22 @@ pub(crate) fn add_up(
         )?;
         (header.decision, header.expected) = calibrated;
     }
+    if let Some(chosen) = &mut header.chosen {
+        chosen.unlabelled = unlabelled(stores);
+    }
     seal(header, sections, documents)
+}
+
+/// What became of unlabelled documents: in the first model that learned some, else in the first that was given some.
+fn unlabelled(stores: &[&Store]) -> Option<Unlabelled> {
+    let of = |learns: bool| {
+        stores.iter().filter_map(move |store| of_store(store).filter(|it| it.is_learned() || !learns))
+    };
+    of(true).chain(of(false)).next().cloned()
+}
+
+fn of_store(store: &Store) -> Option<&Unlabelled> {
+    store.header.chosen.as_ref()?.unlabelled.as_ref()
 }
 
 /// The header of merged models, with what was chosen for the first.
@@ -139,10 +154,14 @@ fn merged_header(
 /// The model with all choices made again and everything fitted to the documents it remembers.
 ///
 /// # Errors
-/// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored.
+/// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored;
+/// [`ErrorKind::Unlabelled`] if it learned unlabelled documents, which are not told from the others any more.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !is_fitted(store) {
         return compact(store);
+    }
+    if has_learned_unlabelled(store) {
+        return Err(ErrorKind::Unlabelled.into());
     }
     if !can_refit(store) {
         return Err(ErrorKind::TermsNotStored.into());
@@ -171,6 +190,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
 /// The header of a model that was fitted again.
 fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
     let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
+    let unlabelled = of_store(store).cloned();
     // no `..` below: a new field has to be fitted, or kept here
     let Header {
         recipe,
@@ -193,7 +213,7 @@ fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
         changes: store.changes(),
         unfitted: 0,
         decision: if asked.is_some() { fitted.decision } else { header.decision },
-        chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, ..chosen }),
+        chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, unlabelled, ..chosen }),
         expected: fitted.expected,
         recipe,
         keep,
@@ -256,12 +276,17 @@ fn fittable(header: Header) -> Header {
 
 /// Whether there is something to fit, and its documents are stored.
 pub(crate) fn can_refit(store: &Store) -> bool {
-    is_fitted(store) && keeps_terms(&store.header)
+    is_fitted(store) && keeps_terms(&store.header) && !has_learned_unlabelled(store)
 }
 
 /// Whether the terms of documents are stored; those of windows never are.
 fn keeps_terms(header: &Header) -> bool {
     header.keep == Keep::Vectors && header.recipe.windows.is_none()
+}
+
+/// Whether some of its documents have their labels from a teacher.
+fn has_learned_unlabelled(store: &Store) -> bool {
+    of_store(store).is_some_and(Unlabelled::is_learned)
 }
 
 /// The terms of several stores that have counts, less the surplus of shared documents.
