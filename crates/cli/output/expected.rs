@@ -30,18 +30,15 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
 /// Whether unlabelled documents were learned, and why.
 fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
     let documents = counted(unlabelled.documents, "document");
-    let tried = || unlabelled.tried.iter().filter(|tried| tried.teacher.is_some());
-    let best = tried().map(|tried| tried.loss).reduce(f64::min);
-    match (unlabelled.teacher, unlabelled.loss(None), best) {
-        (Some(teacher), Some(alone), _) => {
+    match (unlabelled.teacher, unlabelled.loss(None)) {
+        (Some(teacher), Some(alone)) => {
             let with = unlabelled.loss(Some(teacher)).unwrap_or(alone);
             format!(
                 "of these {documents} without a label: held-out log loss {with:.3}, by the labels alone {alone:.3}"
             )
         }
-        (None, Some(alone), Some(with)) => format!(
-            "left out {documents} without a label: held-out log loss {with:.3}, by the labels alone {alone:.3}, which is not \
-             surely worse"
+        (None, Some(_)) => format!(
+            "left out {documents} without a label: with them held-out labelled documents are not surely predicted better"
         ),
         _ => format!(
             "left out {documents} without a label: too few have one to tell whether they help (--lambda 1 counts them)"
