@@ -18,7 +18,7 @@ fn random(seed: &mut u64, n: u64) -> u64 {
 
 /// Texts of three topics with 120 words each, 4 of them in a text, beside 4 words that all topics share.
 fn topics(n: usize, mut seed: u64) -> Vec<Text> {
-    let text = |topic: usize| {
+    let mut text = |topic: usize| {
         let mut word = |of: &str, n| format!("{of}{} ", random(&mut seed, n));
         let own: String = (0..4).map(|_| word(["ash", "oak", "elm"][topic], 120)).collect();
         let shared: String = (0..4).map(|_| word("common", 300)).collect();
@@ -115,7 +115,8 @@ fn a_model_that_learned_unlabelled_documents_is_not_fitted_to_them_again() {
     options.keep = Keep::Vectors;
     let plain = trainer(options.clone(), &topics(30, 7), &[]).finish().unwrap().into_filter().unwrap();
     let taught = trainer(options, &topics(30, 1), &topics(600, 2)).finish().unwrap().into_filter().unwrap();
-    let retrain = MergeOptions { retrain: true, ..MergeOptions::default() };
+    let mut retrain = MergeOptions::default();
+    retrain.retrain = true;
     for models in [&[&taught][..], &[&taught, &plain], &[&plain, &taught]] {
         assert!(matches!(merge(models, retrain).err().unwrap().kind(), ErrorKind::Unlabelled));
         let merged = merge(models, MergeOptions::default()).unwrap().into_filter().unwrap();
