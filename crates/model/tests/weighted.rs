@@ -191,7 +191,7 @@ proptest! {
         }
         prop_assert_eq!(&one.correction, &sum);
         for held in &one.held_out {
-            prop_assert!(held.log_odds(&one.choices).iter().all(|z| z.is_finite()));
+            prop_assert!(held.log_odds(&one.choices, &one.prior).iter().all(|z| z.is_finite()));
         }
     }
 

@@ -159,7 +159,7 @@ impl Taught {
         classes: &Classes,
     ) -> Result<tamis_model::Fitted> {
         let (columns, positive) = (fitting::columns(classes)?, positive_class(classes));
-        let z = |held: &HeldOut| of_classes(held.log_odds(&fitted.choices), columns, positive);
+        let z = |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), columns, positive);
         let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));
         let slope = Scores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
         let choices = Choices { stack: fitted.choices.stack.map(|q| slope * q), ..fitted.choices };

@@ -134,7 +134,7 @@ impl Set {
             }
             rows.offsets.push(own);
             rows.is_positive.push(is_positive);
-            rows.weights.push(source.documents.label(i).weight());
+            rows.weights.push(source.weight(i));
             rows.positions.extend(offsets.is_some().then_some(i as u32));
         }
         (Vectors { squares, scales }, rows)
@@ -173,7 +173,7 @@ fn objective<const N: usize>(
                 + w[bias]
                 + features(document).map(|(t, x)| x * w[t]).sum::<f64>();
             let margin = if rows.is_positive[document][lane] { z } else { -z };
-            let weight = source.documents.label(document).weight();
+            let weight = source.weight(document);
             sum += c * weight * crate::numbers::logs::softplus(-margin);
         }
     }
@@ -286,7 +286,7 @@ fn stacking_is_the_formula() {
         {
             let (Some(b), Some(d)) = (b, d) else { continue };
             let values = b.iter().zip(d).flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(document.class), document.label().weight());
+            parts.push(values, columns.of(document.class), f64::from(document.multiplicity));
         }
         let default = Choices::for_classes(set.golden.n_classes);
         let stack = default.with_stack(&parts, &default.stack[..n_parts]).stack;
