@@ -39,7 +39,7 @@ FOLDS = 5
 RIDGE = 0.1  # on k and q in standardised units, around the constants below
 SHRINK = 50.0  # documents that the constants are worth
 MOST_COPIES = 1000
-CONSTANTS = {"k": {2: [0.3, 0.0], "many": [0.4, 1.0]}, "q": {2: [1.0, 1.0, 0.0], "many": [0.7, 2.0]}}
+CONSTANTS = {"k": {2: [0.3, 0.0], "many": [0.4, 1.0]}, "q": {2: [1.0, 1.0, 0.0], "many": [0.4, 2.0]}}
 
 
 def constants(what, n_classes):
