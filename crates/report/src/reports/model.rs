@@ -130,7 +130,7 @@ fn expectation(filter: &Filter, expected: Expected) -> String {
                     |class: ClassId| Name(filter.classes().label(class).unwrap_or_default()).to_string();
                 let [lost, missed] = wrong;
                 return format!(
-                    "To expect on {on}: {lost} of {} lost, {missed} of {} missed.",
+                    "To expect on {on}: {lost} of {} lost, {missed} of {} missed or unsure.",
                     label(1 - spam),
                     label(spam)
                 );
