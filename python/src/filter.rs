@@ -38,7 +38,7 @@ mod state;
 /// >>> import tamis
 /// >>> ham = b"Subject: lunch\n\nSoup at noon?\n"
 /// >>> spam = b"Subject: pills\n\nCheap pills, buy now!\n"
-/// >>> filter = tamis.Filter.train([ham, spam], ["ham", "spam"])
+/// >>> filter = tamis.Filter.train([ham, spam], ["ham", "spam"], cost=1)
 /// >>> filter.score(b"Subject: offer\n\nbuy cheap pills\n").label
 /// 'spam'
 #[pyclass(frozen, module = "tamis", weakref)]
