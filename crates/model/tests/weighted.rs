@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{
-    Choices, ClassId, ClassTotals, Coefficient, Columns, CorrectedStatistics, Correction, Counts, Fit,
-    Fitted, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
+    Choices, ClassId, ClassTotals, Coefficient, Columns, CorrectedStatistics, Correction, Counts, Documents,
+    Fit, Fitted, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
 };
 use tamis_testing::near;
 use tamis_tokenizer::{CountRow, CountVector};
@@ -131,7 +131,7 @@ fn dense(choices: &Choices, statistics: &Statistics, correction: &Correction, ro
         let share = (totals[class].documents as f64 + 0.5) / (documents + 0.5 * totals.len() as f64);
         let p = if one_column { 1.0 } else { share.ln() };
         let [q0, q1, q2] = choices.stack;
-        q0 * (choices.bayes[0] * s + choices.bayes[1] * p) + q1 * d + q2
+        q0 * (choices.bayes[0] * s + choices.bayes[1] * p) + q1 * d + q2 * p
     };
     classes.enumerate().map(column).collect()
 }
@@ -318,11 +318,11 @@ fn what_options_fix_is_not_chosen() {
     options.correction = false;
     let fixed = fit(2, &documents, &options);
     assert_eq!((fixed.choices.alpha, fixed.choices.idf_power), (alpha, 0.25));
-    assert_eq!((fixed.choices.stack, fixed.taus.len()), ([1.0, 0.0, 0.0], 0));
+    assert_eq!((fixed.choices.stack[1], fixed.taus.len()), (0.0, 0));
     assert_eq!(fixed.correction, Correction::default());
-    // of few documents nothing is chosen
-    let few = fit(2, &documents[..60], &WeightedOptions::default());
-    assert_eq!((few.choices, few.smoothing.tried.len()), (Choices::for_classes(2), 0));
+    // where no document can be left out nothing is chosen
+    let none = fit(2, &documents[..2], &WeightedOptions::default());
+    assert_eq!((none.choices, none.parts), (Choices::for_classes(2), None));
 }
 
 #[test]
@@ -351,5 +351,104 @@ fn copies_are_as_documents_given_so_often() {
             repeated.correction.bias()[column] as f64 / 4_096.0,
             1.0,
         );
+    }
+}
+
+/// Documents whose copies are held out one by one.
+struct Apart<'a>(&'a Vec<Labelled<'a>>);
+
+impl Documents for Apart<'_> {
+    fn len(&self) -> usize {
+        Documents::len(self.0)
+    }
+
+    fn label(&self, document: usize) -> tamis_model::Label {
+        self.0.label(document)
+    }
+
+    fn n_terms(&self) -> usize {
+        self.0.n_terms()
+    }
+
+    fn n_pairs(&self) -> usize {
+        self.0.n_pairs()
+    }
+
+    fn block(&self, block: usize, to: &mut tamis_model::Block) {
+        self.0.block(block, to);
+    }
+
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
+        self.0.rows(documents)
+    }
+
+    fn copies_are_apart(&self) -> bool {
+        true
+    }
+}
+
+/// Documents of two classes by the copies of each, all of them the same text.
+fn one_text(copies: [u32; 2]) -> Vec<Document> {
+    let row = CountVector::from_pairs([(0, 1), (1, 2), (2, 1)]).unwrap();
+    (0..).zip(copies).map(|(class, copies)| Document { row: row.clone(), class, copies, group: 7 }).collect()
+}
+
+/// The probability of the first class for a document.
+fn probability(documents: &[Document], row: CountRow<'_>) -> f64 {
+    let (statistics, labelled) = (learn(2, documents), labelled(documents));
+    let (documents, columns) = (Apart(&labelled), Columns::new(2, 1).unwrap());
+    let options = WeightedOptions::default();
+    let smoothing = SmoothingChoice::new(&statistics, &documents, columns, &options);
+    let fit = Fit { counts: &statistics, documents: &documents, columns, options: &options };
+    let fitted = fit.fit(smoothing).unwrap();
+    let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
+    let z = read(&scorer, &statistics, &fitted.correction, row)[0];
+    1.0 / (1.0 + z.exp())
+}
+
+#[test]
+fn one_text_under_two_labels_has_the_probabilities_of_its_copies() {
+    for (copies, expected) in [([900, 100], 0.9), ([9_000, 1_000], 0.9), ([30, 30], 0.5), ([40, 160], 0.2)] {
+        let documents = one_text(copies);
+        let got = probability(&documents, documents[0].row.row());
+        assert!((got - expected).abs() < 0.02, "{copies:?}: {got}");
+    }
+}
+
+#[test]
+fn what_tells_nothing_is_not_believed() {
+    // labels by chance: the shares of the classes are the best that can be said
+    for (n_classes, n) in [(2, 10), (2, 40), (2, 400), (5, 50), (20, 200)] {
+        let mut documents = correlated(n, n_classes, 11);
+        // every label as often as before, but of other documents
+        let labels: Vec<_> = documents.iter().map(|d| d.class).collect();
+        let shuffled = |i: u32| (u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20, i);
+        let mut order: Vec<_> = (0..n).map(shuffled).collect();
+        order.sort_unstable();
+        for (document, (_, i)) in documents.iter_mut().zip(order) {
+            document.class = labels[i as usize];
+        }
+        let n_classes = n_classes as usize;
+        let fitted = fit(n_classes, &documents, &WeightedOptions::default());
+        let Some(parts) = fitted.parts else { panic!("{n_classes} classes: documents were held out") };
+        assert!(parts.belief < 0.7, "{n_classes} classes, {n} documents: {parts:?}");
+        let likeliest = fitted.held_out.iter().flat_map(|held| held.log_odds(&fitted.choices, &fitted.prior));
+        let most = likeliest.map(f64::abs).fold(0.0, f64::max);
+        assert!(most.is_finite() && most < 4.0, "{n_classes} classes, {n} documents: {most}");
+    }
+}
+
+#[test]
+fn a_fit_is_no_worse_than_class_shares_or_counts_alone() {
+    for seed in 0..12 {
+        for (n_classes, n) in [(2, 60), (2, 300), (4, 80), (12, 240)] {
+            let documents = correlated(n, n_classes, 2 * seed);
+            let Some(parts) = fit(n_classes as usize, &documents, &WeightedOptions::default()).parts else {
+                panic!("documents were held out")
+            };
+            // both are fitted, so that of both is no worse but for the ridge
+            assert!(parts.correction <= parts.counts + 0.05, "{parts:?}");
+            assert!(parts.correction <= parts.shares + 0.05 || parts.belief < 0.1, "{parts:?}");
+        }
     }
 }

@@ -151,8 +151,11 @@ impl DualAscent {
         });
         let mut random = SplitMix64::new(self.seed);
         let mut is_converged = vec![false; coefficients.len()];
-        let more =
-            if self.partitions.is_none_or(|n| n == 1) && self.passes > 0 { CHEAP_PAIRS / n_pairs.max(1) } else { 0 };
+        let more = if self.partitions.is_none_or(|n| n == 1) && self.passes > 0 {
+            CHEAP_PAIRS / n_pairs.max(1)
+        } else {
+            0
+        };
         for _ in 0..self.passes.max(more.min(CHEAP_PASSES)) {
             let mut worst = 0.0;
             // blocks in random order, documents shuffled within each

@@ -136,12 +136,13 @@ impl Fit<'_> {
         let by_both = if self.options.correction { fit(true) } else { by_counts };
         let [shares, scaled, counts, correction] =
             [by_shares, by_default, by_counts, by_both].map(|stack| loss(&stack));
-        let belief = shrinkage(documents * (shares - scaled.min(correction))).max(LEAST_BELIEF);
-        let belief_in_ratio = shrinkage(documents * (scaled - correction));
+        let (by_best, best) = if counts <= correction { (by_counts, counts) } else { (by_both, correction) };
+        let belief = shrinkage(documents * (shares - scaled.min(best))).max(LEAST_BELIEF);
+        let belief_in_ratio = shrinkage(documents * (scaled - best));
         let between = |from: [f64; PARTS], to: [f64; PARTS], share: f64| -> [f64; PARTS] {
             std::array::from_fn(|part| from[part] + share * (to[part] - from[part]))
         };
-        let stack = between(by_shares, between(by_default, by_both, belief_in_ratio), belief);
+        let stack = between(by_shares, between(by_default, by_best, belief_in_ratio), belief);
         let tried = TriedParts { documents, shares, counts, correction, belief, belief_in_ratio };
         (Choices { stack, ..choices }, tried)
     }

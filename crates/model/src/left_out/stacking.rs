@@ -25,7 +25,7 @@ struct Target {
 }
 
 /// The default weights count like this many documents.
-const PRIOR_DOCUMENTS: f64 = 50.0;
+const PRIOR_DOCUMENTS: f64 = 10.0;
 
 /// Ridge penalty on standardized parts.
 const RIDGE: f64 = 0.1;
@@ -80,7 +80,7 @@ impl StackingInput {
 
     /// The weights with the least log loss, by Newton's method on standardized parts, with Platt's smoothed targets and
     /// a ridge penalty around the default weights. The result is then shrunk towards the default as if that came from
-    /// 50 more documents. The first `n_positive` weights are never negative: a negative one becomes 0, and if all would
+    /// 10 more documents. The first `n_positive` weights are never negative: a negative one becomes 0, and if all would
     /// be, the shrunken default is left.
     ///
     /// Source: Platt, "Probabilistic Outputs for Support Vector Machines" (1999): the targets and the step halving.
