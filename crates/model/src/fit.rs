@@ -9,3 +9,4 @@ pub(crate) mod fit;
 pub(crate) mod online_step;
 pub(crate) mod partition;
 pub(crate) mod sample;
+pub(crate) mod tried;

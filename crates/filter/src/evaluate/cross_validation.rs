@@ -241,11 +241,11 @@ mod tests {
     fn what_is_scored_was_not_learned() {
         let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
         for i in 0..40 {
-            let (label, word) = if i % 2 == 0 { ("ham", "lunch") } else { ("spam", "pills") };
+            let (label, word) = if i % 2 == 0 { ("food", "lunch") } else { ("health", "pills") };
             trainer.add(label, Document::Text(&format!("{word} for you number {i}"))).unwrap();
         }
         // its informative words occur in no other document
-        trainer.add("spam", Document::Text("zebra quagga")).unwrap();
+        trainer.add("health", Document::Text("zebra quagga")).unwrap();
         let held_out = trainer.cross_validate(5, 0).unwrap();
         assert_eq!(held_out.len(), 41);
         assert!(held_out[..40].iter().all(|h| h.score.label == Some(h.class)));

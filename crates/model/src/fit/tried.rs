@@ -1,0 +1,56 @@
+//! Held-out scores of a fit, and how well the parts of a log-odds predicted them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::left_out::held_out::HeldOut;
+
+/// How three models predict held-out documents, each adding to the one before, and how far the next is believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TriedParts {
+    /// The number of held-out documents.
+    pub documents: f64,
+    /// The mean log loss of the class shares alone, in nats per document.
+    pub shares: f64,
+    /// The mean log loss with the counts.
+    pub counts: f64,
+    /// The mean log loss with counts and correction; that of the counts if there is no correction.
+    pub correction: f64,
+    /// How far counts and correction are believed, from 0 (class shares alone) to 1.
+    pub belief: f64,
+    /// How far their fitted ratio is believed, from 0 (the default ratio) to 1.
+    pub belief_in_ratio: f64,
+}
+
+/// The held-out scores of a document.
+pub(super) struct HeldOutScores {
+    /// The scores of the counts.
+    pub(super) held: HeldOut,
+    /// d of every fitted column: of the document, then of each window with a known term.
+    pub(super) said: Vec<Vec<f64>>,
+}
+
+impl HeldOutScores {
+    /// The scores with d of a selection of the fitted columns.
+    pub(super) fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
+        let mut said = self.said.iter().map(|said| group(said));
+        let mut held = HeldOut { correction: said.next().unwrap_or_default(), ..self.held.clone() };
+        for (both, said) in held.windows.iter_mut().zip(said) {
+            both[1] = said.first().copied().unwrap_or(0.0);
+        }
+        held
+    }
+
+    /// Adds the scores of further copies: afterwards the weighted means, with the weight of both. Returns true.
+    pub(super) fn add(&mut self, other: &HeldOutScores) -> bool {
+        let all = self.held.weight + other.held.weight;
+        let share = if all > 0.0 { other.held.weight / all } else { 0.0 };
+        let mean = |to: &mut Vec<f64>, from: &[f64]| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
+        };
+        mean(&mut self.held.bayes, &other.held.bayes);
+        self.said.iter_mut().zip(&other.said).for_each(|(to, from)| mean(to, from));
+        self.held.known_terms = self.held.known_terms.max(other.held.known_terms);
+        self.held.weight = all;
+        true
+    }
+}
