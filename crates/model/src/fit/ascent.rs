@@ -147,7 +147,7 @@ impl DualAscent {
                 }
             }
             blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
-            kept.extend(source.is_kept().then_some(rows));
+            kept.extend(source.is_kept().then(|| (heads(&rows, block), rows)));
         });
         let mut random = SplitMix64::new(self.seed);
         let mut is_converged = vec![false; coefficients.len()];
@@ -163,14 +163,15 @@ impl DualAscent {
             random.shuffle(&mut order);
             source.for_each(&order, |first, block| {
                 let own;
-                let rows = match kept.get(first / BLOCK) {
+                let (heads, rows) = match kept.get(first / BLOCK) {
                     Some(kept) => kept,
                     None => {
-                        own = rows(first, block);
+                        let rows = rows(first, block);
+                        own = (heads(&rows, block), rows);
                         &own
                     }
                 };
-                let mut heads = heads(rows, block);
+                let mut heads = heads.clone();
                 random.shuffle(&mut heads);
                 for (at, n) in heads.into_iter().map(|(at, n)| (at as usize, n as usize)) {
                     let document = first + at;

@@ -49,9 +49,9 @@ impl Fit<'_> {
 
     /// The choices with stacking weights fitted to held-out scores, and how well they do.
     ///
-    /// Three models are fitted, each adding a part to the one before: the class shares, the counts, the correction. A part is
-    /// believed as far as held-out documents speak for it, so that a fit is never worse than a simpler one: the step to it is
-    /// shrunk like a James-Stein estimate, by [`shrinkage`].
+    /// Three answers, each less simple than the one before: the class shares; counts and correction in their default ratio; the
+    /// two with fitted weights, or the counts alone where these do better. Each step is kept as far as held-out documents
+    /// speak for it, see [`shrinkage`].
     fn with_stacking(&self, choices: Choices, prior: &[f64], held_out: &[HeldOut]) -> (Choices, TriedParts) {
         let (columns, totals) = (self.columns, self.counts.totals());
         let mut parts = StackingInput::new(columns.len(), PARTS);
@@ -67,7 +67,7 @@ impl Fit<'_> {
         }
         let [negative, positive] = columns.order(totals).map(|totals| totals.documents as f64 + 0.5);
         let by_shares = [0.0, 0.0, if columns.is_one() { (positive / negative).ln() } else { 1.0 }];
-        let default = choices.fixed_by(self.options).stack;
+        let default = choices.stack;
         let loss = |stack: &[f64; PARTS]| {
             let loss = parts.mean(&parts.losses(stack));
             if loss.is_nan() { f64::MAX } else { loss }
