@@ -47,8 +47,12 @@ fn expected(said: &str) -> f64 {
 }
 
 fn accuracy(world: &World, arguments: &[&str]) -> f64 {
+    figure(world, arguments, "accuracy")
+}
+
+fn figure(world: &World, arguments: &[&str], name: &str) -> f64 {
     let all = [&["evaluate", "--json"][..], arguments].concat();
-    serde_json::from_str::<Value>(&world.succeed(&all)).unwrap()["accuracy"].as_f64().unwrap()
+    serde_json::from_str::<Value>(&world.succeed(&all)).unwrap()[name].as_f64().unwrap()
 }
 
 /// A world with the documents of some authors and of others.
@@ -73,6 +77,19 @@ fn what_is_expected_with_groups_holds_for_new_authors() {
     let truth = accuracy(&world, &["-m", "by-author", "new.csv"]);
     assert!((expected(&by_author) - truth).abs() < 0.08, "{by_author}, and {truth}");
     assert!(expected(&plain) > accuracy(&world, &["-m", "plain", "new.csv"]) + 0.25, "{plain}");
+}
+
+#[test]
+fn counts_alone_are_believed_as_far_as_new_authors_bear_them_out() {
+    let world = world();
+    let log_loss = |group: &[&str]| {
+        world.succeed(&[&["train", "-m", "m", "train.csv", "--correction", "off"][..], group].concat());
+        figure(&world, &["-m", "m", "new.csv"], "log_loss")
+    };
+    let (plain, by_author) = (log_loss(&[]), log_loss(&["--group", "author"]));
+    assert!(by_author < plain - 0.02, "{by_author} by author, {plain}");
+    // 450 documents of 45 authors are 45 witnesses
+    assert!(world.succeed(&["inspect", "-m", "m"]).contains("believed to 8"));
 }
 
 #[test]

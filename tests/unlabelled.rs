@@ -87,19 +87,28 @@ fn unlabelled_documents_that_do_not_help_leave_no_trace() {
     let mut mixed =
         || ["ash", "oak", "elm"].map(|topic| format!("{topic}{} ", random(&mut seed, 120))).concat();
     let (labelled, noise) = (topics(180, 4), (0..600).map(|_| (String::new(), mixed())).collect::<Vec<_>>());
-    // too few labels to choose by: one text of each
-    for (labelled, tried) in [(&labelled[..], 3), (&labelled[..3], 0)] {
-        let with = model(labelled, &noise).into_filter().unwrap();
-        let alone = model(labelled, &[]).into_filter().unwrap();
-        let record = record(&with);
-        assert!(!record.is_learned() && record.tried.len() == tried, "{record:?}");
-        let (with_facts, alone_facts) = (with.information(), alone.information());
-        assert_eq!(with_facts.n_terms, alone_facts.n_terms);
-        assert_eq!(with_facts.totals, alone_facts.totals);
-        assert_eq!(with_facts.chosen.unwrap().choices, alone_facts.chosen.unwrap().choices);
-        let test = topics(90, 5);
-        assert_eq!(figures(&with, &test), figures(&alone, &test));
-    }
+    let with = model(&labelled, &noise).into_filter().unwrap();
+    let alone = model(&labelled, &[]).into_filter().unwrap();
+    let record = record(&with);
+    assert!(!record.is_learned() && record.tried.len() == 3, "{record:?}");
+    let (with_facts, alone_facts) = (with.information(), alone.information());
+    assert_eq!(with_facts.n_terms, alone_facts.n_terms);
+    assert_eq!(with_facts.totals, alone_facts.totals);
+    assert_eq!(with_facts.chosen.unwrap().choices, alone_facts.chosen.unwrap().choices);
+    let test = topics(90, 5);
+    assert_eq!(figures(&with, &test), figures(&alone, &test));
+}
+
+#[test]
+fn with_one_text_a_label_the_others_sort_themselves_and_are_hardly_believed() {
+    let (labelled, unlabelled, test) = (topics(3, 1), topics(900, 2), topics(600, 3));
+    let with = model(&labelled, &unlabelled).into_filter().unwrap();
+    let alone = model(&labelled, &[]).into_filter().unwrap();
+    let record = record(&with);
+    assert!(record.is_learned() && record.tried.is_empty(), "{record:?}");
+    let ([right, loss], [right_alone, loss_alone]) = (figures(&with, &test), figures(&alone, &test));
+    assert!(right > right_alone + 0.05, "{right} with, {right_alone} alone");
+    assert!(loss < loss_alone + 1e-3, "{loss} with, {loss_alone} alone");
 }
 
 #[test]

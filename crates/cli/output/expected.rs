@@ -40,6 +40,10 @@ fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
         (None, Some(_)) => format!(
             "left out {documents} without a label: with them held-out labelled documents are not surely predicted better"
         ),
+        (Some(_), None) => format!(
+            "of these {documents} without a label, sorted by expectation maximization: too few have a label to tell \
+             whether they help, so no probability is far from the labels' shares"
+        ),
         _ => format!(
             "left out {documents} without a label: too few have one to tell whether they help (--lambda 1 counts them)"
         ),

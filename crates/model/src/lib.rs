@@ -102,6 +102,8 @@ pub use em::error::EmError;
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
 pub use em::expected_error::ExpectedError;
+#[doc(hidden)]
+pub use fit::choose::LEAST_BELIEF;
 pub use fit::choose::TAUS;
 pub use fit::fit::{Fit, Fitted, TriedTau};
 pub use fit::partition::{Change, DistributedFit, Partition, ROUNDS, fit_partitions};

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use tamis_model::{
     Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, HeldOut,
-    Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss, WeightedOptions,
-    WeightedVector, deal, is_worse, log_sum_exp,
+    LEAST_BELIEF, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
+    WeightedOptions, WeightedVector, deal, is_worse, log_sum_exp,
 };
 use tamis_tokenizer::CountRow;
 
@@ -43,17 +43,23 @@ const TEACHERS: [Teacher; 2] = [Teacher::LabelsAlone, Teacher::ExpectationMaximi
 impl SelfTraining<'_> {
     /// Tries every teacher in cross-validation over the labelled documents. A teacher is taken if its student predicts
     /// them better than the labels alone, by more than one standard error of the mean difference.
+    ///
+    /// With fewer than five documents a label nothing can be held out. Then expectation maximization teaches, as it finds
+    /// labels that few documents do not tell apart, and the student is hardly believed.
     pub(crate) fn choose(&self) -> Result<Taught> {
         let documents = self.unlabelled.iter().map(|d| u64::from(d.multiplicity)).sum();
         let record = Unlabelled { documents, teacher: None, tried: Vec::new() };
-        let nobody = Taught { record, labels: Vec::new(), held_out: Vec::new() };
+        let mut taught = Taught { record, labels: Vec::new(), held_out: Vec::new() };
         if !self.can_choose() {
-            return Ok(nobody);
+            if !self.unlabelled.is_empty() && self.labelled.len() < ENOUGH * self.classes.len() {
+                taught.record.teacher = Some(Teacher::ExpectationMaximization);
+                taught.labels = self.labels_by_em(&self.labelled)?;
+            }
+            return Ok(taught);
         }
         let folds = deal(&self.labelled, FOLDS);
         let alone = self.cross_fit(&folds, None)?;
         let losses = alone.losses(1.0);
-        let mut taught = nobody;
         let tried = |teacher, loss| TriedTeacher { teacher, loss };
         taught.record.tried.push(tried(None, mean(&losses)));
         // a student that is only less sure is no better
@@ -158,6 +164,11 @@ impl Taught {
         documents: &dyn Documents,
         classes: &Classes,
     ) -> Result<tamis_model::Fitted> {
+        if self.held_out.is_empty() {
+            let stack = fitted.choices.stack.map(|q| LEAST_BELIEF * q);
+            let choices = Choices { stack, ..fitted.choices };
+            return Ok(tamis_model::Fitted { choices, held_out: Vec::new(), parts: None, ..fitted });
+        }
         let (columns, positive) = (fitting::columns(classes)?, positive_class(classes));
         let z = |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), columns, positive);
         let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));

@@ -1,5 +1,7 @@
 //! What a fit chooses by held-out scores: how far counts and correction are believed, tau, and the line of windows.
 
+use std::collections::HashSet;
+
 use crate::counts::counts::Counts;
 use crate::fit::fit::{Fit, Fitted, TriedTau};
 use crate::fit::tried::{HeldOutScores, TriedParts};
@@ -51,20 +53,23 @@ impl Fit<'_> {
     ///
     /// Three answers, each less simple than the one before: the class shares; counts and correction in their default ratio; the
     /// two with fitted weights, or the counts alone where these do better. Each step is kept as far as held-out documents
-    /// speak for it, see [`shrinkage`].
+    /// speak for it, see [`shrinkage`]; documents of a group speak once.
     fn with_stacking(&self, choices: Choices, prior: &[f64], held_out: &[HeldOut]) -> (Choices, TriedParts) {
         let (columns, totals) = (self.columns, self.counts.totals());
         let mut parts = StackingInput::new(columns.len(), PARTS);
-        let mut documents = 0.0;
+        let (mut documents, mut groups) = (0.0, HashSet::new());
         for held in held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
             let label = self.documents.label(held.document);
             let values = held.bayes.iter().zip(&held.correction).zip(prior);
             parts.push(values.flat_map(|((b, d), p)| [*b, *d, *p]), columns.of(label.class), held.weight);
             documents += f64::from(label.multiplicity);
+            groups.insert(label.group);
         }
         if parts.len() == 0 {
             return (choices, TriedParts::default());
         }
+        // what one author wrote, or copies of a newsletter, say the same thing more than once
+        let independent = if self.documents.copies_are_apart() { documents } else { groups.len() as f64 };
         let [negative, positive] = columns.order(totals).map(|totals| totals.documents as f64 + 0.5);
         let by_shares = [0.0, 0.0, if columns.is_one() { (positive / negative).ln() } else { 1.0 }];
         let default = choices.stack;
@@ -85,8 +90,8 @@ impl Fit<'_> {
         let [shares, scaled, counts, correction] =
             [by_shares, by_default, by_counts, by_both].map(|stack| loss(&stack));
         let (by_best, best) = if counts <= correction { (by_counts, counts) } else { (by_both, correction) };
-        let belief = shrinkage(documents * (shares - scaled.min(best))).max(LEAST_BELIEF);
-        let belief_in_ratio = shrinkage(documents * (scaled - best));
+        let belief = shrinkage(independent * (shares - scaled.min(best))).max(LEAST_BELIEF);
+        let belief_in_ratio = shrinkage(independent * (scaled - best));
         let between = |from: [f64; PARTS], to: [f64; PARTS], share: f64| -> [f64; PARTS] {
             std::array::from_fn(|part| from[part] + share * (to[part] - from[part]))
         };
@@ -121,4 +126,5 @@ fn shrinkage(gain: f64) -> f64 {
 }
 
 /// How far the counts are believed at the least: enough to prefer a label where the shares prefer none.
-const LEAST_BELIEF: f64 = 0.05;
+#[doc(hidden)]
+pub const LEAST_BELIEF: f64 = 0.05;

@@ -52,7 +52,9 @@ impl Fit<'_> {
         let choices = self.choices_with(&smoothing);
         let none = Fitted::unfitted(choices, smoothing);
         if !self.options.correction && !self.documents.has_windows() {
-            return Ok(self.choose(none, &self.left_out(&choices)).0);
+            let by_groups = !self.documents.copies_are_apart();
+            let read = if by_groups { self.left_out_by_groups(&choices) } else { self.left_out(&choices) };
+            return Ok(self.choose(none, &read).0);
         }
         let source = BlockReader::new(self.documents);
         let competitors = Competitors::new(self.columns, self.counts, &source, &choices);

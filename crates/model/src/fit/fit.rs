@@ -12,7 +12,7 @@ use crate::fit::ascent::Vectors;
 use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::tried::{HeldOutScores, TriedParts};
 use crate::left_out::documents::{BlockReader, DocumentTerms, Documents, Label};
-use crate::left_out::folds::Groups;
+use crate::left_out::folds::{Groups, hold_back_rows};
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_class, priors, sample_size};
 use crate::linear::choices::{Choices, WeightedOptions};
@@ -152,6 +152,21 @@ impl Fit<'_> {
             self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
         };
         sample.par_iter().zip(0..sample.len()).map(score).filter(is_scored).collect()
+    }
+
+    /// The same with all documents of a group left out together, by cross-validation.
+    pub(super) fn left_out_by_groups(&self, choices: &Choices) -> Vec<HeldOutScores> {
+        let source = BlockReader::new(self.documents);
+        let score = |fold: &Fold| {
+            let counts = hold_back_rows(self.counts, self.documents, fold.rows());
+            self.score_held_out(choices, fold, &counts)
+        };
+        let scored = self.folds(&source).par_iter().map(score).flatten().collect::<Vec<_>>();
+        let none = vec![0.0; self.columns.len()];
+        let mut read: Vec<_> =
+            scored.into_iter().map(|held| HeldOutScores { held, said: vec![none.clone()] }).collect();
+        read.sort_by_key(|read| read.held.document);
+        read
     }
 
     fn max_held_out(&self) -> usize {

@@ -63,13 +63,21 @@ impl Groups {
 
     /// Deals single copies into folds, those of a group one after another, whatever their labels. Returns the documents
     /// of each fold, increasing, with the number of their copies in it.
+    ///
+    /// A text that is listed once under each of several labels goes into one fold: none of its labels is likelier for
+    /// being the one that is left out.
     pub(crate) fn deal_copies(&self, documents: &dyn Documents, folds: usize) -> Vec<Vec<(usize, u32)>> {
         let n_folds = folds.max(2);
         let mut dealt = vec![Vec::new(); n_folds];
         for (rank, group) in self.groups.iter().enumerate() {
+            let copies_of = |document| documents.label(document).multiplicity as usize;
+            if self.members(group).all(|document| copies_of(document) == 1) {
+                dealt[rank % n_folds].extend(self.members(group).map(|document| (document, 1)));
+                continue;
+            }
             let mut next = rank;
             for document in self.members(group) {
-                let copies = documents.label(document).multiplicity as usize;
+                let copies = copies_of(document);
                 for turn in 0..n_folds.min(copies) {
                     // copies are numbered by u32
                     let own = (copies - turn).div_ceil(n_folds) as u32;
@@ -176,6 +184,23 @@ mod tests {
             assert!(dealt.iter().all(|fold| fold.is_sorted() && !fold.is_empty()));
         }
         assert_eq!(Groups::new(&Vec::<Labelled<'_>>::new()).deal(10), Vec::<Vec<usize>>::new());
+    }
+
+    #[test]
+    fn copies_are_dealt_one_by_one_but_not_where_each_has_a_label_of_its_own() {
+        let mut documents = documents(&[(1, 0), (1, 1), (2, 0), (3, 0), (3, 1)]);
+        documents[2].multiplicity = 3;
+        documents[3].multiplicity = 2;
+        let dealt = Groups::new(&documents).deal_copies(&documents, 3);
+        let folds_of = |document: usize| {
+            dealt.iter().filter(|fold| fold.iter().any(|(i, _)| *i == document)).collect::<Vec<_>>()
+        };
+        assert_eq!(folds_of(0), folds_of(1));
+        assert_eq!((folds_of(2).len(), folds_of(3).len()), (3, 2));
+        let copies = |document: usize| {
+            dealt.iter().flatten().filter(|(i, _)| *i == document).map(|(_, n)| n).sum::<u32>()
+        };
+        assert!((0..5).all(|i| copies(i) == documents[i].multiplicity));
     }
 
     #[test]
