@@ -52,7 +52,7 @@ impl ColumnFit<'_> {
             4 => drop(self.fit_columns::<4>(view, group, &mut fitted.values)),
             _ => drop(self.fit_columns::<COLUMNS_TOGETHER>(view, group, &mut fitted.values)),
         }
-        fitted
+        fitted.packed()
     }
 
     /// The coefficients of a group of columns before anything is learned.
@@ -66,6 +66,7 @@ impl ColumnFit<'_> {
         GroupCoefficients {
             columns: columns.chain(std::iter::repeat(None)).take(width).collect(),
             values: vec![0.0; width * self.fit.documents.len()],
+            documents: None,
         }
     }
 
@@ -115,6 +116,11 @@ impl ColumnFit<'_> {
             }
             let own = self.fit.columns.of(label.class);
             weights[at] = self.source.weights.of(&label, copies);
+            let columns = || group.iter().flatten().map(|of| of.column);
+            let (Some(first), Some(last)) = (columns().min(), columns().max()) else { continue };
+            if !self.competitors.has_any(document, first..=last) {
+                continue;
+            }
             for (lane, to) in group.iter().enumerate() {
                 let Some(FitColumn { column, tau }) = to else { continue };
                 if let Some(place) = self.competitors.place(document, *column) {

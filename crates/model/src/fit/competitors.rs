@@ -1,5 +1,7 @@
 //! Which one-vs-rest columns learn from a document, and the leave-one-out offsets they start from.
 
+use std::ops::RangeInclusive;
+
 use rayon::prelude::*;
 
 use crate::counts::counts::{ClassId, ClassTotals, Counts};
@@ -72,6 +74,13 @@ impl Competitors {
         if self.lists.is_some() { RIVALS + 1 } else { self.n_columns }
     }
 
+    /// Whether any of these columns may learn from a document.
+    pub(crate) fn has_any(&self, document: usize, columns: RangeInclusive<ClassId>) -> bool {
+        let Some(lists) = &self.lists else { return true };
+        let at = lists[document].partition_point(|column| column < columns.start());
+        lists[document].get(at).is_some_and(|column| column <= columns.end())
+    }
+
     /// Index of the number of a document and a column, if the column learns from it.
     pub(crate) fn place(&self, document: usize, column: ClassId) -> Option<usize> {
         let at = match &self.lists {
@@ -107,12 +116,18 @@ impl<'a> LeftOutBayes<'a> {
         LeftOutBayes { scores, choices, prior: priors(counts.totals(), columns) }
     }
 
-    /// The offsets of a document, by column.
-    pub(crate) fn offsets(&self, class: ClassId, terms: DocumentTerms<'_>, columns: Columns) -> Vec<f64> {
+    /// The offsets of a document, for these columns.
+    pub(crate) fn offsets(
+        &self,
+        class: ClassId,
+        terms: DocumentTerms<'_>,
+        (columns, competing): (Columns, impl Iterator<Item = ClassId>),
+    ) -> Vec<f64> {
         let mut b = Vec::new();
         self.of(class, terms, &mut b);
-        offsets(&mut b, self.scores.totals(), columns, Some(class));
-        b
+        let totals = self.scores.totals();
+        shares(&mut b, totals, columns);
+        competing.map(|column| offset(&b, column, (totals, columns), Some(class))).collect()
     }
 
     /// The number of the document's terms that other documents have.
@@ -131,21 +146,36 @@ impl<'a> LeftOutBayes<'a> {
 ///
 /// A class whose only document is this one gets 0, since without it the class is unknown.
 pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, own: Option<ClassId>) {
-    let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);
+    shares(b, totals, columns);
+    for column in (0..=ClassId::MAX).take(b.len()) {
+        b[usize::from(column)] = offset(b, column, (totals, columns), own);
+    }
+}
+
+/// Turns B of many classes into probabilities.
+fn shares(b: &mut [f64], totals: &[ClassTotals], columns: Columns) {
     if columns.is_one() {
-        if own.is_some_and(is_only) {
-            b.fill(0.0);
-        }
         return;
     }
     for (b, totals) in b.iter_mut().zip(totals) {
         *b = if totals.documents == 0 { f64::NEG_INFINITY } else { *b };
     }
     softmax_and_sum(b);
-    for p in b.iter_mut() {
-        *p = (p.ln() - (1.0 - *p).max(1e-7).ln()).clamp(-MAX_OFFSET, MAX_OFFSET);
-    }
-    if let Some(own) = own.filter(|own| is_only(*own)) {
-        b[usize::from(own)] = 0.0;
+}
+
+/// The offset of a column, by the [`shares`] of all.
+fn offset(
+    shares: &[f64],
+    column: ClassId,
+    (totals, columns): (&[ClassTotals], Columns),
+    own: Option<ClassId>,
+) -> f64 {
+    let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);
+    let is_unknown = own.is_some_and(|own| (columns.is_one() || own == column) && is_only(own));
+    match shares.get(usize::from(column)) {
+        _ if is_unknown => 0.0,
+        None => 0.0,
+        Some(b) if columns.is_one() => *b,
+        Some(p) => (p.ln() - (1.0 - p).max(1e-7).ln()).clamp(-MAX_OFFSET, MAX_OFFSET),
     }
 }

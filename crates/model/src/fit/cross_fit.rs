@@ -16,7 +16,7 @@ use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::SmoothingChoice;
 use crate::linear::choices::Choices;
-use crate::linear::coefficients::Coefficients;
+use crate::linear::coefficients::{Coefficients, GroupCoefficients};
 
 impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
@@ -180,7 +180,7 @@ impl<'a> CrossFit<'a> {
         let terms = Block::of(all.into_iter());
         let groups = groups.par_iter().zip(&coefficients.groups).with_max_len(1);
         let said: Vec<Vec<Vec<f64>>> =
-            groups.map(|(group, start)| self.fit_and_score(view, group, &start.values, &terms)).collect();
+            groups.map(|(group, start)| self.fit_and_score(view, group, start, &terms)).collect();
         let mut first = 0;
         let read = |(held, rows): (&HeldOut, &Vec<_>)| {
             let own = first..first + rows.len();
@@ -196,7 +196,7 @@ impl<'a> CrossFit<'a> {
         &self,
         view: &FoldView<'_>,
         group: &[FitColumn],
-        start: &[f32],
+        start: &GroupCoefficients,
         rows: &Block,
     ) -> Vec<Vec<f64>> {
         match group.len() {
@@ -210,10 +210,11 @@ impl<'a> CrossFit<'a> {
         &self,
         view: &FoldView<'_>,
         group: &[FitColumn],
-        start: &[f32],
+        start: &GroupCoefficients,
         rows: &Block,
     ) -> Vec<Vec<f64>> {
-        let weights: DualWeights<N> = self.columns.fit_columns(view, group, &mut start.to_vec());
+        let weights: DualWeights<N> =
+            self.columns.fit_columns(view, group, &mut start.of_all(self.fit.documents.len()));
         let read = |row: usize| {
             let terms = rows.terms(row);
             let sums = weights.dot(terms, scale(&view.vectors.squares, terms));

@@ -244,10 +244,9 @@ impl Fit<'_> {
                 if view.copies_left(document, &label) == 0 {
                     return;
                 }
-                let offsets = left_out.offsets(label.class, terms, self.columns);
-                for (out, column) in out.iter_mut().zip(competitors.of(document)) {
-                    *out = offsets[usize::from(column)] as f32;
-                }
+                let competing = (self.columns, competitors.of(document));
+                let offsets = left_out.offsets(label.class, terms, competing);
+                out.iter_mut().zip(offsets).for_each(|(out, offset)| *out = offset as f32);
             };
             let end = first + block.len();
             let out = odds[first * width..end * width].par_chunks_mut(width);

@@ -92,9 +92,20 @@ impl Groups {
     }
 
     /// A stratified sample of about `most` documents with their sampling weights. Each class has its share of the
-    /// sample, but at least `least` documents if it has that many.
+    /// sample, but at least `least` documents if it has that many. With more than half as many classes as that, every
+    /// n-th group is taken, whatever its class.
     pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
         let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
+        let n_classes = self.groups.chunk_by(|a, b| a.class == b.class).count();
+        if n_classes > most / 2 && self.groups.len() > most {
+            sampled.extend(self.groups.iter().step_by(self.groups.len().div_ceil(most)));
+            weights.extend(sampled.iter().flat_map(|group| self.members(group)).map(|i| (i, 0.0)));
+            let stand_for = all as f64 / weights.len() as f64;
+            weights.iter_mut().for_each(|(_, weight)| *weight = stand_for);
+            weights.sort_unstable_by_key(|(i, _)| *i);
+            self.groups = sampled;
+            return Sample { groups: self, weights };
+        }
         for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
             let n: usize = of_class.iter().map(|group| group.len as usize).sum();
             let wanted = (most as f64 / all as f64 * n as f64).ceil().max(least as f64);
@@ -201,6 +212,15 @@ mod tests {
             dealt.iter().flatten().filter(|(i, _)| *i == document).map(|(_, n)| n).sum::<u32>()
         };
         assert!((0..5).all(|i| copies(i) == documents[i].multiplicity));
+    }
+
+    #[test]
+    fn a_sample_of_very_many_classes_is_no_larger_than_asked() {
+        let documents = documents(&(0..2_000).map(|i| (i, (i / 5) as ClassId)).collect::<Vec<_>>());
+        let sample = Groups::new(&documents).sample(300, 0);
+        assert!((250..=300).contains(&sample.weights.len()), "{}", sample.weights.len());
+        assert!((sample.weights.iter().map(|(_, weight)| weight).sum::<f64>() - 2_000.0).abs() < 1e-6);
+        assert!(sample.weights.is_sorted_by_key(|(i, _)| *i));
     }
 
     #[test]

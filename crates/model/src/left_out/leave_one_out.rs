@@ -23,6 +23,9 @@ pub(crate) struct LeaveOneOut<'a> {
     totals: &'a [ClassTotals],
     all_df: u64,
     n_features: u64,
+    /// The different df of the classes of columns, and the place of each column's in them: many small classes share theirs.
+    dfs: Vec<u64>,
+    places: Vec<u16>,
     terms: TermWeights,
 }
 
@@ -49,7 +52,14 @@ impl<'a> LeaveOneOut<'a> {
             }
         };
         let all_df = totals.iter().map(|totals| totals.df).fold(0, u64::saturating_add);
-        LeaveOneOut { columns, points, totals, all_df, n_features: counts.n_features() as u64, terms }
+        let of_columns = || columns.classes().map(|class| totals[usize::from(class)].df);
+        let mut dfs: Vec<u64> = of_columns().collect();
+        dfs.sort_unstable();
+        dfs.dedup();
+        // no more than classes, which are numbered by u16
+        let places = of_columns().map(|df| dfs.partition_point(|other| *other < df) as u16).collect();
+        let n_features = counts.n_features() as u64;
+        LeaveOneOut { columns, points, totals, all_df, n_features, dfs, places, terms }
     }
 
     /// The totals of the classes, with all documents.
@@ -110,12 +120,13 @@ impl<'a> LeaveOneOut<'a> {
         let n_features = self.n_features.saturating_sub(unique_terms).max(1) as f64;
         let all = self.all_df.saturating_sub(n_terms);
         let log = |df: u64| log_smoothed(df as f64, alpha.alpha(), n_features);
-        let of_class = |class: ClassId| {
-            let df = self.totals[usize::from(class)].df;
-            let df = if own == class { df.saturating_sub(n_terms) } else { df };
-            log(all.saturating_sub(df)) - log(df)
+        let of = |df: u64| log(all.saturating_sub(df)) - log(df);
+        let by_df: Vec<f64> = self.dfs.iter().map(|df| of(*df)).collect();
+        let of_column = |(class, place): (ClassId, &u16)| match own == class {
+            true => of(self.dfs[usize::from(*place)].saturating_sub(n_terms)),
+            false => by_df[usize::from(*place)],
         };
-        self.columns.classes().map(of_class).collect()
+        self.columns.classes().zip(&self.places).map(of_column).collect()
     }
 }
 

@@ -60,12 +60,14 @@ const POWERS: [f64; MOST_POWERS] = [0.0, 0.5, 1.0];
 const MAX_SAMPLE: usize = 3_000;
 /// Documents of the sample reserved for rare classes, all classes together.
 const MIN_RARE: usize = 1_500;
-/// Maximum number of scores held in memory.
+/// Maximum number of scores that all documents may have to be scored.
 const MAX_SCORES: usize = 1 << 22;
+/// Maximum number of scores of a sample; with several points of a grid it is held in memory as often.
+const MAX_SAMPLE_SCORES: usize = 1 << 21;
 
 /// The sample size of a fit: at most `most`, fewer with very many classes.
 pub(crate) fn sample_size(most: usize, columns: Columns) -> usize {
-    most.min(MAX_SCORES / columns.len()).max(100)
+    most.min(MAX_SAMPLE_SCORES / columns.len()).max(200)
 }
 
 /// Minimum number of documents per class in a sample.

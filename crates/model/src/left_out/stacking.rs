@@ -134,7 +134,10 @@ impl StackingInput {
             problem.centre.iter().zip(free).map(|(w, free)| if *free { *w } else { 0.0 }).collect();
         let mut here = problem.derivatives(&at);
         for _ in 0..100 {
-            let step = problem.step(&at, &here, free);
+            let (step, gain) = problem.step(&at, &here, free);
+            if gain < least_gain(here.loss) {
+                break;
+            }
             let shortened =
                 |length: f64| at.iter().zip(&step).map(|(w, s)| w - length * s).collect::<Vec<_>>();
             let steps = (0..30).map(|halvings| shortened(0.5_f64.powi(halvings)));
@@ -148,7 +151,7 @@ impl StackingInput {
             };
             let gain = here.loss - there.loss;
             (at, here) = (next, there);
-            if gain < 1e-12 * (1.0 + here.loss.abs()) {
+            if gain < least_gain(here.loss) {
                 break;
             }
         }
@@ -314,8 +317,8 @@ impl Problem<'_> {
         Derivatives { loss: derivatives.loss + RIDGE / 2.0 * penalty, ..derivatives }
     }
 
-    /// The Newton step, to be subtracted.
-    fn step(&self, at: &[f64], derivatives: &Derivatives, free: &[bool]) -> Vec<f64> {
+    /// The Newton step, to be subtracted, and how much loss it saves if the loss is quadratic.
+    fn step(&self, at: &[f64], derivatives: &Derivatives, free: &[bool]) -> (Vec<f64>, f64) {
         let (n, mut derivatives) = (self.parts.n_parts, *derivatives);
         for i in 0..n {
             for j in 0..n {
@@ -330,8 +333,15 @@ impl Problem<'_> {
                 derivatives.hessian[i][i] = 1.0;
             }
         }
-        derivatives.solve(n)
+        let step = derivatives.solve(n);
+        let gain = step.iter().zip(derivatives.gradient).map(|(s, g)| s * g).sum::<f64>() / 2.0;
+        (step, gain)
     }
+}
+
+/// Newton's method ends where a step gains less than this.
+fn least_gain(loss: f64) -> f64 {
+    1e-12 * (1.0 + loss.abs())
 }
 
 impl Derivatives {

@@ -60,6 +60,46 @@ pub(crate) struct GroupCoefficients {
     pub(crate) columns: Vec<Option<ClassId>>,
     /// `columns.len()` values per document.
     pub(crate) values: Vec<f32>,
+    /// The documents that have values, increasing; `None` if all have.
+    pub(crate) documents: Option<Vec<u32>>,
+}
+
+impl GroupCoefficients {
+    /// The values of a document; none if all are 0.
+    fn of(&self, document: usize) -> &[f32] {
+        let at = match &self.documents {
+            None => Some(document),
+            // documents are numbered by u32
+            Some(documents) => documents.binary_search(&(document as u32)).ok(),
+        };
+        let n = self.columns.len();
+        at.and_then(|at| self.values.get(at * n..(at + 1) * n)).unwrap_or_default()
+    }
+
+    /// The values of all of so many documents.
+    pub(crate) fn of_all(&self, n_documents: usize) -> Vec<f32> {
+        let Some(documents) = &self.documents else { return self.values.clone() };
+        let n = self.columns.len();
+        let mut all = vec![0.0; n * n_documents];
+        for (document, values) in documents.iter().zip(self.values.chunks_exact(n)) {
+            let start = n * *document as usize;
+            all[start..start + n].copy_from_slice(values);
+        }
+        all
+    }
+
+    /// The same without documents of which all values are 0, if these are most: with many columns, few documents train one.
+    pub(crate) fn packed(self) -> GroupCoefficients {
+        let n = self.columns.len();
+        let has_values = |(_, values): &(u32, &[f32])| values.iter().any(|c| *c != 0.0);
+        let rows = || (0..).zip(self.values.chunks_exact(n)).filter(has_values);
+        if self.documents.is_some() || 4 * rows().count() > self.values.len() / n {
+            return self;
+        }
+        let documents = rows().map(|(document, _)| document).collect();
+        let values = rows().flat_map(|(_, values)| values).copied().collect();
+        GroupCoefficients { documents: Some(documents), values, columns: self.columns }
+    }
 }
 
 impl Coefficients {
@@ -67,9 +107,7 @@ impl Coefficients {
     pub fn of(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
         let scale = f64::from(self.scales.get(document).copied().unwrap_or(0.0));
         let of_group = move |group: &'_ GroupCoefficients| {
-            let n = group.columns.len();
-            let values = group.values.get(document * n..(document + 1) * n).unwrap_or_default();
-            std::iter::zip(&group.columns, values)
+            std::iter::zip(&group.columns, group.of(document))
                 .filter_map(move |(column, c)| {
                     Some((*column)?).filter(|_| *c != 0.0).map(|column| (column, f64::from(*c)))
                 })
@@ -358,5 +396,20 @@ mod tests {
         assert!(Correction::default().add(row.row(), &[Coefficient { units: i64::MAX, ..huge }]).is_err());
         let bias = Coefficient { bias: i64::MAX, units: 0, ..huge };
         assert!(correction.add(row.row(), &[bias, bias]).is_err());
+    }
+
+    #[test]
+    fn what_is_packed_has_the_same_values() {
+        let all = GroupCoefficients {
+            columns: vec![Some(3), None],
+            values: (0..40).map(|at| if at % 12 == 5 { at as f32 } else { 0.0 }).collect(),
+            documents: None,
+        };
+        let packed = all.clone().packed();
+        assert_eq!(packed.documents.as_deref(), Some(&[2, 8, 14][..]));
+        assert_eq!(packed.of_all(20), all.values);
+        assert!((0..20).all(|at| packed.of(at).is_empty() || packed.of(at) == all.of(at)));
+        let full = GroupCoefficients { values: vec![1.0; 40], ..all };
+        assert_eq!(full.clone().packed().values, full.values);
     }
 }
