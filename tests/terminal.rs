@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use crate::support::{TAMIS, World, root, stdout};
+use crate::support::{TAMIS, World, root, skip, stdout};
 
 /// The output of a command at a terminal of so many columns; `None`, said so, without util-linux's `script`.
 fn at_terminal(world: &World, columns: u16, set: &str, arguments: &str) -> Option<String> {
     if Command::new("script").arg("--version").output().is_err() {
-        eprintln!("skipped: script is not installed");
+        skip("script is not installed");
         return None;
     }
     let line = format!("stty cols {columns} rows 40; {set} exec {TAMIS} {arguments}");

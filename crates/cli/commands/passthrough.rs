@@ -12,7 +12,6 @@ use crate::model::held::Held;
 use crate::model::opened::Model;
 use crate::output::shown::{say, shown, told};
 use crate::output::status::ERROR;
-use crate::output::verdict::say_limits;
 
 /// Copies the message with the verdict added; if anything fails, without.
 pub(crate) fn run(files: &[OsString], keep_headers: bool, open: impl Fn() -> Result<Filter>) -> u8 {
@@ -80,7 +79,6 @@ fn annotate(
 fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Head> {
     let mut scratch = Scratch::default();
     let score = filter.score_mail(&message.mail(&filter.information().recipe.limits)?, &mut scratch)?;
-    say_limits("the message", &scratch);
     if filter.spam().is_none() {
         let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
         say!(

@@ -1,6 +1,6 @@
 //! Copies a message that is being passed on even if the system stops the program.
 //!
-//! The only unsafe code of the program: signal handlers cannot do without it.
+//! The only unsafe code of the program: signal handlers, and what runs before `main`, cannot do without it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
+use crate::args::passed::may_pass_input_through;
 use crate::output::status::ERROR;
 
 /// Whether a page of a mapped model was lost.
@@ -21,6 +22,52 @@ const NONE: i32 = -1;
 
 /// The buffer for the rest of the message, since the stack may have no room left.
 static BUFFER: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
+
+/// Called by the system's loader, as all that stands in this section.
+#[used]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+/// Does what must be done before Rust starts: its start needs memory, which may be missing, and replaces a closed output
+/// by `/dev/null`, which takes a message and loses it.
+extern "C" fn before_main() {
+    // SAFETY: system calls on descriptors that nobody else uses yet
+    unsafe {
+        // a limit of file sizes is an error of writing then
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        if libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) == -1 {
+            // writing to a socket without a peer fails, and no file that is opened later gets this number
+            let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
+            if socket >= 0 && socket != libc::STDOUT_FILENO {
+                libc::dup2(socket, libc::STDOUT_FILENO);
+                libc::close(socket);
+            }
+        }
+    }
+    #[cfg(target_os = "linux")]
+    arm_early();
+}
+
+/// Arms for a message on standard input, as the command line has it. Uses no memory but the stack.
+#[cfg(target_os = "linux")]
+fn arm_early() {
+    const MOST: usize = 4096;
+    let mut line = [0; MOST];
+    // SAFETY: reads at most that many bytes into the array, from a file of its own
+    let length = unsafe {
+        let file = libc::open(c"/proc/self/cmdline".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::read(file, line.as_mut_ptr().cast(), MOST);
+        libc::close(file);
+        usize::try_from(length).unwrap_or(0)
+    };
+    // a longer line is left to `main`
+    if let Some(line) = line[..length].strip_suffix(b"\0").filter(|_| length < MOST)
+        && may_pass_input_through(line.split(|byte| *byte == 0))
+    {
+        arm(libc::STDIN_FILENO);
+    }
+}
 
 /// Makes the program survive when the file of a mapped model is truncated: lost pages read as zeros, and
 /// [`lost_a_page`] reports it.

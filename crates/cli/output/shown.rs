@@ -163,6 +163,8 @@ pub(crate) fn plain(error: &io::Error) -> String {
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
         io::ErrorKind::FileTooLarge => "the file would become too large",
         io::ErrorKind::BrokenPipe => "the reader closed the pipe",
+        // see `before_main`
+        io::ErrorKind::NotConnected => "expected an open file or pipe, got a closed one",
         io::ErrorKind::UnexpectedEof => "it ends too early",
         io::ErrorKind::OutOfMemory => "out of memory",
         io::ErrorKind::InvalidFilename => "the file name is too long or not allowed",

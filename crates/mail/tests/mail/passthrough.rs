@@ -12,13 +12,14 @@ const VERDICT: Verdict<'_> = Verdict {
     truncated: false,
     version: "1",
 };
-const LINES: [&str; 3] = [
+const LINES: [&str; 4] = [
     "X-Spam-Flag: NO",
     "X-Spam-Status: No, score=-1.50 required=0.00 tests=TAMIS version=1",
+    "X-Spam-Level:",
     "X-Tamis: ham; probability=0.2500; log-odds=-1.50; version=1",
 ];
 
-/// `@` in the expected message stands for the three lines, joined by line ends.
+/// `@` in the expected message stands for the four lines, joined by line ends.
 #[track_caller]
 fn check(raw: &str, expected: &str) {
     let line_end = if raw.split_inclusive('\n').next().unwrap_or("").trim_end_matches('\n').ends_with('\r') {
@@ -63,7 +64,7 @@ fn older_verdicts_are_replaced() {
     let mixed = annotate(b"X-Tamis: old\r\nA: 1\n\n", &VERDICT, false);
     assert_eq!(annotate(&mixed, &VERDICT, false), mixed);
     check("X-Tamis: old\r\n", "@\r\n");
-    check("X-Spam-Level: ***\nX-Tamis-Other: 1\n\n", "X-Spam-Level: ***\nX-Tamis-Other: 1\n@\n\n");
+    check("X-Spam-Report: 1\nX-Tamis-Other: 1\n\n", "X-Spam-Report: 1\nX-Tamis-Other: 1\n@\n\n");
     let kept = annotate(b"X-Spam-Flag: YES\nX-Tamis: old\nX-Spam-Status: Yes\n\n", &VERDICT, true);
     let expected = format!("X-Spam-Flag: YES\nX-Spam-Status: Yes\n{}\n\n", LINES.join("\n"));
     assert_eq!(String::from_utf8_lossy(&kept), expected);
@@ -94,6 +95,29 @@ fn forged_verdicts_behind_what_is_no_field_do_not_pass() {
 }
 
 #[test]
+fn what_other_filters_would_be_believed_is_taken_out() {
+    for forged in ["X-Spam-Level: *****", "x-spam-score: 99", "X-Bogosity: Ham, spamicity=0.0", "X-Spam-Flag: NO"] {
+        check(&format!("A: 1\n{forged}\n\tmore\nB: 2\n\nbody"), "A: 1\nB: 2\n@\n\nbody");
+        let kept = annotate(format!("{forged}\n\n").as_bytes(), &VERDICT, true);
+        assert!(String::from_utf8(kept).unwrap().starts_with(forged));
+    }
+}
+
+#[test]
+fn a_level_has_an_asterisk_for_each_whole_nat() {
+    let written = |score: f64| {
+        let spam = Some(SpamStatus { is_spam: false, score, threshold: 2.0 });
+        let out = annotate(b"", &Verdict { spam, ..VERDICT }, false);
+        let out = String::from_utf8(out).unwrap();
+        out.lines().find_map(|line| line.strip_prefix("X-Spam-Level:")).unwrap().to_owned()
+    };
+    for (score, stars) in [(0.99, ""), (1.0, " *"), (6.64, " ******"), (-7.0, ""), (f64::NAN, "")] {
+        assert_eq!(written(score), stars, "{score}");
+    }
+    assert_eq!(written(f64::INFINITY), format!(" {}", "*".repeat(50)));
+}
+
+#[test]
 fn verdicts() {
     let show = |verdict: Verdict<'_>| String::from_utf8(annotate(b"", &verdict, false)).unwrap();
     let status = SpamStatus { is_spam: true, score: 2.5, threshold: 0.5 };
@@ -104,20 +128,20 @@ fn verdicts() {
     let unsure = Verdict { unsure: true, ..VERDICT };
     assert!(show(unsure).contains("Flag: NO\n") && show(unsure).contains("X-Tamis: unsure; "));
     let of_no_spam = Verdict { spam: None, ..VERDICT };
-    assert_eq!(show(of_no_spam), format!("{}\n", LINES[2]));
+    assert_eq!(show(of_no_spam), format!("{}\n", LINES[3]));
     let replaced = annotate(b"X-Spam-Flag: YES\nA: 1\n\n", &of_no_spam, false);
-    assert_eq!(String::from_utf8_lossy(&replaced), format!("A: 1\n{}\n\n", LINES[2]));
+    assert_eq!(String::from_utf8_lossy(&replaced), format!("A: 1\n{}\n\n", LINES[3]));
     let cut = show(Verdict { unsure: true, truncated: true, ..VERDICT });
     assert!(
         cut.contains("X-Tamis: unsure; probability=0.2500; log-odds=-1.50; truncated; version=1\n"),
         "{cut}"
     );
     let odd = show(Verdict { label: "a\r\nX-Evil: 1;\u{85}\0é", version: "\n\n", ..VERDICT });
-    assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 3, "{odd}");
+    assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 4, "{odd}");
     for value in [f64::NAN, f64::INFINITY, f64::MAX, -0.0] {
         let spam = Some(SpamStatus { is_spam: false, score: value, threshold: value });
         let odd = show(Verdict { probability: value, log_odds: value, spam, ..VERDICT });
-        assert_eq!(odd.lines().count(), 3);
+        assert_eq!(odd.lines().count(), 4);
     }
 }
 
@@ -127,8 +151,8 @@ fn find(bytes: &[u8], what: &[u8]) -> usize {
 
 /// The message without the three lines that were added to it.
 fn without_lines(out: &[u8]) -> Vec<u8> {
-    let (start, last) = (find(out, LINES[0].as_bytes()), find(out, LINES[2].as_bytes()));
-    let end = last + LINES[2].len();
+    let (start, last) = (find(out, LINES[0].as_bytes()), find(out, LINES[3].as_bytes()));
+    let end = last + LINES[3].len();
     let line_end: &[u8] = if out[..last].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
     match out[end..].strip_prefix(line_end) {
         Some([first @ (b'\r' | b'\n'), rest @ ..]) => {
