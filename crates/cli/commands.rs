@@ -13,7 +13,9 @@ pub(crate) mod label;
 pub(crate) mod learn;
 pub(crate) mod merge;
 pub(crate) mod passthrough;
+pub(crate) mod recipe;
 pub(crate) mod score;
+pub(crate) mod stats;
 pub(crate) mod suspects;
 pub(crate) mod train;
 
@@ -39,6 +41,7 @@ use crate::commands::label::LabelArgs;
 use crate::commands::learn::{ForgetArgs, LearnArgs, RetrainArgs};
 use crate::commands::merge::MergeArgs;
 use crate::commands::score::ScoreArgs;
+use crate::commands::stats::StatsArgs;
 use crate::commands::train::TrainArgs;
 
 /// Learns from labelled examples to sort text: spam from ham, one topic from another.
@@ -96,13 +99,14 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
     Compare(CompareArgs),
+    /// Count the verdicts and corrections of a log by day
+    Stats(StatsArgs),
     /// Do what bogofilter does, with its options
     Bogofilter(BogofilterArgs),
     /// Print what may stand where a word is being typed, for a shell
     #[command(hide = true)]
     Complete(CompleteArgs),
-    /// Write the manual pages or the completions into a folder
-    #[command(hide = true)]
+    /// Print recipes for mail programs; write manual pages and completions
     Generate(GenerateArgs),
 }
 
@@ -144,6 +148,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Verify(args) => inspect::verify(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
+        Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(bogofilter::run::run(&args.arguments)),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),

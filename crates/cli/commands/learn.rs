@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,6 +16,7 @@ use tamis_filter::{
 use tamis_mail::looks_like_mail;
 
 use crate::args::input::{GroupArgs, InputArgs};
+use crate::args::log::LogArg;
 use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::items::Item;
@@ -22,6 +24,7 @@ use crate::input::pass::Given;
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::expectation;
+use crate::output::log::message_id;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, note, say, shown, shown_path};
 use crate::output::status::ERROR;
@@ -72,6 +75,8 @@ pub(crate) struct LearnArgs {
     pub(crate) progress: ProgressArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) log: LogArg,
     #[command(flatten)]
     pub(crate) groups: GroupArgs,
     #[command(flatten)]
@@ -191,6 +196,7 @@ impl Tally {
 
 pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
+    let log = args.log.begin(&args.model);
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
     // standard input is read before the model is opened, so that the model is opened only once
@@ -200,6 +206,9 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
         false => corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
     };
     corpus = corpus.grouped(&args.groups);
+    if !path.exists() && corpus.is_an_empty_message() {
+        bail!("expected a message to learn, got nothing; no model was made");
+    }
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
     corpus.suit(learner.filter().information().recipe)?;
     let has_fallback = shared.is_some();
@@ -209,7 +218,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     if args.new_label && learner.filter().classes().index(&args.label).is_none() {
         learner.add_label(&args.label)?;
     }
-    let mut tally = Tally::default();
+    let (mut tally, mut logged) = (Tally::default(), Vec::new());
     let unreadable =
         for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
             if is_sure(args, learner, document)? {
@@ -217,7 +226,10 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
                 return Ok(());
             }
             match learner.learn_in_group(&args.label, group, document) {
-                Ok(Learned::Already) => tally.already += 1,
+                Ok(Learned::Already) => {
+                    tally.already += 1;
+                    return Ok(());
+                }
                 Ok(Learned::Moved { .. }) => tally.moved += 1,
                 Ok(Learned::Beside { labels }) => {
                     tally.learned += 1;
@@ -229,10 +241,16 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
                 }
                 Err(error) => return Err(error.into()),
             }
+            if log.is_some() {
+                logged.push(if let Document::Mail(raw) = document { message_id(raw) } else { String::new() });
+            }
             Ok(())
         })?;
     check_unchanged(learner.filter())?;
     learner.commit()?;
+    if let Some(mut log) = log {
+        log.learned(&logged, &args.label);
+    }
     // never if there is a shared model, whose documents would be missing
     let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
     if may_retrain {
@@ -455,6 +473,7 @@ fn for_each(
     let limits = learner.filter().information().recipe.limits;
     let has_dots = progress.has_dots();
     corpus.has_bar &= !has_dots;
+    let has_empty = AtomicBool::new(false);
     // one after another: what is learned depends on what was learned before
     let state = Mutex::new((learner, &mut work));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
@@ -463,6 +482,11 @@ fn for_each(
             &limits,
             || Ok(()),
             |(), item, Given { group, .. }, document| {
+                if matches!(document, Document::Mail([])) {
+                    say!("tamis: {}: expected a message, got nothing", shown_path(&item.name()));
+                    has_empty.fetch_or(item.named(), Ordering::Relaxed);
+                    return Ok(());
+                }
                 if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!(
                         "tamis: {}: this does not look like mail, which the model is for",
@@ -480,7 +504,8 @@ fn for_each(
         )
     })?;
     dot(has_dots, "\n");
-    Ok(corpus.conclude(finished.unreadable))
+    let status = corpus.conclude(finished.unreadable);
+    Ok(if has_empty.into_inner() { ERROR } else { status })
 }
 
 /// Prints a sign of progress. That nobody can read it is no failure.

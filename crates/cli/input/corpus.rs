@@ -182,6 +182,12 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
+    /// Whether it is a single message, named, without a byte.
+    pub(crate) fn is_an_empty_message(&self) -> bool {
+        let is_empty = |place: &Place| place.named && place.holds == Holds::One && place.start().is_empty();
+        self.kind == Kind::Mail && matches!(&self.places[..], [place] if is_empty(place))
+    }
+
     /// Takes single documents, found before the model was known, for the model's kind.
     ///
     /// # Errors

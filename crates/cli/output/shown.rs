@@ -101,6 +101,18 @@ fn escape(out: &mut String, bytes: &[u8]) {
     }
 }
 
+/// A text as one word without white space, for lines that are cut at spaces; `-` if it is empty.
+pub(crate) fn one_word(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match is_obeyed(c) || c.is_whitespace() {
+            true => escape(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
+            false => out.push(c),
+        }
+    }
+    if out.is_empty() { "-".to_owned() } else { out }
+}
+
 /// Escapes a whole line on output, in case something was not quoted earlier.
 pub(crate) fn clean(line: &str) -> Cow<'_, str> {
     if !line.contains(is_obeyed) {
