@@ -99,7 +99,8 @@ fn print(out: &mut impl Write, days: &Days, canvas: Option<Canvas>) -> Result<()
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let columns = canvas.and_then(|canvas| canvas.beside(widths.iter().map(|width| width + 2).sum(), 40));
     let most = days.values().map(total).max().unwrap_or(0).max(1);
-    let bars = days.values().map(|day| bar(total(day) as f64 / most as f64, columns.unwrap_or(0)));
+    let bar_of = |day| columns.map(|columns| bar(total(day) as f64 / most as f64, columns));
+    let bars = days.values().map(|day| bar_of(day).unwrap_or_default());
     for (row, bar) in rows.iter().zip(std::iter::once(String::new()).chain(bars)) {
         let mut line = format!("{:<1$}", row[0], widths[0]);
         for (cell, width) in row.iter().zip(&widths).skip(1) {

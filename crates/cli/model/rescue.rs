@@ -32,8 +32,13 @@ static BEFORE_MAIN: extern "C" fn() = before_main;
 /// Does what must be done before Rust starts: its start needs memory, which may be missing, and replaces a closed output
 /// by `/dev/null`, which takes a message and loses it.
 extern "C" fn before_main() {
-    // SAFETY: system calls on descriptors that nobody else uses yet
+    // SAFETY: system calls on descriptors that nobody else uses yet, and on a stack that only handlers use
     unsafe {
+        // Rust keeps it, and so does not need memory for its own
+        let mut stack: libc::stack_t = std::mem::zeroed();
+        stack.ss_sp = STACK.0.as_ptr().cast_mut().cast();
+        stack.ss_size = size_of::<Stack>();
+        libc::sigaltstack(&stack, std::ptr::null_mut());
         // a limit of file sizes is an error of writing then
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         if libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) == -1 {
@@ -68,6 +73,11 @@ fn arm_early() {
         arm(libc::STDIN_FILENO);
     }
 }
+
+/// The stack of signal handlers, since the program's own may not grow any more.
+#[repr(align(16))]
+struct Stack([AtomicU8; 1 << 16]);
+static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
 /// Makes the program survive when the file of a mapped model is truncated: lost pages read as zeros, and
 /// [`lost_a_page`] reports it.
