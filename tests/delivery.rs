@@ -382,7 +382,10 @@ fn deliver(post: &Post, event: Event, random: &mut Random) -> &'static str {
         is_short || matches!(event, Event::PipeClosed | Event::OutputOnAFullDisk | Event::OutputClosed);
     if matches!(event, Event::LogOnAFullDisk | Event::LogIsAFolder | Event::LogTooLarge) {
         let said = stderr(&output);
-        assert!(output.status.success() && said.matches("tamis: not logged: ").count() == 1, "{event:?}: {said}");
+        assert!(
+            output.status.success() && said.matches("tamis: not logged: ").count() == 1,
+            "{event:?}: {said}"
+        );
     }
     if is_lost_to_us {
         // nobody could be given the message: whoever called must know, and has it still

@@ -98,9 +98,12 @@ impl Dovecot {
             assert!(line.starts_with(code), "{line}{}", self.log());
         };
         expect("220");
-        for (command, code) in
-            [("LHLO x", "250"), ("MAIL FROM:<a@example.org>", "250"), ("RCPT TO:<me@example.org>", "250"), ("DATA", "354")]
-        {
+        for (command, code) in [
+            ("LHLO x", "250"),
+            ("MAIL FROM:<a@example.org>", "250"),
+            ("RCPT TO:<me@example.org>", "250"),
+            ("DATA", "354"),
+        ] {
             write!(socket, "{command}\r\n").unwrap();
             expect(code);
         }
@@ -137,7 +140,11 @@ fn dovecot_files_spam_by_the_global_script_and_then_asks_the_user_s_own() {
     let own = "require \"fileinto\";\nif header :contains \"X-Tamis\" \"ham\" { fileinto :copy \"Good\"; }\n";
     let dovecot = Dovecot::start(world, &own.replace(":copy ", ""));
     fs::create_dir_all(dovecot.world.path("Maildir/.Good/cur")).unwrap();
-    give(&dovecot.world.path("Maildir"), fs::metadata(dovecot.world.path("Maildir/new")).unwrap().uid(), NOBODY);
+    give(
+        &dovecot.world.path("Maildir"),
+        fs::metadata(dovecot.world.path("Maildir/new")).unwrap().uid(),
+        NOBODY,
+    );
     for (name, folder, label) in
         [("01.eml", ".Spam", "spam"), ("02.eml", ".Good", "ham"), ("", ".Open", "unsure")]
     {
@@ -185,7 +192,9 @@ fn pigeonhole_compiles_the_recipe() {
         "plugin {\n sieve_plugins = sieve_extprograms\n sieve_global_extensions = +vnd.dovecot.filter\n}\n",
     );
     let mut sievec = Command::new("sievec");
-    sievec.args(["-c", "dovecot.conf", "-x", "+vnd.dovecot.filter", "tamis.sieve"]).current_dir(world.path(""));
+    sievec
+        .args(["-c", "dovecot.conf", "-x", "+vnd.dovecot.filter", "tamis.sieve"])
+        .current_dir(world.path(""));
     let output = sievec.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

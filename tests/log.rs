@@ -46,7 +46,7 @@ fn every_verdict_is_logged_without_subject_or_address() {
     check(3, [("learned", "ham"), ("log-odds", "")], id);
     // what was known already is no correction
     world.run_with_input(&["learn", "ham", "--log", "log"], &message);
-    world.run_with_input(&["score", "-p", "--log", "log"], b"Subject: none\n\nx\n");
+    world.run_with_input(&["score", "-p", "--log", "log"], b"Subject: free shipping\n\nx\n");
     check(4, [("verdict", "unsure"), ("learned", "")], "-");
     let text = fs::read_to_string(world.path("log")).unwrap();
     let of_message = String::from_utf8(message).unwrap();
@@ -89,7 +89,11 @@ fn a_log_that_cannot_be_written_is_told_once_and_changes_nothing() {
         let output = feed(within(&world, shell), &message);
         let is_learning = command[0] == "learn";
         assert!(is_learning || output.stdout == plain.stdout, "{command:?}: {}", stderr(&output));
-        assert!(is_learning || output.status.code() == plain.status.code(), "{command:?}: {:?}", output.status);
+        assert!(
+            is_learning || output.status.code() == plain.status.code(),
+            "{command:?}: {:?}",
+            output.status
+        );
     }
 }
 
@@ -103,7 +107,8 @@ fn within(world: &World, mut command: Command) -> Command {
 #[test]
 fn stats_count_verdicts_and_corrections_by_day() {
     let world = World::new();
-    let line = |day: &str, what: &str| format!("tamis[7]: time={day}T10:00:00Z id=1@b {what} model=/m ms=3\n");
+    let line =
+        |day: &str, what: &str| format!("tamis[7]: time={day}T10:00:00Z id=1@b {what} model=/m ms=3\n");
     let mut log = String::new();
     for (day, what, n) in [
         ("2026-03-01", "verdict=spam log-odds=+3.00", 1_200),

@@ -13,12 +13,15 @@ use crate::support::{TAMIS, World, feed, root, skip_without, stderr};
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 /// Messages, the folder that each is filed in, and its verdict.
-const FILED: [(&str, &str, &str); 3] =
-    [("01.eml", "Maildir/.Spam/new", "spam"), ("02.eml", "Maildir/new", "ham"), ("", "Maildir/.Open/new", "unsure")];
+const FILED: [(&str, &str, &str); 3] = [
+    ("01.eml", "Maildir/.Spam/new", "spam"),
+    ("02.eml", "Maildir/new", "ham"),
+    ("", "Maildir/.Open/new", "unsure"),
+];
 
 pub fn message(name: &str) -> Vec<u8> {
     match name {
-        "" => b"Subject: none\n\nx\n".to_vec(),
+        "" => b"Subject: free shipping\n\nx\n".to_vec(),
         name => fs::read(root().join("corpora/mail/inbox").join(name)).unwrap(),
     }
 }
@@ -61,12 +64,13 @@ fn check(world: &World, program: &str, deliver: impl Fn(&str, &[u8])) {
     let log = fs::read_to_string(world.path("log")).unwrap();
     assert_eq!(log.lines().count(), 3, "{log}");
     let model = world.path("no.tamis");
-    for rules in [recipe(world, program, &["-m", model.to_str().unwrap()]), rules.replace(TAMIS, "/nowhere/tamis")] {
+    for rules in
+        [recipe(world, program, &["-m", model.to_str().unwrap()]), rules.replace(TAMIS, "/nowhere/tamis")]
+    {
         deliver(&rules, &message("01.eml"));
         let messages = delivered(world, "Maildir/new");
-        let is_unchanged = |delivered: &&String| {
-            delivered.contains("lucky-palace.test") && !delivered.contains("X-Tamis")
-        };
+        let is_unchanged =
+            |delivered: &&String| delivered.contains("lucky-palace.test") && !delivered.contains("X-Tamis");
         assert_eq!(messages.iter().filter(is_unchanged).count(), 1, "{program}: {messages:?}");
         let first = fs::read_dir(world.path("Maildir/new")).unwrap().map(Result::unwrap);
         let first = first.filter(|file| !fs::read_to_string(file.path()).unwrap().contains("X-Tamis"));
@@ -183,7 +187,10 @@ fn recipes_agree_on_folders_and_carry_what_is_asked() {
     for program in ["procmail", "maildrop", "fdm", "sieve", "mutt"] {
         let rules = world.succeed(&["generate", "recipe", program]);
         assert!(rules.contains("Junk") && (program == "mutt" || rules.contains("Unsure")), "{rules}");
-        assert!(program == "sieve" || rules.contains("Maildir/.Junk") || rules.contains("\n.Junk/"), "{rules}");
+        assert!(
+            program == "sieve" || rules.contains("Maildir/.Junk") || rules.contains("\n.Junk/"),
+            "{rules}"
+        );
         assert!(rules.contains(TAMIS) && !rules.contains(" -m "), "{rules}");
         let mut elsewhere = world.command(&["generate", "recipe", program, "--fallback", "all.tamis"]);
         elsewhere.env("TAMIS_MODEL", "/var/lib/own.tamis");
@@ -193,5 +200,7 @@ fn recipes_agree_on_folders_and_carry_what_is_asked() {
             assert!(rules.contains(expected), "{expected}: {rules}");
         }
     }
-    assert!(world.fail(&["generate", "recipe", "fdm", "--junk", "a b"]).contains("expected a name of letters"));
+    assert!(
+        world.fail(&["generate", "recipe", "fdm", "--junk", "a b"]).contains("expected a name of letters")
+    );
 }

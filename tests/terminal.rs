@@ -157,7 +157,8 @@ fn quiet_says_errors_only_and_verbose_says_more() {
 #[test]
 fn days_of_a_log_are_drawn() {
     let world = World::new();
-    let line = |day: &str| format!("tamis[7]: time={day}T10:00:00Z id=- verdict=ham log-odds=-3.00 model=/m ms=3\n");
+    let line =
+        |day: &str| format!("tamis[7]: time={day}T10:00:00Z id=- verdict=ham log-odds=-3.00 model=/m ms=3\n");
     world.write("log", line("2026-03-01").repeat(30) + &line("2026-03-02").repeat(15));
     let Some(drawn) = at_terminal(&world, 100, "", "stats log") else { return };
     let bars: Vec<_> = drawn.lines().skip(1).map(|line| line.matches('█').count()).collect();

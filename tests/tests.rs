@@ -57,5 +57,6 @@ mod topics;
 mod trees;
 mod twice;
 mod unlabelled;
+mod upkeep;
 mod verdicts;
 mod words;

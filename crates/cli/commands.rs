@@ -14,8 +14,10 @@ pub(crate) mod learn;
 pub(crate) mod merge;
 pub(crate) mod passthrough;
 pub(crate) mod recipe;
+pub(crate) mod salvage;
 pub(crate) mod score;
 pub(crate) mod stats;
+pub(crate) mod summary;
 pub(crate) mod suspects;
 pub(crate) mod train;
 
@@ -40,6 +42,7 @@ use crate::commands::inspect::InspectArgs;
 use crate::commands::label::LabelArgs;
 use crate::commands::learn::{ForgetArgs, LearnArgs, RetrainArgs};
 use crate::commands::merge::MergeArgs;
+use crate::commands::salvage::SalvageArgs;
 use crate::commands::score::ScoreArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::train::TrainArgs;
@@ -95,6 +98,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Check that a model file is whole and consistent
     Verify(ModelArg),
+    /// Make a model of what is intact in a damaged one
+    Salvage(SalvageArgs),
     /// Measure a model on labelled documents
     Evaluate(EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
@@ -146,6 +151,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
+        Command::Salvage(args) => salvage::run(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Stats(args) => stats::run(&args),

@@ -22,6 +22,18 @@ pub(crate) fn passes_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]>
         })
 }
 
+/// The file of the message to pass through, if the only argument that could name one does.
+pub(crate) fn file_passed_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> Option<&'a [u8]> {
+    let mut is_value = false;
+    let mut files = arguments.clone().skip(2).filter(|a| {
+        let is_file = !is_value && !a.starts_with(b"-");
+        is_value = WITH_VALUE.contains(a);
+        is_file
+    });
+    let file = files.next().filter(|_| asks_for_passthrough(arguments))?;
+    files.next().is_none().then_some(file)
+}
+
 /// As [`passes_input_through`], also for `tamis bogofilter -p` and tamis under bogofilter's name.
 pub(crate) fn may_pass_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
     let mut first = arguments.clone();
@@ -43,6 +55,15 @@ fn is_short_with_p(argument: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_file_is_found_among_options() {
+        let file = |line: &'static str| file_passed_through(line.split(' ').map(str::as_bytes));
+        assert_eq!(file("tamis score -p -m a.tamis message.eml"), Some(&b"message.eml"[..]));
+        assert_eq!(file("tamis score -p a.eml b.eml"), None);
+        assert_eq!(file("tamis score message.eml"), None);
+        assert_eq!(file("tamis score -p -m message.eml"), None);
+    }
 
     #[test]
     fn what_is_passed_through_is_seen_in_the_arguments() {

@@ -14,7 +14,7 @@ use crate::args::input::InputArgs;
 use crate::args::model::{FallbackArg, ModelArg};
 use crate::args::values::{By, Format};
 use crate::input::columns::{self, Scorer};
-use crate::input::corpus::{Corpus, Wanted};
+use crate::input::corpus::Corpus;
 use crate::input::items::{Content, Item};
 use crate::model::opened::check_unchanged;
 use crate::output::fixed::write_fixed;
@@ -254,7 +254,7 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::formats::holds::Holds;
-    use crate::input::place::Place;
+    use crate::input::place::{Place, Wanted};
 
     #[test]
     fn labels_that_lead_elsewhere_name_no_folder() {

@@ -18,9 +18,10 @@ use tamis_mail::looks_like_mail;
 use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::log::LogArg;
 use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
-use crate::input::corpus::{Corpus, Wanted};
+use crate::input::corpus::Corpus;
 use crate::input::items::Item;
 use crate::input::pass::Given;
+use crate::input::place::Wanted;
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::expectation;
@@ -52,6 +53,9 @@ pub(crate) struct LearnArgs {
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
+    /// Follow links that lead out of the folders named
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// Learn only documents that the model does not already give this label
     #[arg(long)]
     pub(crate) if_wrong: bool,
@@ -201,9 +205,10 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
     // standard input is read before the model is opened, so that the model is opened only once
     let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
+    let wanted = if args.follow { Wanted::Documents } else { Wanted::Inside };
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
-        true => corpus(&[], &args.input, None)?,
-        false => corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
+        true => corpus(&[], wanted, &args.input, None)?,
+        false => corpus(&args.paths, wanted, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
     };
     corpus = corpus.grouped(&args.groups);
     if !path.exists() && corpus.is_an_empty_message() {
@@ -362,7 +367,8 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     }
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
     let is_at_hand = args.digest.is_empty() && args.name.is_empty() || !paths.is_empty();
-    let corpus = is_at_hand.then(|| corpus(paths, &args.input, Some(&filter))).transpose()?;
+    let corpus =
+        is_at_hand.then(|| corpus(paths, Wanted::Documents, &args.input, Some(&filter))).transpose()?;
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let (mut forgotten, mut unknown, mut name) = (0, 0, None);
     for digest in &args.digest {
@@ -452,14 +458,19 @@ fn print(line: &str) -> Result<()> {
 }
 
 /// The documents to learn or forget, found before the model is locked, since standard input may be slow.
-fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) -> Result<Corpus<'a>> {
+fn corpus<'a>(
+    paths: &[OsString],
+    wanted: Wanted,
+    input: &'a InputArgs,
+    model: Option<&Filter>,
+) -> Result<Corpus<'a>> {
     let mut paths = input.list.add_to(paths)?;
     if paths.is_empty() && input.list.files_from.is_none() {
         paths.push("-".into());
     }
     match model {
-        Some(model) => Corpus::find_for(&paths, Wanted::Documents, input, model.information().recipe),
-        None => Corpus::find_for_new(&paths, input),
+        Some(model) => Corpus::find_for(&paths, wanted, input, model.information().recipe),
+        None => Corpus::find_for_new(&paths, wanted, input),
     }
 }
 

@@ -54,7 +54,9 @@ pub(crate) fn run(
     if let Some(mut log) = log {
         let id = message_id(message.bytes());
         match &done {
-            Some(Annotated { label, log_odds, truncated, .. }) => log.verdict(&id, label, *log_odds, *truncated),
+            Some(Annotated { label, log_odds, truncated, .. }) => {
+                log.verdict(&id, label, *log_odds, *truncated)
+            }
             None => log.error(&id),
         }
     }

@@ -130,7 +130,10 @@ fn plain_path(path: &Path) -> Result<String> {
 fn check_plain(text: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if text.is_empty() || !text.chars().all(is_plain) {
-        bail!("expected a name of letters, digits and / . _ - + @ in a recipe, got {:?}; a link can have one", shown(text));
+        bail!(
+            "expected a name of letters, digits and / . _ - + @ in a recipe, got {:?}; a link can have one",
+            shown(text)
+        );
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
-use crate::args::passed::may_pass_input_through;
+use crate::args::passed::{file_passed_through, may_pass_input_through};
 use crate::output::status::ERROR;
 
 /// Whether a page of a mapped model was lost.
@@ -54,7 +54,7 @@ extern "C" fn before_main() {
     arm_early();
 }
 
-/// Arms for a message on standard input, as the command line has it. Uses no memory but the stack.
+/// Arms for a message on standard input or in a file, as the command line has it. Uses no memory but the stack.
 #[cfg(target_os = "linux")]
 fn arm_early() {
     const MOST: usize = 4096;
@@ -67,10 +67,17 @@ fn arm_early() {
         usize::try_from(length).unwrap_or(0)
     };
     // a longer line is left to `main`
-    if let Some(line) = line[..length].strip_suffix(b"\0").filter(|_| length < MOST)
-        && may_pass_input_through(line.split(|byte| *byte == 0))
-    {
+    let Some(line) = line[..length].strip_suffix(b"\0").filter(|_| length < MOST) else { return };
+    let arguments = line.split(|byte| *byte == 0);
+    if may_pass_input_through(arguments.clone()) {
         arm(libc::STDIN_FILENO);
+    } else if let Some(file) = file_passed_through(arguments) {
+        // SAFETY: a zero follows each argument
+        let file =
+            unsafe { libc::open(file.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) };
+        if file >= 0 {
+            arm(file);
+        }
     }
 }
 

@@ -68,7 +68,8 @@ impl Log {
 
     /// `tamis[7]: time=2026-03-02T10:00:00Z id=1@example.org verdict=ham log-odds=-2.20 model=/home/a/model.tamis ms=3`
     fn line(&self, id: &str, what: &str) -> String {
-        let mut line = format!("tamis[{}]: time={} id={} {what}", std::process::id(), dates::now(), one_word(id));
+        let mut line =
+            format!("tamis[{}]: time={} id={} {what}", std::process::id(), dates::now(), one_word(id));
         // writing to a String cannot fail
         let _ = write!(line, " model={} ms={}", one_word(&self.model), self.begun.elapsed().as_millis());
         line

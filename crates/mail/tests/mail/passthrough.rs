@@ -96,7 +96,9 @@ fn forged_verdicts_behind_what_is_no_field_do_not_pass() {
 
 #[test]
 fn what_other_filters_would_be_believed_is_taken_out() {
-    for forged in ["X-Spam-Level: *****", "x-spam-score: 99", "X-Bogosity: Ham, spamicity=0.0", "X-Spam-Flag: NO"] {
+    for forged in
+        ["X-Spam-Level: *****", "x-spam-score: 99", "X-Bogosity: Ham, spamicity=0.0", "X-Spam-Flag: NO"]
+    {
         check(&format!("A: 1\n{forged}\n\tmore\nB: 2\n\nbody"), "A: 1\nB: 2\n@\n\nbody");
         let kept = annotate(format!("{forged}\n\n").as_bytes(), &VERDICT, true);
         assert!(String::from_utf8(kept).unwrap().starts_with(forged));
