@@ -16,6 +16,7 @@ use crate::args::values::{By, Format};
 use crate::input::columns::{self, Scorer};
 use crate::input::corpus::Corpus;
 use crate::input::items::{Content, Item};
+use crate::input::place::Wanted;
 use crate::model::opened::check_unchanged;
 use crate::output::fixed::write_fixed;
 use crate::output::numbers::counted;
@@ -254,7 +255,7 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
     use crate::formats::holds::Holds;
-    use crate::input::place::{Place, Wanted};
+    use crate::input::place::Place;
 
     #[test]
     fn labels_that_lead_elsewhere_name_no_folder() {
