@@ -135,17 +135,19 @@ fn fdm_files_spam() {
     });
 }
 
-/// Opens an mbox in mutt, presses keys, and confirms until a message is filed.
+/// Opens a Maildir in mutt, presses a key, and confirms until a message is filed.
 fn press(world: &World, key: &str, filed: &Path) {
     let mut terminal = Command::new("script");
-    terminal.args(["-qfc", "mutt -n -F rules -f mbox", "/dev/null"]).current_dir(world.path(""));
+    terminal.args(["-qfc", "mutt -n -F rules -f in", "/dev/null"]).current_dir(world.path(""));
     terminal.env("HOME", world.path("")).env("TERM", "vt100").env("LC_ALL", "C");
     terminal.env_remove("TAMIS_MODEL").env_remove("XDG_DATA_HOME").env_remove("TAMIS_FALLBACK");
     terminal.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = terminal.spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
     let mut press = |key: &str| std::io::Write::write_all(&mut keys, key.as_bytes()).unwrap();
-    let is_filed = || fs::read_dir(filed).is_ok_and(|files| files.count() > 0);
+    let n_in = |part: &str| fs::read_dir(filed.join(part)).map_or(0, Iterator::count);
+    // mutt writes what was read to cur
+    let is_filed = || n_in("new") + n_in("cur") > 0;
     press(key);
     let end = Instant::now() + Duration::from_secs(30);
     while !is_filed() && Instant::now() < end {
@@ -169,14 +171,14 @@ fn mutt_teaches_and_files() {
         let log = fs::read_to_string(world.path("log")).unwrap();
         log.lines().map(|line| line.split(' ').nth(3).unwrap().to_owned()).collect::<Vec<_>>()
     };
-    for (key, name, filed) in [("S", "02.eml", "Maildir/.Spam/new"), ("H", "01.eml", "Maildir/new")] {
-        let message = String::from_utf8(message(name)).unwrap();
-        world.write("mbox", format!("From me@example.org Mon Mar  2 10:00:00 2026\n{message}\n"));
-        // mutt writes read messages to cur
-        let filed = world.path(filed);
-        let cur = filed.with_file_name("cur");
-        let filed = if key == "S" { filed } else { cur };
-        press(&world, key, &filed);
+    for (key, name, filed) in [("S", "02.eml", "Maildir/.Spam"), ("H", "01.eml", "Maildir")] {
+        // one message at a time
+        let _ = fs::remove_dir_all(world.path("in"));
+        for part in ["cur", "new", "tmp"] {
+            fs::create_dir_all(world.path("in").join(part)).unwrap();
+        }
+        world.write("in/new/1", message(name));
+        press(&world, key, &world.path(filed));
     }
     assert_eq!(learned(), ["learned=spam", "learned=ham"]);
 }

@@ -13,7 +13,7 @@ fn inbox(name: &str) -> Vec<u8> {
 
 /// The documents that a model remembers, one a line, without what a fit decides.
 fn documents(world: &World, model: &str) -> Vec<(String, String)> {
-    let text = world.succeed(&["export", "-m", model]);
+    let text = world.succeed(&["export", "--documents", "-m", model]);
     let value = |line: &str, key: &str| {
         let at = line.find(&format!("\"{key}\":\"")).map(|at| at + key.len() + 4);
         at.map(|at| line[at..].split('"').next().unwrap().to_owned())
@@ -129,7 +129,7 @@ fn documents_expire_by_age_and_by_the_day_they_were_learned() {
     assert!(kept.starts_with("forgot 165 documents (82 ham, 83 spam)"), "{kept}");
     let left = world.succeed(&["expire", "--before", "2100-01-01", "--dry-run"]);
     assert!(left.starts_with("would forget 4 documents (2 ham, 2 spam)"), "{left}");
-    for age in ["1", "y", "-1d", "0d", "1h", "9999999999999999999y"] {
+    for age in ["1", "y", "0d", "1h", "9999999999999999999y"] {
         let said = world.fail(&["expire", "--older-than", age]);
         assert!(said.contains("expected an age such as"), "{age}: {said}");
     }
@@ -168,7 +168,7 @@ fn a_folder_is_learned_without_what_links_lead_to() {
     symlink("../secret", world.path("mail/file.eml")).unwrap();
     symlink("sub/2.eml", world.path("mail/within.eml")).unwrap();
     symlink("../../secret", world.path("box/cur/link")).unwrap();
-    for (folder, inside, all, links) in [("mail", 2, 4, "2 links out"), ("box", 1, 2, "1 link out")] {
+    for (folder, inside, all, links) in [("mail", 2, 4, "2 outward links"), ("box", 1, 2, "1 outward link")] {
         let learn = |more: &[&str]| {
             let model = format!("{folder}{}.tamis", more.len());
             let output = world.run(&[&["learn", "-m", &model, "spam", folder][..], more].concat());

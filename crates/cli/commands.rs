@@ -6,6 +6,7 @@ pub(crate) mod evaluate;
 pub(crate) mod expire;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod forget;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;
@@ -14,6 +15,7 @@ pub(crate) mod learn;
 pub(crate) mod merge;
 pub(crate) mod passthrough;
 pub(crate) mod recipe;
+pub(crate) mod retrain;
 pub(crate) mod salvage;
 pub(crate) mod score;
 pub(crate) mod stats;
@@ -36,12 +38,14 @@ use crate::commands::evaluate::EvaluateArgs;
 use crate::commands::expire::ExpireArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::forget::ForgetArgs;
 use crate::commands::generate::GenerateArgs;
 use crate::commands::import::ImportArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::label::LabelArgs;
-use crate::commands::learn::{ForgetArgs, LearnArgs, RetrainArgs};
+use crate::commands::learn::LearnArgs;
 use crate::commands::merge::MergeArgs;
+use crate::commands::retrain::RetrainArgs;
 use crate::commands::salvage::SalvageArgs;
 use crate::commands::score::ScoreArgs;
 use crate::commands::stats::StatsArgs;
@@ -141,9 +145,9 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Train(args) => on_threads(&args.input, || train::run(&args)),
         Command::Score(args) => score::run(&args),
         Command::Label(args) => on_threads(&args.input, || label::run(&args)),
-        Command::Learn(args) => learn::learn(&args),
-        Command::Forget(args) => learn::forget(&args),
-        Command::Retrain(args) => learn::retrain(&args),
+        Command::Learn(args) => learn::run(&args),
+        Command::Forget(args) => forget::run(&args),
+        Command::Retrain(args) => retrain::run(&args),
         Command::Expire(args) => expire::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Export(args) => export::run(&args),

@@ -1,6 +1,5 @@
-//! `tamis learn`, `tamis forget` and `tamis retrain`
+//! `tamis learn`
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -10,8 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, ErrorKind, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, Scoring,
-    TrainOptions, document_name,
+    Document, ErrorKind, Filter, Information, Keep, Kind, Learned, Learner, Score, TrainOptions,
 };
 use tamis_mail::looks_like_mail;
 
@@ -24,7 +22,6 @@ use crate::input::pass::Given;
 use crate::input::place::Wanted;
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
-use crate::output::expected::expectation;
 use crate::output::log::message_id;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, note, say, shown, shown_path};
@@ -105,68 +102,11 @@ impl ProgressArgs {
     }
 
     /// The last line: sa-learn's if progress was shown, else this one.
-    fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
+    pub(crate) fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
         match self.progress || self.dots {
             true => print(&format!("{done} tokens from {n} message(s) ({examined} message(s) examined)")),
             false => print(usual),
         }
-    }
-}
-
-#[derive(Args)]
-#[command(after_help = "\
-Forgetting removes exactly what learning added. The first argument is a label if the model knows \
-it; write ./spam for a file of that name.
-
-Example:
-  tamis forget < message.eml
-  tamis forget spam message.eml
-  tamis forget --name '<1@example.org>'
-  tamis forget --digest 0123456789abcdef0123456789abcdef")]
-pub(crate) struct ForgetArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArg,
-    /// The label that the documents must have been learned under, if any; then files, folders, mboxes, Maildirs.
-    /// Standard input by default
-    #[arg(value_name = "[LABEL] PATH")]
-    pub(crate) paths: Vec<OsString>,
-    /// Forget the document with this digest, as `inspect --suspects` prints it; its file is not needed
-    #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
-    pub(crate) digest: Vec<Digest>,
-    /// Forget the message with this Message-ID; its file is not needed
-    #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
-    pub(crate) name: Vec<String>,
-    #[command(flatten)]
-    pub(crate) progress: ProgressArgs,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    #[command(flatten)]
-    pub(crate) change: ChangeArgs,
-}
-
-/// Fits again what learning one by one leaves as it was.
-#[derive(Args)]
-#[command(after_help = "\
-Learning documents one by one leaves the correction, the calibration and the thresholds as they \
-were. This fits them to all documents that the model remembers, as train does.")]
-pub(crate) struct RetrainArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) change: ChangeArgs,
-}
-
-/// A document's identity, 32 hexadecimal digits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Digest(pub(crate) [u8; 16]);
-
-impl std::str::FromStr for Digest {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let number = (s.len() == 32).then(|| u128::from_str_radix(s, 16).ok()).flatten();
-        let number = number.ok_or_else(|| format!("expected 32 hexadecimal digits, got {s:?}"))?;
-        Ok(Digest(number.to_be_bytes()))
     }
 }
 
@@ -198,7 +138,7 @@ impl Tally {
     }
 }
 
-pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
+pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     let log = args.log.begin(&args.model);
     check_label(args, &path)?;
@@ -298,7 +238,7 @@ fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
     )
 }
 
-fn labels(filter: &Filter) -> Vec<String> {
+pub(crate) fn labels(filter: &Filter) -> Vec<String> {
     filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
 }
 
@@ -353,112 +293,12 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     Ok(learner)
 }
 
-pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
-    let path = args.model.path()?;
-    let filter = args.model.open()?;
-    let first = args.paths.first().and_then(|first| first.to_str());
-    let label = first.filter(|first| filter.classes().index(first).is_some());
-    if let (None, Some(first)) = (label, args.paths.first())
-        && first != "-"
-        && !Path::new(first).exists()
-    {
-        let known = labels(&filter).join(", ");
-        bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
-    }
-    let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
-    let is_at_hand = args.digest.is_empty() && args.name.is_empty() || !paths.is_empty();
-    let corpus =
-        is_at_hand.then(|| corpus(paths, Wanted::Documents, &args.input, Some(&filter))).transpose()?;
-    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    let (mut forgotten, mut unknown, mut name) = (0, 0, None);
-    for digest in &args.digest {
-        name = learner.forget_digest(label, digest.0)?;
-        forgotten += 1;
-    }
-    for (digest, label) in of_names(&args.name, label, learner.filter())? {
-        name = learner.forget_digest(Some(&label), digest)?;
-        forgotten += 1;
-    }
-    let mut unreadable = 0;
-    if let Some(mut corpus) = corpus {
-        unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, item, _, document| {
-            match learner.forget(label, document) {
-                Ok(its) => (forgotten, name) = (forgotten + 1, its),
-                Err(error) if matches!(error.kind(), ErrorKind::NotLearned { .. }) => {
-                    say!("tamis: {}: {error}", shown_path(&item.name()));
-                    unknown += 1;
-                }
-                Err(error) => return Err(error.into()),
-            }
-            Ok(())
-        })?;
-    }
-    check_unchanged(learner.filter())?;
-    learner.commit()?;
-    let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
-    let usual = format!("forgot {}{name}", counted(forgotten, "document"));
-    args.progress.print_last("Forgot", forgotten, forgotten + unknown, &usual)?;
-    Ok(if unknown > 0 { ERROR } else { unreadable })
-}
-
-/// The digests and labels of the documents with these names, under this label if one is given.
-fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
-    let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
-    let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
-    for known in filter.documents().filter(|_| !names.is_empty()) {
-        let Known { digest, class, name, .. } = known?;
-        let own = filter.classes().label(class).unwrap_or_default();
-        let name = name.filter(|name| names.contains_key(name) && label.is_none_or(|label| label == own));
-        if let Some(name) = name {
-            documents.insert((digest, own.to_owned()));
-            missing.remove(&name);
-        }
-    }
-    if let Some(typed) = missing.values().next() {
-        let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
-        let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
-        bail!(
-            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints \
-            it, \
-             got {}{hint}",
-            shown(typed)
-        );
-    }
-    Ok(documents)
-}
-
-pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
-    let path = args.model.path()?;
-    drop(args.model.open()?);
-    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    learner.retrain().map_err(|error| match error.kind() {
-        ErrorKind::TermsNotStored => anyhow!(
-            "{}: expected a model that remembers the terms of its documents and has no --windows; train it again",
-            shown_path(&path)
-        ),
-        _ => error.into(),
-    })?;
-    let information = learner.filter().information();
-    let documents = information.documents as u64;
-    if matches!(information.scoring, Scoring::RobinsonFisher(_)) {
-        return print(
-            "not retrained: it answers as bogofilter does until it has learned 100 messages of each label",
-        )
-        .map(|()| 0);
-    }
-    print(&format!("retrained on {}", counted(documents, "document")))?;
-    if let Some(expectation) = expectation(learner.filter()) {
-        print(&expectation)?;
-    }
-    Ok(0)
-}
-
 fn print(line: &str) -> Result<()> {
     writeln!(done(), "{line}").context("standard output")
 }
 
 /// The documents to learn or forget, found before the model is locked, since standard input may be slow.
-fn corpus<'a>(
+pub(crate) fn corpus<'a>(
     paths: &[OsString],
     wanted: Wanted,
     input: &'a InputArgs,
@@ -475,7 +315,7 @@ fn corpus<'a>(
 }
 
 /// Visits the documents one after another; returns the exit status, given the unreadable ones.
-fn for_each(
+pub(crate) fn for_each(
     corpus: &mut Corpus<'_>,
     learner: &mut Learner,
     progress: &ProgressArgs,

@@ -75,7 +75,7 @@ impl LeftOut {
             (*unlabelled, format!("{} beside the folders of labels", counted(*unlabelled, "file"))),
             (*hidden, hidden_files),
             with_example(special, "special file"),
-            with_example(links, "link out of the folder"),
+            with_example(links, "outward link"),
             with_example(tables, "table"),
         ];
         let parts: Vec<_> =

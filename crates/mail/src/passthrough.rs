@@ -183,7 +183,7 @@ const HIGHEST_LEVEL: f64 = 50.0;
 /// A space and an asterisk for each whole nat of a score; nothing below 1.
 fn level(score: f64) -> String {
     // no number counts as 0
-    match score.max(0.0).min(HIGHEST_LEVEL) as usize {
+    match score.clamp(0.0, HIGHEST_LEVEL) as usize {
         0 => String::new(),
         n => format!(" {}", "*".repeat(n)),
     }
