@@ -165,7 +165,7 @@ fn mutt_teaches_and_files() {
         return;
     }
     let world = world();
-    let settings = "set confirmappend=no confirmcreate=no delete=yes quit=yes\n";
+    let settings = "set folder=Maildir confirmappend=no confirmcreate=no delete=yes quit=yes\n";
     world.write("rules", recipe(&world, "mutt", &[]) + settings);
     let learned = || {
         let log = fs::read_to_string(world.path("log")).unwrap();

@@ -66,6 +66,7 @@ fn what_is_intact_of_a_damaged_model_is_salvaged_and_the_loss_is_told() {
         let saved = documents(&world, "new.tamis");
         assert!(saved.iter().all(|document| known.contains(document)), "{at}");
         assert!(saved.len() > 100, "{at}: {} documents: {said}", saved.len());
+        assert!(n >= 8 || said.contains("could not read") || saved.len() < known.len(), "{at}: {said}");
         let lost = known.len() - saved.len();
         let end = if n < 8 { String::new() } else { "at the end, of what was learned last".to_owned() };
         let is_told = said.contains(&format!("lost {lost} document")) || said.contains("at the end");
@@ -74,7 +75,7 @@ fn what_is_intact_of_a_damaged_model_is_salvaged_and_the_loss_is_told() {
         assert!(fs::read(world.path("bad.tamis")).unwrap() == bytes);
     }
     eprintln!("12 damaged models: {n_refused} refused, {n_lost} with documents lost");
-    assert!(n_refused < 4 && n_lost > 4, "{n_refused} {n_lost}");
+    assert!(n_refused < 4 && n_lost > 2, "{n_refused} {n_lost}");
     assert!(world.fail(&["salvage", "bad.tamis", "-m", "new.tamis"]).contains("--replace"));
 }
 

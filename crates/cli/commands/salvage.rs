@@ -14,8 +14,8 @@ use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\
-Takes every document out of the damaged model whose checksums, and those of its terms, are right, and fits a new model to \
-them. Only a model that remembers the terms of its documents can be salvaged, and only if its header is intact. The \
+Takes every document out of the damaged model whose checksums are right, without the terms whose own are wrong, and fits a \
+new model to them. Only a model that remembers the terms of its documents can be salvaged, and only if its header is intact. The \
 damaged file stays as it is.
 
 Example:
@@ -41,12 +41,15 @@ pub(crate) fn run(args: &SalvageArgs) -> Result<u8> {
         ),
         _ => named(&args.damaged)(error),
     })?;
-    let Salvaged { model, documents, lost, lost_bytes, .. } = salvaged;
+    let Salvaged { model, documents, lost, lost_terms, lost_bytes, .. } = salvaged;
     args.model.make_folder(&path)?;
     lock(&path, args.replace)?.save(&model)?;
     let mut out = done();
     writeln!(out, "wrote {} with {}", shown_path(&path), counted(documents, "document"))?;
     writeln!(out, "lost {}", counted(lost, "document"))?;
+    if lost_terms > 0 {
+        writeln!(out, "could not read {}: the documents are without", counted(lost_terms, "term"))?;
+    }
     if lost_bytes > 0 {
         writeln!(out, "could not read {} at the end, of what was learned last", counted(lost_bytes, "byte"))?;
     }

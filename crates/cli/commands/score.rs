@@ -161,7 +161,7 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
             let score = filter.score(document.document(), scratch)?;
             let line = line(args, filter, name, &score, scratch)?;
             // only what is logged is copied
-            let label = log.is_some().then(|| filter.label_of(&score).to_owned()).unwrap_or_default();
+            let label = if log.is_some() { filter.label_of(&score).to_owned() } else { String::new() };
             Ok((line, status(filter, &score), label, score.log_odds))
         })?;
         say_limits(name, scratch);

@@ -30,11 +30,13 @@ pub struct Salvaged {
     pub documents: u64,
     /// Documents that the damaged model says it has learned and that are lost, each as often as it counts.
     pub lost: u64,
+    /// Terms that could not be read; the documents are without them.
+    pub lost_terms: u64,
     /// Bytes at the end of the file that could not be read: of its log, or of segments.
     pub lost_bytes: u64,
 }
 
-/// Makes a model of the documents of a damaged one, as far as checksums vouch for them and for their terms, fitted anew.
+/// Makes a model of the documents of a damaged one, as far as checksums vouch for them and for their terms, and fits it.
 /// The file is only read. An intact model comes out with all its documents.
 ///
 /// # Errors
@@ -51,7 +53,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     if is_em || header.keep != Keep::Vectors || header.recipe.windows.is_some() || header.table.is_some() {
         return Err(ErrorKind::TermsNotStored.into());
     }
-    let draft = draft(&store)?;
+    let (draft, lost_terms) = draft(&store)?;
     let documents: u64 = draft.header.totals.iter().map(|totals| totals.documents).sum();
     let learned: u64 = store.totals.iter().map(|totals| totals.documents).sum();
     let lost = learned.saturating_sub(documents);
@@ -61,7 +63,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
         Err(error) if matches!(error.kind(), ErrorKind::Unlabelled) => model,
         refitted => refitted?,
     };
-    Ok(Salvaged { model, documents, lost, lost_bytes })
+    Ok(Salvaged { model, documents, lost, lost_terms, lost_bytes })
 }
 
 /// The beginning of a file that is in memory.
@@ -92,8 +94,8 @@ fn open(bytes: Vec<u8>) -> Result<(Store, u64)> {
     opened.flatten().next().ok_or(error)
 }
 
-/// The documents of a store whose terms can be read, as a model.
-fn draft(store: &Store) -> Result<Draft> {
+/// The documents of a store that can be read, as a model, and how many terms they are without.
+fn draft(store: &Store) -> Result<(Draft, u64)> {
     let mut read: HashMap<TermId, Option<(u64, String)>> = HashMap::new();
     let mut term = |id: TermId| {
         let of = || Some((store.fingerprint(id).ok()?, store.text(id).ok()?.to_owned()));
@@ -101,10 +103,11 @@ fn draft(store: &Store) -> Result<Draft> {
     };
     let (mut documents, mut texts) = (Vec::new(), BTreeMap::new());
     for document in store.readable_documents() {
-        let row = document.vector.row().iter();
-        let Some(terms) = row.map(|(id, count)| Some((term(id)?, count))).collect::<Option<Vec<_>>>() else {
+        let row = document.vector.row();
+        let terms: Vec<_> = row.iter().filter_map(|(id, count)| Some((term(id)?, count))).collect();
+        if terms.is_empty() && !row.is_empty() {
             continue;
-        };
+        }
         let prints = terms.iter().map(|((print, _), count)| (*print, *count)).collect::<Vec<_>>();
         texts.extend(terms.into_iter().map(|(term, _)| term));
         documents.push((document, prints));
@@ -139,5 +142,6 @@ fn draft(store: &Store) -> Result<Draft> {
         lengths: Default::default(),
         ..store.header.clone()
     };
-    Ok(Draft { header, terms, documents })
+    let lost_terms = read.values().filter(|term| term.is_none()).count() as u64;
+    Ok((Draft { header, terms, documents }, lost_terms))
 }
