@@ -22,6 +22,7 @@ use crate::input::pass::Given;
 use crate::input::place::Wanted;
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
+use crate::model::rescue;
 use crate::output::log::message_id;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, note, say, shown, shown_path};
@@ -141,6 +142,9 @@ impl Tally {
 pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     let log = args.log.begin(&args.model);
+    if log.is_some() {
+        rescue::survive_file_limits();
+    }
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
     // standard input is read before the model is opened, so that the model is opened only once

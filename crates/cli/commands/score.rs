@@ -17,6 +17,7 @@ use crate::input::items::part;
 use crate::input::loaded::Loaded;
 use crate::input::reading::{Contents, Stream, foreign};
 use crate::model::opened::Model;
+use crate::model::rescue;
 use crate::output::log::{Log, message_id};
 use crate::output::shown::{json_line, say, shown_path, told};
 use crate::output::status::ERROR;
@@ -84,6 +85,7 @@ impl ScoreArgs {
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let log = args.log.begin(&args.model);
+    rescue::survive_file_limits();
     if args.passthrough {
         return Ok(passthrough::run(&args.files, args.keep_headers, log, || args.open()));
     }

@@ -39,8 +39,6 @@ extern "C" fn before_main() {
         stack.ss_sp = STACK.0.as_ptr().cast_mut().cast();
         stack.ss_size = size_of::<Stack>();
         libc::sigaltstack(&stack, std::ptr::null_mut());
-        // a limit of file sizes is an error of writing then
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         if libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) == -1 {
             // writing to a socket without a peer fails, and no file that is opened later gets this number
             let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
@@ -104,9 +102,16 @@ pub(crate) fn arm(source: i32) {
     if SOURCE.swap(source, Ordering::AcqRel) != NONE {
         return;
     }
+    survive_file_limits();
     for signal in [libc::SIGABRT, libc::SIGSEGV, libc::SIGILL, libc::SIGFPE] {
         handle(signal, on_stop);
     }
+}
+
+/// From now on, a limit of file sizes is an error of writing, and does not stop the program.
+pub(crate) fn survive_file_limits() {
+    // SAFETY: sets no handler
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Reads once from the source of the message, no more than `most` bytes, behind those that are held, and returns how many
