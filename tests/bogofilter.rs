@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use crate::support::{TAMIS, World, feed, root, stderr, stdout};
+use crate::support::{TAMIS, World, feed, root, skip, stderr, stdout};
 
 const HAM: &str = "From: anna@example.org\nSubject: lunch\n\nSoup and bread at noon in the garden?\n";
 const SPAM: &str = "From: win@casino.example\nSubject: pills\n\nCheap casino pills, buy now, casino!\n";
@@ -219,7 +219,7 @@ fn word_list_programs() -> Vec<(&'static str, &'static str)> {
 fn a_word_list_is_imported_once_said_aloud_and_left_alone() {
     let programs = word_list_programs();
     if programs.is_empty() {
-        eprintln!("skipped: no bogofilter is installed");
+        skip("no bogofilter is installed");
     }
     for (bogofilter, _) in programs {
         let world = World::new();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{TAMIS, feed, root, stderr};
+use crate::support::{TAMIS, feed, root, skip, stderr};
 
 /// Argument lists. `%m` stands for the mail as a file, `%l` for a list of names on standard input, `%3` for three files,
 /// `%b` for an mbox, `%d` for a Maildir, `%h` for an MH folder, `%c` for a configuration file, `%o` for an output file.
@@ -102,7 +102,7 @@ impl Sides {
     fn new() -> Option<Self> {
         let corpus = tamis_testing::public_corpus("spamassassin")?;
         if Command::new("bogofilter").arg("-V").output().is_err() {
-            eprintln!("skipped: bogofilter is not installed");
+            skip("bogofilter is not installed");
             return None;
         }
         let of = |label: &str| -> Vec<PathBuf> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{World, root, skip_without, stderr, stdout};
+use crate::support::{World, root, skip, skip_without, stderr, stdout};
 
 /// The folder of the libraries that cargo built for these tests.
 fn built() -> PathBuf {
@@ -163,7 +163,7 @@ fn the_header_is_what_cbindgen_writes() {
         .and_then(|version| version.trim().split(' ').nth(1)?.rsplit_once('.'))
         .map(|v| v.0)
     else {
-        eprintln!("skipped: expected cbindgen 0.29, got {version:?}");
+        skip(&format!("expected cbindgen 0.29, got {version:?}"));
         return;
     };
     let capi = root().join("crates/capi");

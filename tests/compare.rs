@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{World, feed, root, stderr, stdout};
+use crate::support::{World, feed, root, skip, stderr, stdout};
 
 /// A world with mail to learn and to be tested on, and a good model.
 fn world() -> World {
@@ -97,7 +97,7 @@ fn wrong_arguments_are_told() {
 #[test]
 fn bogofilter_s_word_list_is_asked_by_bogofilter() {
     if std::process::Command::new("bogofilter").arg("-V").output().is_err() {
-        eprintln!("skipped: bogofilter is not installed");
+        skip("bogofilter is not installed");
         return;
     }
     let world = world();

@@ -13,7 +13,7 @@ use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Train
 
 use crate::attacks::Random;
 use crate::model_file::mail;
-use crate::support::{TAMIS, World, stderr, stdout};
+use crate::support::{TAMIS, World, skip, stderr, stdout};
 
 pub const MODEL: &str = "model.tamis";
 /// Enough for no fold.
@@ -349,7 +349,7 @@ fn with_mounts(world: &World, script: &str) -> Option<Output> {
     command.args(["-rm", "sh", "-euc", &format!("mount -t tmpfs none mnt && echo mounted\n{script}"), TAMIS]);
     let output = command.current_dir(world.path("")).output().ok()?;
     if !stdout(&output).contains("mounted") {
-        eprintln!("skipped: mounting is not allowed here: {}", stderr(&output));
+        skip(&format!("mounting is not allowed here: {}", stderr(&output)));
         return None;
     }
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,12 +27,13 @@ struct Post {
     least_memory: usize,
 }
 
-/// The memory, in KiB, that the system needs to start the program at all.
+/// The memory, in KiB, that the system needs to start the program at all: with less, its loader fails (127), or the
+/// system stops it before its first instruction. Rust's own start may still fail (SIGABRT).
 fn least_memory() -> usize {
     let starts = |kibibytes: &usize| {
-        let script = format!("ulimit -v {kibibytes} && exec \"$0\" --version");
-        let output = Command::new("sh").args(["-c", &script, TAMIS]).output().unwrap();
-        output.status.success()
+        let script = format!("ulimit -c 0; ulimit -v {kibibytes} && exec \"$0\" --version");
+        let status = Command::new("sh").args(["-c", &script, TAMIS]).output().unwrap().status;
+        status.success() || status.signal() == Some(libc::SIGABRT)
     };
     (1_000..200_000).step_by(100).find(starts).unwrap()
 }
@@ -236,11 +238,15 @@ enum Event {
     MemoryShort,
     ErrorsOnAFullDisk,
     OutputOnAFullDisk,
+    OutputClosed,
     PipeClosed,
     ReaderKilled,
+    LogOnAFullDisk,
+    LogIsAFolder,
+    LogTooLarge,
 }
 
-const EVENTS: [Event; 12] = [
+const EVENTS: [Event; 16] = [
     Event::Nothing,
     Event::Overwritten,
     Event::Truncated,
@@ -251,8 +257,12 @@ const EVENTS: [Event; 12] = [
     Event::MemoryShort,
     Event::ErrorsOnAFullDisk,
     Event::OutputOnAFullDisk,
+    Event::OutputClosed,
     Event::PipeClosed,
     Event::ReaderKilled,
+    Event::LogOnAFullDisk,
+    Event::LogIsAFolder,
+    Event::LogTooLarge,
 ];
 
 impl Event {
@@ -290,10 +300,15 @@ impl Event {
             Event::MemoryShort => {
                 let most = [400, 20_000][random.below(2)];
                 let kibibytes = post.least_memory + random.below(most);
-                let mut command = Command::new("sh");
                 let script = format!("ulimit -c 0; ulimit -v {kibibytes} && exec \"$0\" \"$@\"");
-                command.args(["-c", &script, TAMIS]).args(ARGUMENTS).current_dir(post.world.path(""));
-                command
+                in_shell(post, &script, &ARGUMENTS)
+            }
+            Event::OutputClosed => in_shell(post, "exec \"$0\" \"$@\" >&-", &ARGUMENTS),
+            Event::LogOnAFullDisk => post.world.command(&[&ARGUMENTS[..], &["--log", "/dev/full"]].concat()),
+            Event::LogIsAFolder => post.world.command(&[&ARGUMENTS[..], &["--log", "."]].concat()),
+            Event::LogTooLarge => {
+                let arguments = [&ARGUMENTS[..], &["--log", "log"]].concat();
+                in_shell(post, "ulimit -f 0; exec \"$0\" \"$@\"", &arguments)
             }
             _ => post.world.command(&ARGUMENTS),
         };
@@ -306,6 +321,13 @@ impl Event {
         }
         command.spawn().unwrap()
     }
+}
+
+/// The program with these arguments, started by a shell.
+fn in_shell(post: &Post, script: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script, TAMIS]).args(arguments).current_dir(post.world.path(""));
+    command
 }
 
 /// Runs once and returns what came of it.
@@ -356,7 +378,15 @@ fn deliver(post: &Post, event: Event, random: &mut Random) -> &'static str {
         child.wait_with_output().unwrap()
     });
     drop(lock);
-    let is_lost_to_us = is_short || matches!(event, Event::PipeClosed | Event::OutputOnAFullDisk);
+    let is_lost_to_us =
+        is_short || matches!(event, Event::PipeClosed | Event::OutputOnAFullDisk | Event::OutputClosed);
+    if matches!(event, Event::LogOnAFullDisk | Event::LogIsAFolder | Event::LogTooLarge) {
+        let said = stderr(&output);
+        assert!(
+            output.status.success() && said.matches("tamis: not logged: ").count() == 1,
+            "{event:?}: {said}"
+        );
+    }
     if is_lost_to_us {
         // nobody could be given the message: whoever called must know, and has it still
         let code = output.status.code();

@@ -10,7 +10,7 @@ use tamis_filter::{Error, ErrorKind, Filter, LearnOptions, Learner, Lock};
 
 use crate::crash::{MODEL, must_learn, of_first};
 use crate::model_file::mail;
-use crate::support::{TAMIS, World, feed, stderr};
+use crate::support::{TAMIS, World, feed, skip, stderr};
 
 const LOCK: &str = "model.tamis.lock";
 /// An owner whom no system has.
@@ -191,7 +191,7 @@ fn is_root(world: &World) -> bool {
     let may = chown(&probe, Some(SOMEONE), Some(SOMEONE)).is_ok();
     fs::remove_file(probe).unwrap();
     if !may {
-        eprintln!("skipped: only root can give files away");
+        skip("only root can give files away");
     }
     may
 }

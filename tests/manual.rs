@@ -28,6 +28,8 @@ fn every_command_has_a_page_and_so_has_the_model_file() {
     let (world, names) = pages();
     let commands = commands(&world);
     let mut expected: Vec<_> = commands.iter().map(|name| format!("tamis-{name}.1")).collect();
+    let others = ["generate-recipe.1", "generate-man.1", "generate-completions.1"];
+    expected.extend(others.map(|name| format!("tamis-{name}")));
     expected.extend(["tamis.1".to_owned(), "tamis.5".to_owned()]);
     expected.sort();
     assert_eq!(names, expected);

@@ -1,23 +1,29 @@
-//! The recipes of `contrib/mail` for procmail, maildrop and mutt, run by these. That for Sieve needs a whole Dovecot.
+//! The recipes that `tamis generate recipe` prints (`contrib/mail`), run by their programs: procmail, maildrop, fdm, mutt
+//! and Dovecot. Nothing but the recipe tells these where tamis is.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{TAMIS, World, feed, root, skip_without, stderr};
 
-fn recipe(name: &str) -> String {
-    fs::read_to_string(root().join("contrib/mail").join(name)).unwrap()
-}
+/// The usual search path: tamis is not in it.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-fn inbox(name: &str) -> Vec<u8> {
-    fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
-}
+/// Messages, the folder that each is filed in, and its verdict.
+const FILED: [(&str, &str, &str); 3] = [
+    ("01.eml", "Maildir/.Spam/new", "spam"),
+    ("02.eml", "Maildir/new", "ham"),
+    ("", "Maildir/.Open/new", "unsure"),
+];
 
-/// The search path of programs, with tamis before all.
-fn path() -> String {
-    format!("{}:{}", Path::new(TAMIS).parent().unwrap().display(), std::env::var("PATH").unwrap())
+pub fn message(name: &str) -> Vec<u8> {
+    match name {
+        "" => b"Subject: free shipping\n\nx\n".to_vec(),
+        name => fs::read(root().join("corpora/mail/inbox").join(name)).unwrap(),
+    }
 }
 
 /// The files of a Maildir's folder.
@@ -26,27 +32,49 @@ fn delivered(world: &World, folder: &str) -> Vec<String> {
     files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
-/// A world with a Maildir that has a folder for spam.
-fn world() -> World {
+/// A world with a Maildir.
+pub fn world() -> World {
     let world = World::with_mail_model();
-    for folder in ["Maildir", "Maildir/.Junk"] {
-        for part in ["cur", "new", "tmp"] {
-            fs::create_dir_all(world.path(folder).join(part)).unwrap();
-        }
+    for part in ["cur", "new", "tmp"] {
+        fs::create_dir_all(world.path("Maildir").join(part)).unwrap();
     }
     world
 }
 
+/// A recipe for this world, whose folders have names of their own, with these options.
+pub fn recipe(world: &World, program: &str, more: &[&str]) -> String {
+    let (maildir, log) = (world.path("Maildir"), world.path("log"));
+    let mut arguments = vec!["generate", "recipe", program, "--junk", "Spam", "--unsure", "Open"];
+    arguments.extend(["--maildir", maildir.to_str().unwrap(), "--log", log.to_str().unwrap()]);
+    world.succeed(&[&arguments[..], more].concat())
+}
+
+/// What is delivered stands where its verdict says, and is logged. Without a model all is delivered as it came; so it is
+/// without tamis.
 #[track_caller]
-fn check_delivered(world: &World, deliver: impl Fn() -> Command) {
-    for message in ["01.eml", "02.eml"] {
-        let output = feed(deliver(), &inbox(message));
-        assert!(output.status.success(), "{}", stderr(&output));
-    }
-    for (folder, label) in [("Maildir/.Junk/new", "spam"), ("Maildir/new", "ham")] {
+fn check(world: &World, program: &str, deliver: impl Fn(&str, &[u8])) {
+    let rules = recipe(world, program, &[]);
+    assert!(rules.contains(TAMIS), "{rules}");
+    for (name, folder, label) in FILED {
+        deliver(&rules, &message(name));
         let messages = delivered(world, folder);
-        assert_eq!(messages.len(), 1, "{folder}");
+        assert_eq!(messages.len(), 1, "{program}: {folder}: {rules}");
         assert!(messages[0].contains(&format!("\nX-Tamis: {label}; ")), "{folder}: {}", messages[0]);
+    }
+    let log = fs::read_to_string(world.path("log")).unwrap();
+    assert_eq!(log.lines().count(), 3, "{log}");
+    let model = world.path("no.tamis");
+    for rules in
+        [recipe(world, program, &["-m", model.to_str().unwrap()]), rules.replace(TAMIS, "/nowhere/tamis")]
+    {
+        deliver(&rules, &message("01.eml"));
+        let messages = delivered(world, "Maildir/new");
+        let is_unchanged =
+            |delivered: &&String| delivered.contains("lucky-palace.test") && !delivered.contains("X-Tamis");
+        assert_eq!(messages.iter().filter(is_unchanged).count(), 1, "{program}: {messages:?}");
+        let first = fs::read_dir(world.path("Maildir/new")).unwrap().map(Result::unwrap);
+        let first = first.filter(|file| !fs::read_to_string(file.path()).unwrap().contains("X-Tamis"));
+        first.for_each(|file| fs::remove_file(file.path()).unwrap());
     }
 }
 
@@ -56,14 +84,15 @@ fn procmail_files_spam() {
         return;
     }
     let world = world();
-    let rules = world.write("rules", recipe("procmailrc"));
-    check_delivered(&world, || {
+    check(&world, "procmail", |rules, message| {
+        let rules = world.write("rules", rules);
         let mut procmail = Command::new("procmail");
         let home = world.path("").display().to_string();
         // it begins with the home and path of the user that runs it
-        procmail.args([&format!("HOME={home}"), &format!("PATH={}", path()), "SHELL=/bin/sh"]);
+        procmail.args([&format!("HOME={home}"), &format!("PATH={PATH}"), "SHELL=/bin/sh"]);
         procmail.arg(format!("ORGMAIL={}", world.path("lost").display())).arg(&rules);
-        procmail
+        let output = feed(procmail, message);
+        assert!(output.status.success(), "{}", stderr(&output));
     });
     assert!(!world.path("lost").exists());
 }
@@ -74,19 +103,60 @@ fn maildrop_files_spam() {
         return;
     }
     let world = world();
-    // likewise
-    let own = format!(
-        "HOME=\"{}\"\nPATH=\"{}\"\n",
-        world.path("").display().to_string().trim_end_matches('/'),
-        path()
-    );
-    let rules: PathBuf = world.write("rules", own + &recipe("maildroprc"));
-    fs::set_permissions(&rules, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    check_delivered(&world, || {
+    check(&world, "maildrop", |rules, message| {
+        // likewise
+        let home = world.path("").display().to_string();
+        let own = format!("HOME=\"{}\"\nPATH=\"{PATH}\"\n", home.trim_end_matches('/'));
+        let rules = world.write("rules", own + rules);
+        fs::set_permissions(&rules, fs::Permissions::from_mode(0o600)).unwrap();
         let mut maildrop = Command::new("maildrop");
         maildrop.arg("./rules").current_dir(world.path(""));
-        maildrop
+        let output = feed(maildrop, message);
+        assert!(output.status.success(), "{}", stderr(&output));
     });
+}
+
+#[test]
+fn fdm_files_spam() {
+    if skip_without(&["fdm"]) {
+        return;
+    }
+    let world = world();
+    check(&world, "fdm", |rules, message| {
+        let lock = world.path("fdm.lock").display().to_string();
+        let own = format!("set lock-file \"{lock}\"\naccount \"stdin\" stdin\n");
+        let rules = world.write("rules", own + rules);
+        fs::set_permissions(&rules, fs::Permissions::from_mode(0o600)).unwrap();
+        let mut fdm = Command::new("fdm");
+        fdm.arg("-f").arg(&rules).args(["-a", "stdin", "fetch"]).current_dir(world.path(""));
+        fdm.env("HOME", world.path("")).env("PATH", PATH);
+        let output = feed(fdm, message);
+        assert!(output.status.success(), "{}", stderr(&output));
+    });
+}
+
+/// Opens a Maildir in mutt, presses a key, and confirms until a message is filed.
+fn press(world: &World, key: &str, filed: &Path) {
+    let mut terminal = Command::new("script");
+    terminal.args(["-qfc", "mutt -n -F rules -f in", "/dev/null"]).current_dir(world.path(""));
+    terminal.env("HOME", world.path("")).env("TERM", "vt100").env("LC_ALL", "C");
+    terminal.env_remove("TAMIS_MODEL").env_remove("XDG_DATA_HOME").env_remove("TAMIS_FALLBACK");
+    terminal.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = terminal.spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let mut press = |key: &str| std::io::Write::write_all(&mut keys, key.as_bytes()).unwrap();
+    let n_in = |part: &str| fs::read_dir(filed.join(part)).map_or(0, Iterator::count);
+    // mutt writes what was read to cur
+    let is_filed = || n_in("new") + n_in("cur") > 0;
+    press(key);
+    let end = Instant::now() + Duration::from_secs(30);
+    while !is_filed() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(200));
+        press("\n");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(is_filed(), "{key}: nothing in {}", filed.display());
 }
 
 #[test]
@@ -95,30 +165,44 @@ fn mutt_teaches_and_files() {
         return;
     }
     let world = world();
-    let message = String::from_utf8(inbox("02.eml")).unwrap();
-    world.write("mbox", format!("From me@example.org Mon Mar  2 10:00:00 2026\n{message}\n"));
-    let settings = "set folder=~/mail confirmappend=no confirmcreate=no delete=yes quit=yes\n";
-    world.write("rules", recipe("muttrc") + settings);
-    fs::create_dir(world.path("mail")).unwrap();
-    let mut terminal = Command::new("script");
-    terminal.args(["-qfc", "mutt -n -F rules -f mbox", "/dev/null"]).current_dir(world.path(""));
-    terminal.env("HOME", world.path("")).env("PATH", path()).env("TERM", "vt100").env("LC_ALL", "C");
-    terminal.env_remove("TAMIS_MODEL").env_remove("XDG_DATA_HOME").env_remove("TAMIS_FALLBACK");
-    terminal.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = terminal.spawn().unwrap();
-    let mut keys = child.stdin.take().unwrap();
-    let mut press = |key: &str| std::io::Write::write_all(&mut keys, key.as_bytes()).unwrap();
-    // the name of the folder is offered, and return takes it
-    press("S");
-    let end = Instant::now() + Duration::from_secs(30);
-    while !world.path("mail/Junk").exists() && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(200));
-        press("\n");
+    let settings = "set folder=Maildir confirmappend=no confirmcreate=no delete=yes quit=yes\n";
+    world.write("rules", recipe(&world, "mutt", &[]) + settings);
+    let learned = || {
+        let log = fs::read_to_string(world.path("log")).unwrap();
+        log.lines().map(|line| line.split(' ').nth(3).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (key, name, filed) in [("S", "02.eml", "Maildir/.Spam"), ("H", "01.eml", "Maildir")] {
+        // one message at a time
+        let _ = fs::remove_dir_all(world.path("in"));
+        for part in ["cur", "new", "tmp"] {
+            fs::create_dir_all(world.path("in").join(part)).unwrap();
+        }
+        world.write("in/new/1", message(name));
+        press(&world, key, &world.path(filed));
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(fs::read_to_string(world.path("mail/Junk")).unwrap().contains(message.lines().last().unwrap()));
-    let known = world.succeed(&["inspect"]);
-    let documents = known.lines().find_map(|line| line.strip_prefix("spam ")?.split_whitespace().next());
-    assert_eq!(documents, Some("86"), "{known}");
+    assert_eq!(learned(), ["learned=spam", "learned=ham"]);
+}
+
+#[test]
+fn recipes_agree_on_folders_and_carry_what_is_asked() {
+    let world = World::new();
+    for program in ["procmail", "maildrop", "fdm", "sieve", "mutt"] {
+        let rules = world.succeed(&["generate", "recipe", program]);
+        assert!(rules.contains("Junk") && (program == "mutt" || rules.contains("Unsure")), "{rules}");
+        assert!(
+            program == "sieve" || rules.contains("Maildir/.Junk") || rules.contains("\n.Junk/"),
+            "{rules}"
+        );
+        assert!(rules.contains(TAMIS) && !rules.contains(" -m "), "{rules}");
+        let mut elsewhere = world.command(&["generate", "recipe", program, "--fallback", "all.tamis"]);
+        elsewhere.env("TAMIS_MODEL", "/var/lib/own.tamis");
+        let rules = String::from_utf8(elsewhere.output().unwrap().stdout).unwrap();
+        let shared = world.path("all.tamis").canonicalize().unwrap_or(world.path("all.tamis"));
+        for expected in ["-m", "/var/lib/own.tamis", "--fallback", shared.to_str().unwrap()] {
+            assert!(rules.contains(expected), "{expected}: {rules}");
+        }
+    }
+    assert!(
+        world.fail(&["generate", "recipe", "fdm", "--junk", "a b"]).contains("expected a name of letters")
+    );
 }

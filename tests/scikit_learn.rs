@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{World, root, stderr};
+use crate::support::{World, root, skip, stderr};
 
 /// Imports every case and compares its probabilities with scikit-learn's.
 fn check(made: &Value) {
@@ -48,7 +48,7 @@ fn the_script_of_the_guide_writes_what_is_imported() {
     let python = std::env::var_os("PYTHON").unwrap_or("python3".into());
     let has_it = Command::new(&python).args(["-c", "import sklearn, joblib"]).output();
     if !has_it.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: {} has no scikit-learn", python.display());
+        skip(&format!("{} has no scikit-learn", python.display()));
         return;
     }
     let world = World::new();

@@ -66,8 +66,9 @@ fn a_message_passes_through_with_the_verdict_at_the_end_of_its_headers() {
         assert_eq!(lines[..2], ["From: a@example.org", "Subject: cheap pills"]);
         assert!(lines[2] == "X-Spam-Flag: YES" || lines[2] == "X-Spam-Flag: NO");
         assert!(lines[3].starts_with("X-Spam-Status: ") && lines[3].contains(" tests=TAMIS version="));
-        assert!(lines[4].starts_with("X-Tamis: ") && lines[4].contains("; probability="));
-        assert_eq!(lines[5..], ["", "buy now", ""]);
+        assert!(lines[4].starts_with("X-Spam-Level:"));
+        assert!(lines[5].starts_with("X-Tamis: ") && lines[5].contains("; probability="));
+        assert_eq!(lines[6..], ["", "buy now", ""]);
         let without = message.replace(&format!("X-Spam-Flag: NO{line_end}"), "");
         verdict_fields(without.as_bytes(), &output.stdout);
         let kept = world.run_with_input(&["score", "-p", "--keep-headers"], message.as_bytes());

@@ -7,6 +7,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+pub use tamis_testing::skip;
+
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -93,13 +95,15 @@ pub fn feed(mut command: Command, input: &[u8]) -> Output {
     })
 }
 
-/// Whether one of these programs is missing; says that the test skips then.
+/// Whether one of these programs is missing; says that the test skips then, or fails it where nothing may be skipped
+/// (`TAMIS_SKIP_NOTHING`, see `.ci/recipes`).
+#[track_caller]
 pub fn skip_without(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     let missing = programs.iter().find(|name| !is_there(name));
     if let Some(name) = missing {
-        eprintln!("skipped: there is no {name}");
+        skip(&format!("there is no {name}"));
     }
     missing.is_some()
 }
@@ -118,11 +122,13 @@ pub fn verdict_fields(message: &[u8], out: &[u8]) -> String {
     let added = out.len().checked_sub(message.len()).expect("a message that came out shorter than it was");
     let same = out.iter().zip(message).take_while(|(a, b)| a == b).count();
     // what follows the fields may begin as they do
-    for start in (same.saturating_sub(200)..=same).rev() {
+    for start in (same.saturating_sub(300)..=same).rev() {
         let fields = String::from_utf8_lossy(&out[start..start + added]);
         let mut lines = fields.trim_matches(['\r', '\n']).lines();
         let is_field = |line: &str| {
-            ["X-Spam-Flag: ", "X-Spam-Status: ", "X-Tamis: "].iter().any(|name| line.starts_with(name))
+            ["X-Spam-Flag: ", "X-Spam-Status: ", "X-Spam-Level:", "X-Tamis: "]
+                .iter()
+                .any(|name| line.starts_with(name))
         };
         if lines.clone().any(|line| line.starts_with("X-Tamis: ")) && lines.all(is_field) {
             assert!(out[start + added..] == message[start..], "what follows the fields has changed");

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use crate::support::{TAMIS, World, root, stdout};
+use crate::support::{TAMIS, World, root, skip, stdout};
 
 /// The output of a command at a terminal of so many columns; `None`, said so, without util-linux's `script`.
 fn at_terminal(world: &World, columns: u16, set: &str, arguments: &str) -> Option<String> {
     if Command::new("script").arg("--version").output().is_err() {
-        eprintln!("skipped: script is not installed");
+        skip("script is not installed");
         return None;
     }
     let line = format!("stty cols {columns} rows 40; {set} exec {TAMIS} {arguments}");
@@ -152,4 +152,16 @@ fn quiet_says_errors_only_and_verbose_says_more() {
         crate::support::stderr(&output).matches("skipped: a PDF").count()
     };
     assert_eq!((skipped(&[]), skipped(&["-v"])), (5, 8));
+}
+
+#[test]
+fn days_of_a_log_are_drawn() {
+    let world = World::new();
+    let line =
+        |day: &str| format!("tamis[7]: time={day}T10:00:00Z id=- verdict=ham log-odds=-3.00 model=/m ms=3\n");
+    world.write("log", line("2026-03-01").repeat(30) + &line("2026-03-02").repeat(15));
+    let Some(drawn) = at_terminal(&world, 100, "", "stats log") else { return };
+    let bars: Vec<_> = drawn.lines().skip(1).map(|line| line.matches('█').count()).collect();
+    assert_eq!(bars, [40, 20], "{drawn}");
+    assert!(!world.succeed(&["stats", "log"]).contains('█'));
 }

@@ -3,7 +3,9 @@
 pub(crate) mod decision;
 pub(crate) mod documents;
 pub(crate) mod input;
+pub(crate) mod log;
 pub(crate) mod model;
+pub(crate) mod passed;
 pub(crate) mod recipe;
 pub(crate) mod scoring;
 pub(crate) mod training;

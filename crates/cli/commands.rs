@@ -6,6 +6,7 @@ pub(crate) mod evaluate;
 pub(crate) mod expire;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod forget;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;
@@ -13,7 +14,12 @@ pub(crate) mod label;
 pub(crate) mod learn;
 pub(crate) mod merge;
 pub(crate) mod passthrough;
+pub(crate) mod recipe;
+pub(crate) mod retrain;
+pub(crate) mod salvage;
 pub(crate) mod score;
+pub(crate) mod stats;
+pub(crate) mod summary;
 pub(crate) mod suspects;
 pub(crate) mod train;
 
@@ -32,13 +38,17 @@ use crate::commands::evaluate::EvaluateArgs;
 use crate::commands::expire::ExpireArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::forget::ForgetArgs;
 use crate::commands::generate::GenerateArgs;
 use crate::commands::import::ImportArgs;
 use crate::commands::inspect::InspectArgs;
 use crate::commands::label::LabelArgs;
-use crate::commands::learn::{ForgetArgs, LearnArgs, RetrainArgs};
+use crate::commands::learn::LearnArgs;
 use crate::commands::merge::MergeArgs;
+use crate::commands::retrain::RetrainArgs;
+use crate::commands::salvage::SalvageArgs;
 use crate::commands::score::ScoreArgs;
+use crate::commands::stats::StatsArgs;
 use crate::commands::train::TrainArgs;
 
 /// Learns from labelled examples to sort text: spam from ham, one topic from another.
@@ -92,17 +102,20 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Check that a model file is whole and consistent
     Verify(ModelArg),
+    /// Make a model of what is intact in a damaged one
+    Salvage(SalvageArgs),
     /// Measure a model on labelled documents
     Evaluate(EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
     Compare(CompareArgs),
+    /// Count the verdicts and corrections of a log by day
+    Stats(StatsArgs),
     /// Do what bogofilter does, with its options
     Bogofilter(BogofilterArgs),
     /// Print what may stand where a word is being typed, for a shell
     #[command(hide = true)]
     Complete(CompleteArgs),
-    /// Write the manual pages or the completions into a folder
-    #[command(hide = true)]
+    /// Print recipes for mail programs; write manual pages and completions
     Generate(GenerateArgs),
 }
 
@@ -132,9 +145,9 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Train(args) => on_threads(&args.input, || train::run(&args)),
         Command::Score(args) => score::run(&args),
         Command::Label(args) => on_threads(&args.input, || label::run(&args)),
-        Command::Learn(args) => learn::learn(&args),
-        Command::Forget(args) => learn::forget(&args),
-        Command::Retrain(args) => learn::retrain(&args),
+        Command::Learn(args) => learn::run(&args),
+        Command::Forget(args) => forget::run(&args),
+        Command::Retrain(args) => retrain::run(&args),
         Command::Expire(args) => expire::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Export(args) => export::run(&args),
@@ -142,8 +155,10 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
+        Command::Salvage(args) => salvage::run(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
+        Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(bogofilter::run::run(&args.arguments)),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),

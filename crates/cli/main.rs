@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, FromArgMatches, Parser};
 
+use crate::args::passed::{asks_for_passthrough, passes_input_through};
 use crate::args::volume::VolumeArgs;
 use crate::commands::{Cli, Command, passthrough};
 use crate::model::rescue;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     if let Some(arguments) = bogofilter::run::asked(&arguments) {
         return ExitCode::from(bogofilter::run::run(arguments));
     }
-    if passes_input_through(&arguments) {
+    if passes_input_through(bytes(&arguments)) {
         rescue::arm(libc::STDIN_FILENO);
     }
     let (command, volume) = match parse(&arguments) {
@@ -93,25 +94,12 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     }
     // it repeats arguments unescaped
     text(error, arguments).lines().for_each(|line| say!("{line}"));
-    if asks_for_passthrough(arguments) {
+    if asks_for_passthrough(bytes(arguments)) {
         passthrough::copy_input();
     }
     ExitCode::from(ERROR)
 }
 
-/// Whether a message is to be passed through, judged by arguments that may be wrong.
-fn asks_for_passthrough(arguments: &[OsString]) -> bool {
-    let is_passthrough = |a: &OsString| {
-        a.to_str().is_some_and(|a| {
-            a.starts_with("--pass") || (a.starts_with('-') && !a.starts_with("--") && a.contains('p'))
-        })
-    };
-    arguments.iter().any(|a| a == "score") && arguments.iter().any(is_passthrough)
-}
-
-/// Whether that message is certainly on standard input: no argument could name a file.
-fn passes_input_through(arguments: &[OsString]) -> bool {
-    let is_value = |at: usize| matches!(arguments[at - 1].to_str(), Some("-m" | "--model" | "--fallback"));
-    let is_option = |at: usize| arguments[at].as_encoded_bytes().starts_with(b"-");
-    asks_for_passthrough(arguments) && (2..arguments.len()).all(|at| is_option(at) || is_value(at))
+fn bytes(arguments: &[OsString]) -> impl Iterator<Item = &[u8]> + Clone {
+    arguments.iter().map(|argument| argument.as_encoded_bytes())
 }

@@ -9,6 +9,7 @@ pub(crate) mod dates;
 pub(crate) mod expected;
 pub(crate) mod facts;
 pub(crate) mod fixed;
+pub(crate) mod log;
 pub(crate) mod manual;
 pub(crate) mod numbers;
 pub(crate) mod page;

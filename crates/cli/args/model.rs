@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{ErrorKind, Filter, LearnOptions, Lock, Partial};
 
+use crate::output::dates::today;
 use crate::output::numbers::counted;
 use crate::output::shown::{named, shown_path};
 
@@ -51,6 +52,7 @@ impl ChangeArgs {
         let mut options = LearnOptions::default();
         options.lock_timeout = Duration::from_secs(self.wait);
         options.log_limit = self.log_limit;
+        options.learned_at = Some(today());
         options
     }
 }

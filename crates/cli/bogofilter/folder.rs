@@ -15,6 +15,7 @@ use crate::args::model::{make_private, open_model};
 use crate::bogofilter::settings::{Registration, Settings};
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
+use crate::output::dates::today;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, say, shown_path};
 
@@ -117,7 +118,9 @@ impl Folder {
     /// Makes a model that has learned nothing yet, if there is none.
     fn create(&self) -> Result<Learner> {
         let path = self.model();
-        Learner::create(&path, of_mail(), ["ham", "spam"], LearnOptions::default()).map_err(named(&path))
+        let mut options = LearnOptions::default();
+        options.learned_at = Some(today());
+        Learner::create(&path, of_mail(), ["ham", "spam"], options).map_err(named(&path))
     }
 
     /// Learns a message, or takes it back. What was never learned cannot be taken back, which is no error.

@@ -13,7 +13,8 @@ use tamis_filter::{ClassId, Classes, Document, Kind, Limits, spam_class};
 
 use crate::args::input::InputArgs;
 use crate::commands::evaluate::{EvaluateArgs, Evaluated, evaluated};
-use crate::input::corpus::{Corpus, Wanted};
+use crate::input::corpus::Corpus;
+use crate::input::place::Wanted;
 use crate::output::comparison::{Comparison, Outcome, Side};
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{json_line, say, shown_path};

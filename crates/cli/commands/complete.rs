@@ -136,7 +136,9 @@ impl<'a> Place<'a> {
         }
         // `mail|text`, `chi2=N|mi=N`: what is not in capitals is to be typed
         if offers.is_empty() && name.starts_with(|c: char| c.is_ascii_lowercase()) {
-            let words = name.split('|').map(|word| word.split_inclusive('=').next().unwrap_or(word));
+            let typed = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+            let words =
+                name.split('|').filter(typed).map(|word| word.split_inclusive('=').next().unwrap_or(word));
             offers.extend(words.map(|word| (word.to_owned(), String::new())));
         }
         let is_source = name == "SOURCE";

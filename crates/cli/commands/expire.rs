@@ -8,6 +8,7 @@ use clap::Args;
 use tamis_filter::{ErrorKind, Known, Learner};
 
 use crate::args::model::{ChangeArgs, ModelArg};
+use crate::output::dates::{DAY, today};
 use crate::output::expected::report_change;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, shown, shown_path};
@@ -15,18 +16,22 @@ use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting removes exactly what learning added, all in one step. Documents without a date stay. \
-Nothing expires by itself.
+Forgetting removes exactly what learning added, all in one step. The date is that of the message; where it has none, or \
+one in the future, the day it was learned by tamis learn. Documents without either stay. Nothing expires by itself.
 
 Example:
   tamis expire --before 2023-01-01 --dry-run
+  tamis expire --older-than 1y
   tamis expire --keep 20000")]
 pub(crate) struct ExpireArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
     /// Forget documents written before this day (UTC)
-    #[arg(long, value_name = "YYYY-MM-DD", required_unless_present = "keep")]
+    #[arg(long, value_name = "YYYY-MM-DD", required_unless_present_any = ["keep", "older_than"])]
     pub(crate) before: Option<Day>,
+    /// Forget documents older than this: a number of days (d), weeks (w), months (m) or years (y)
+    #[arg(long, value_name = "AGE", conflicts_with = "before")]
+    pub(crate) older_than: Option<Age>,
     /// Forget all but the N newest documents of each label
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
@@ -61,6 +66,32 @@ impl std::str::FromStr for Day {
     }
 }
 
+/// An age in seconds; a month has 30 days and a year 365.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Age(pub(crate) i64);
+
+impl std::str::FromStr for Age {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let days = |unit| {
+            Some(match unit {
+                'd' => 1,
+                'w' => 7,
+                'm' => 30,
+                'y' => 365,
+                _ => return None,
+            })
+        };
+        let parsed = || {
+            let unit = days(s.chars().last()?)?;
+            let number: i64 = s[..s.len() - 1].parse().ok().filter(|number| *number > 0)?;
+            number.checked_mul(unit * DAY).map(Age)
+        };
+        parsed().ok_or_else(|| format!("expected an age such as 90d, 12w, 6m or 1y, got {s:?}"))
+    }
+}
+
 pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let path = args.model.path()?;
     // fails if there is no model
@@ -68,16 +99,20 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
     let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
-    let undated = known.iter().filter(|known| known.date.is_none()).count();
+    let today = today();
+    // a date in the future is none
+    let date_of = |known: &Known| known.date.filter(|date| *date <= today);
+    let undated = known.iter().filter(|known| date_of(known).is_none()).count();
+    let before_day = args.before.map(|day| day.0).or(args.older_than.map(|age| today - age.0));
     let mut old = Vec::new();
     for class in 0..labels.len() {
         let mut dated: Vec<_> = known
             .iter()
             .filter(|known| usize::from(known.class) == class)
-            .filter_map(|known| Some((known.date?, known.digest)))
+            .filter_map(|known| Some((date_of(known)?, known.digest)))
             .collect();
         dated.sort_unstable_by_key(|document| Reverse(*document));
-        let is_new = |date: i64| args.before.is_none_or(|day| date >= day.0);
+        let is_new = |date: i64| before_day.is_none_or(|day| date >= day);
         let n_new =
             dated.iter().take(args.keep.unwrap_or(usize::MAX)).take_while(|(date, _)| is_new(*date)).count();
         old.push(dated.split_off(n_new));
@@ -106,7 +141,11 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
     writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
     if undated > 0 {
-        writeln!(out, "kept {} without a date", counted(undated as u64, "document"))?;
+        writeln!(
+            out,
+            "kept {} without a date, or with one in the future",
+            counted(undated as u64, "document")
+        )?;
     }
     if !args.dry_run && n_old > 0 {
         report_change(&mut out, before, learner.filter())?;

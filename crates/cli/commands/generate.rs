@@ -1,12 +1,13 @@
-//! `tamis generate`: the manual pages and the completions, for packages.
+//! `tamis generate`: recipes for mail programs; the manual pages and the completions, for packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use clap::{Args, Command, ValueEnum};
+use clap::{Args, Command, Subcommand};
 
+use crate::commands::recipe::{self, RecipeArgs};
 use crate::output::dates::day;
 use crate::output::manual::{command_page, format_page};
 use crate::output::shown::shown_path;
@@ -18,46 +19,62 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("tamis.fish", include_str!("../../../contrib/completions/tamis.fish")),
 ];
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Args)]
+pub(crate) struct GenerateArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
 enum What {
-    /// Manual pages: one a command, and tamis.5 for the model file
-    Man,
-    /// Completions for bash, zsh and fish
-    Completions,
+    /// Print a recipe for a mail program, with the path of this tamis, and with folders and settings
+    Recipe(RecipeArgs),
+    /// Write the manual pages: one a command, and tamis.5 for the model file
+    Man(FolderArg),
+    /// Write the completions for bash, zsh and fish
+    Completions(FolderArg),
 }
 
 #[derive(Args)]
-pub(crate) struct GenerateArgs {
-    /// What to write
-    what: What,
-    /// The folder to write it into
+struct FolderArg {
+    /// The folder to write into
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-pub(crate) fn run(args: &GenerateArgs, program: Command) -> Result<u8> {
-    fs::create_dir_all(&args.folder).with_context(|| shown_path(&args.folder))?;
-    match args.what {
-        What::Man => manual(&args.folder, program)?,
-        What::Completions => {
+impl FolderArg {
+    fn make(&self) -> Result<&Path> {
+        fs::create_dir_all(&self.folder).with_context(|| shown_path(&self.folder))?;
+        Ok(&self.folder)
+    }
+}
+
+pub(crate) fn run(args: &GenerateArgs, mut program: Command) -> Result<u8> {
+    match &args.what {
+        What::Recipe(args) => return recipe::run(args),
+        What::Man(folder) => {
+            program.build();
+            let (folder, date) = (folder.make()?, day(now()));
+            manual(folder, &mut program, &date)?;
+            write(&folder.join("tamis.5"), &format_page(&date))?;
+        }
+        What::Completions(folder) => {
+            let folder = folder.make()?;
             for (name, script) in COMPLETIONS {
-                write(&args.folder.join(name), script.as_bytes())?;
+                write(&folder.join(name), script.as_bytes())?;
             }
         }
     }
     Ok(0)
 }
 
-fn manual(folder: &Path, mut program: Command) -> Result<()> {
-    program.build();
-    let date = day(now());
-    write(&folder.join("tamis.1"), &command_page(&mut program, &date))?;
-    let commands = program.get_subcommands_mut();
-    for command in commands.filter(|command| !command.is_hide_set() && command.get_name() != "help") {
-        let name = format!("tamis-{}.1", command.get_name());
-        write(&folder.join(name), &command_page(command, &date))?;
-    }
-    write(&folder.join("tamis.5"), &format_page(&date))
+/// Writes the page of a command and those of the commands in it.
+fn manual(folder: &Path, command: &mut Command, date: &str) -> Result<()> {
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    write(&folder.join(format!("{name}.1")), &command_page(command, date))?;
+    let inner = command.get_subcommands_mut();
+    let mut shown = inner.filter(|inner| !inner.is_hide_set() && inner.get_name() != "help");
+    shown.try_for_each(|inner| manual(folder, inner, date))
 }
 
 /// The time in seconds from 1970, or that of `$SOURCE_DATE_EPOCH`, so that packages can be made again byte for byte

@@ -10,6 +10,7 @@ use tamis_report::model_page;
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
+use crate::commands::summary;
 use crate::commands::suspects::SuspectsArgs;
 use crate::model::opened::check_unchanged;
 use crate::output::canvas::Canvas;
@@ -24,7 +25,8 @@ use crate::output::shown::{json_line, shown_path};
 #[command(after_help = "\
 Example:
   tamis inspect --terms 20
-  tamis inspect --suspects=10 mail/")]
+  tamis inspect --suspects=10 mail/
+  tamis inspect --summary /var/lib/tamis/*/model.tamis")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
@@ -38,6 +40,9 @@ pub(crate) struct InspectArgs {
     /// Also write a report with pictures to this file (HTML)
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Only print a table with a row for each of these models
+    #[arg(long, value_name = "MODEL", num_args = 1.., conflicts_with_all = ["model", "terms", "html", "json", "suspects"])]
+    pub(crate) summary: Vec<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -48,6 +53,9 @@ const LABELS: usize = 20;
 const TERMS: usize = 10;
 
 pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
+    if !args.summary.is_empty() {
+        return summary::print(&args.summary);
+    }
     let path = args.model.path()?;
     let filter = args.model.open()?;
     let is_of_two =

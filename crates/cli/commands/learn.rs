@@ -1,27 +1,29 @@
-//! `tamis learn`, `tamis forget` and `tamis retrain`
+//! `tamis learn`
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, ErrorKind, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, Scoring,
-    TrainOptions, document_name,
+    Document, ErrorKind, Filter, Information, Keep, Kind, Learned, Learner, Score, TrainOptions,
 };
 use tamis_mail::looks_like_mail;
 
 use crate::args::input::{GroupArgs, InputArgs};
+use crate::args::log::LogArg;
 use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
-use crate::input::corpus::{Corpus, Wanted};
+use crate::input::corpus::Corpus;
 use crate::input::items::Item;
 use crate::input::pass::Given;
+use crate::input::place::Wanted;
 use crate::model::learning::retrain_if_due;
 use crate::model::opened::check_unchanged;
-use crate::output::expected::expectation;
+use crate::model::rescue;
+use crate::output::log::message_id;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, note, say, shown, shown_path};
 use crate::output::status::ERROR;
@@ -49,6 +51,9 @@ pub(crate) struct LearnArgs {
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
+    /// Follow links that lead out of the folders named
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// Learn only documents that the model does not already give this label
     #[arg(long)]
     pub(crate) if_wrong: bool,
@@ -73,6 +78,8 @@ pub(crate) struct LearnArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
+    pub(crate) log: LogArg,
+    #[command(flatten)]
     pub(crate) groups: GroupArgs,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
@@ -96,68 +103,11 @@ impl ProgressArgs {
     }
 
     /// The last line: sa-learn's if progress was shown, else this one.
-    fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
+    pub(crate) fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
         match self.progress || self.dots {
             true => print(&format!("{done} tokens from {n} message(s) ({examined} message(s) examined)")),
             false => print(usual),
         }
-    }
-}
-
-#[derive(Args)]
-#[command(after_help = "\
-Forgetting removes exactly what learning added. The first argument is a label if the model knows \
-it; write ./spam for a file of that name.
-
-Example:
-  tamis forget < message.eml
-  tamis forget spam message.eml
-  tamis forget --name '<1@example.org>'
-  tamis forget --digest 0123456789abcdef0123456789abcdef")]
-pub(crate) struct ForgetArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArg,
-    /// The label that the documents must have been learned under, if any; then files, folders, mboxes, Maildirs.
-    /// Standard input by default
-    #[arg(value_name = "[LABEL] PATH")]
-    pub(crate) paths: Vec<OsString>,
-    /// Forget the document with this digest, as `inspect --suspects` prints it; its file is not needed
-    #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
-    pub(crate) digest: Vec<Digest>,
-    /// Forget the message with this Message-ID; its file is not needed
-    #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
-    pub(crate) name: Vec<String>,
-    #[command(flatten)]
-    pub(crate) progress: ProgressArgs,
-    #[command(flatten)]
-    pub(crate) input: InputArgs,
-    #[command(flatten)]
-    pub(crate) change: ChangeArgs,
-}
-
-/// Fits again what learning one by one leaves as it was.
-#[derive(Args)]
-#[command(after_help = "\
-Learning documents one by one leaves the correction, the calibration and the thresholds as they \
-were. This fits them to all documents that the model remembers, as train does.")]
-pub(crate) struct RetrainArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) change: ChangeArgs,
-}
-
-/// A document's identity, 32 hexadecimal digits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Digest(pub(crate) [u8; 16]);
-
-impl std::str::FromStr for Digest {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let number = (s.len() == 32).then(|| u128::from_str_radix(s, 16).ok()).flatten();
-        let number = number.ok_or_else(|| format!("expected 32 hexadecimal digits, got {s:?}"))?;
-        Ok(Digest(number.to_be_bytes()))
     }
 }
 
@@ -189,17 +139,25 @@ impl Tally {
     }
 }
 
-pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
+pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
+    let log = args.log.begin(&args.model);
+    if log.is_some() {
+        rescue::survive_file_limits();
+    }
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
     // standard input is read before the model is opened, so that the model is opened only once
     let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
+    let wanted = if args.follow { Wanted::Documents } else { Wanted::Inside };
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
-        true => corpus(&[], &args.input, None)?,
-        false => corpus(&args.paths, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
+        true => corpus(&[], wanted, &args.input, None)?,
+        false => corpus(&args.paths, wanted, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
     };
     corpus = corpus.grouped(&args.groups);
+    if !path.exists() && corpus.is_an_empty_message() {
+        bail!("expected a message to learn, got nothing; no model was made");
+    }
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
     corpus.suit(learner.filter().information().recipe)?;
     let has_fallback = shared.is_some();
@@ -209,7 +167,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     if args.new_label && learner.filter().classes().index(&args.label).is_none() {
         learner.add_label(&args.label)?;
     }
-    let mut tally = Tally::default();
+    let (mut tally, mut logged) = (Tally::default(), Vec::new());
     let unreadable =
         for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
             if is_sure(args, learner, document)? {
@@ -217,7 +175,10 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
                 return Ok(());
             }
             match learner.learn_in_group(&args.label, group, document) {
-                Ok(Learned::Already) => tally.already += 1,
+                Ok(Learned::Already) => {
+                    tally.already += 1;
+                    return Ok(());
+                }
                 Ok(Learned::Moved { .. }) => tally.moved += 1,
                 Ok(Learned::Beside { labels }) => {
                     tally.learned += 1;
@@ -229,10 +190,16 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
                 }
                 Err(error) => return Err(error.into()),
             }
+            if log.is_some() {
+                logged.push(if let Document::Mail(raw) = document { message_id(raw) } else { String::new() });
+            }
             Ok(())
         })?;
     check_unchanged(learner.filter())?;
     learner.commit()?;
+    if let Some(mut log) = log {
+        log.learned(&logged, &args.label);
+    }
     // never if there is a shared model, whose documents would be missing
     let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
     if may_retrain {
@@ -275,7 +242,7 @@ fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
     )
 }
 
-fn labels(filter: &Filter) -> Vec<String> {
+pub(crate) fn labels(filter: &Filter) -> Vec<String> {
     filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
 }
 
@@ -330,123 +297,29 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     Ok(learner)
 }
 
-pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
-    let path = args.model.path()?;
-    let filter = args.model.open()?;
-    let first = args.paths.first().and_then(|first| first.to_str());
-    let label = first.filter(|first| filter.classes().index(first).is_some());
-    if let (None, Some(first)) = (label, args.paths.first())
-        && first != "-"
-        && !Path::new(first).exists()
-    {
-        let known = labels(&filter).join(", ");
-        bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
-    }
-    let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
-    let is_at_hand = args.digest.is_empty() && args.name.is_empty() || !paths.is_empty();
-    let corpus = is_at_hand.then(|| corpus(paths, &args.input, Some(&filter))).transpose()?;
-    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    let (mut forgotten, mut unknown, mut name) = (0, 0, None);
-    for digest in &args.digest {
-        name = learner.forget_digest(label, digest.0)?;
-        forgotten += 1;
-    }
-    for (digest, label) in of_names(&args.name, label, learner.filter())? {
-        name = learner.forget_digest(Some(&label), digest)?;
-        forgotten += 1;
-    }
-    let mut unreadable = 0;
-    if let Some(mut corpus) = corpus {
-        unreadable = for_each(&mut corpus, &mut learner, &args.progress, |learner, item, _, document| {
-            match learner.forget(label, document) {
-                Ok(its) => (forgotten, name) = (forgotten + 1, its),
-                Err(error) if matches!(error.kind(), ErrorKind::NotLearned { .. }) => {
-                    say!("tamis: {}: {error}", shown_path(&item.name()));
-                    unknown += 1;
-                }
-                Err(error) => return Err(error.into()),
-            }
-            Ok(())
-        })?;
-    }
-    check_unchanged(learner.filter())?;
-    learner.commit()?;
-    let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
-    let usual = format!("forgot {}{name}", counted(forgotten, "document"));
-    args.progress.print_last("Forgot", forgotten, forgotten + unknown, &usual)?;
-    Ok(if unknown > 0 { ERROR } else { unreadable })
-}
-
-/// The digests and labels of the documents with these names, under this label if one is given.
-fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
-    let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
-    let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
-    for known in filter.documents().filter(|_| !names.is_empty()) {
-        let Known { digest, class, name, .. } = known?;
-        let own = filter.classes().label(class).unwrap_or_default();
-        let name = name.filter(|name| names.contains_key(name) && label.is_none_or(|label| label == own));
-        if let Some(name) = name {
-            documents.insert((digest, own.to_owned()));
-            missing.remove(&name);
-        }
-    }
-    if let Some(typed) = missing.values().next() {
-        let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
-        let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
-        bail!(
-            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints \
-            it, \
-             got {}{hint}",
-            shown(typed)
-        );
-    }
-    Ok(documents)
-}
-
-pub(crate) fn retrain(args: &RetrainArgs) -> Result<u8> {
-    let path = args.model.path()?;
-    drop(args.model.open()?);
-    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    learner.retrain().map_err(|error| match error.kind() {
-        ErrorKind::TermsNotStored => anyhow!(
-            "{}: expected a model that remembers the terms of its documents and has no --windows; train it again",
-            shown_path(&path)
-        ),
-        _ => error.into(),
-    })?;
-    let information = learner.filter().information();
-    let documents = information.documents as u64;
-    if matches!(information.scoring, Scoring::RobinsonFisher(_)) {
-        return print(
-            "not retrained: it answers as bogofilter does until it has learned 100 messages of each label",
-        )
-        .map(|()| 0);
-    }
-    print(&format!("retrained on {}", counted(documents, "document")))?;
-    if let Some(expectation) = expectation(learner.filter()) {
-        print(&expectation)?;
-    }
-    Ok(0)
-}
-
 fn print(line: &str) -> Result<()> {
     writeln!(done(), "{line}").context("standard output")
 }
 
 /// The documents to learn or forget, found before the model is locked, since standard input may be slow.
-fn corpus<'a>(paths: &[OsString], input: &'a InputArgs, model: Option<&Filter>) -> Result<Corpus<'a>> {
+pub(crate) fn corpus<'a>(
+    paths: &[OsString],
+    wanted: Wanted,
+    input: &'a InputArgs,
+    model: Option<&Filter>,
+) -> Result<Corpus<'a>> {
     let mut paths = input.list.add_to(paths)?;
     if paths.is_empty() && input.list.files_from.is_none() {
         paths.push("-".into());
     }
     match model {
-        Some(model) => Corpus::find_for(&paths, Wanted::Documents, input, model.information().recipe),
-        None => Corpus::find_for_new(&paths, input),
+        Some(model) => Corpus::find_for(&paths, wanted, input, model.information().recipe),
+        None => Corpus::find_for_new(&paths, wanted, input),
     }
 }
 
 /// Visits the documents one after another; returns the exit status, given the unreadable ones.
-fn for_each(
+pub(crate) fn for_each(
     corpus: &mut Corpus<'_>,
     learner: &mut Learner,
     progress: &ProgressArgs,
@@ -455,6 +328,7 @@ fn for_each(
     let limits = learner.filter().information().recipe.limits;
     let has_dots = progress.has_dots();
     corpus.has_bar &= !has_dots;
+    let has_empty = AtomicBool::new(false);
     // one after another: what is learned depends on what was learned before
     let state = Mutex::new((learner, &mut work));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
@@ -463,6 +337,11 @@ fn for_each(
             &limits,
             || Ok(()),
             |(), item, Given { group, .. }, document| {
+                if matches!(document, Document::Mail([])) {
+                    say!("tamis: {}: expected a message, got nothing", shown_path(&item.name()));
+                    has_empty.fetch_or(item.named(), Ordering::Relaxed);
+                    return Ok(());
+                }
                 if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!(
                         "tamis: {}: this does not look like mail, which the model is for",
@@ -480,7 +359,8 @@ fn for_each(
         )
     })?;
     dot(has_dots, "\n");
-    Ok(corpus.conclude(finished.unreadable))
+    let status = corpus.conclude(finished.unreadable);
+    Ok(if has_empty.into_inner() { ERROR } else { status })
 }
 
 /// Prints a sign of progress. That nobody can read it is no failure.

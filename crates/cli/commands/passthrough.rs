@@ -10,12 +10,26 @@ use tamis_mail::passthrough::{Head, SpamStatus, Verdict, head};
 
 use crate::model::held::Held;
 use crate::model::opened::Model;
+use crate::output::log::{Log, message_id};
 use crate::output::shown::{say, shown, told};
 use crate::output::status::ERROR;
-use crate::output::verdict::say_limits;
 
-/// Copies the message with the verdict added; if anything fails, without.
-pub(crate) fn run(files: &[OsString], keep_headers: bool, open: impl Fn() -> Result<Filter>) -> u8 {
+/// A message with its verdict.
+struct Annotated {
+    head: Head,
+    /// What is logged of it.
+    label: String,
+    log_odds: f64,
+    truncated: bool,
+}
+
+/// Copies the message with the verdict added; if anything fails, without. Then logs it.
+pub(crate) fn run(
+    files: &[OsString],
+    keep_headers: bool,
+    log: Option<Log>,
+    open: impl Fn() -> Result<Filter>,
+) -> u8 {
     let mut message = match Held::open(files.first().map(Path::new)) {
         Ok(message) => message,
         Err(error) => {
@@ -27,20 +41,26 @@ pub(crate) fn run(files: &[OsString], keep_headers: bool, open: impl Fn() -> Res
     let annotated = catch_unwind(AssertUnwindSafe(|| annotate(&mut message, files, keep_headers, &open)))
         .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));
     let written = match &annotated {
-        Ok(head) => message.write(None, &head.bytes, head.rest),
+        Ok(Annotated { head, .. }) => message.write(None, &head.bytes, head.rest),
         Err(error) => {
             say!("tamis: {}; the message is passed on unchanged", told(error));
             message.write(None, &[], 0)
         }
     };
-    match written {
-        Ok(_) if annotated.is_ok() => 0,
-        Ok(_) => ERROR,
-        Err(error) => {
-            say!("tamis: {}", told(&error));
-            ERROR
+    if let Err(error) = &written {
+        say!("tamis: {}", told(error));
+    }
+    let done = annotated.ok().filter(|_| written.is_ok());
+    if let Some(mut log) = log {
+        let id = message_id(message.bytes());
+        match &done {
+            Some(Annotated { label, log_odds, truncated, .. }) => {
+                log.verdict(&id, label, *log_odds, *truncated)
+            }
+            None => log.error(&id),
         }
     }
+    if done.is_some() { 0 } else { ERROR }
 }
 
 /// With more than two classes, the log-odds of one against the likeliest other: above 0 if it is the likeliest.
@@ -62,7 +82,7 @@ fn annotate(
     files: &[OsString],
     keep_headers: bool,
     open: impl Fn() -> Result<Filter>,
-) -> Result<Head> {
+) -> Result<Annotated> {
     if files.len() > 1 {
         bail!("--passthrough: expected one message, got {} files", files.len());
     }
@@ -77,10 +97,9 @@ fn annotate(
     })
 }
 
-fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Head> {
+fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Annotated> {
     let mut scratch = Scratch::default();
     let score = filter.score_mail(&message.mail(&filter.information().recipe.limits)?, &mut scratch)?;
-    say_limits("the message", &scratch);
     if filter.spam().is_none() {
         let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
         say!(
@@ -102,5 +121,7 @@ fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Head> {
         truncated: !scratch.limits_hit().is_empty(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    Ok(head(message.bytes(), &verdict, keep_headers))
+    let head = head(message.bytes(), &verdict, keep_headers);
+    let Verdict { label, log_odds, truncated, .. } = verdict;
+    Ok(Annotated { head, label: label.to_owned(), log_odds, truncated })
 }

@@ -10,12 +10,15 @@ use tamis_filter::{Filter, Kind, Score, Scratch};
 
 use crate::args::decision::VerdictArgs;
 use crate::args::input::ListArgs;
+use crate::args::log::LogArg;
 use crate::args::model::{FallbackArg, ModelArg};
 use crate::commands::passthrough;
 use crate::input::items::part;
 use crate::input::loaded::Loaded;
 use crate::input::reading::{Contents, Stream, foreign};
 use crate::model::opened::Model;
+use crate::model::rescue;
+use crate::output::log::{Log, message_id};
 use crate::output::shown::{json_line, say, shown_path, told};
 use crate::output::status::ERROR;
 use crate::output::verdict::{Verdict, say_limits, verdict_line};
@@ -56,13 +59,16 @@ pub(crate) struct ScoreArgs {
     /// Exit with 0 whatever the verdict
     #[arg(short, long)]
     pub(crate) exit_zero: bool,
-    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status and X-Tamis added; on any error, copy it
-    /// unchanged
+    /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status, X-Spam-Level and X-Tamis added; on any error,
+    /// copy it unchanged
     #[arg(short, long, conflicts_with_all = ["json", "files_from"])]
     pub(crate) passthrough: bool,
-    /// With --passthrough, keep X-Spam-Flag and X-Spam-Status lines that the message already has
+    /// With --passthrough, keep the verdicts of other filters that the message already has (X-Spam-Flag, X-Spam-Status,
+    /// X-Spam-Level, X-Spam-Score and X-Bogosity)
     #[arg(long, requires = "passthrough")]
     pub(crate) keep_headers: bool,
+    #[command(flatten)]
+    pub(crate) log: LogArg,
     // last, since its heading applies to all that follow
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
@@ -78,8 +84,10 @@ impl ScoreArgs {
 }
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
+    let log = args.log.begin(&args.model);
+    rescue::survive_file_limits();
     if args.passthrough {
-        return Ok(passthrough::run(&args.files, args.keep_headers, || args.open()));
+        return Ok(passthrough::run(&args.files, args.keep_headers, log, || args.open()));
     }
     let mut model = Model::new(|| args.open());
     let recipe = model.filter()?.information().recipe;
@@ -90,7 +98,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     }
     let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
     let files = args.list.add_to(&args.files)?;
-    let mut scorer = Scorer { args, model, kind, most, scratch: Scratch::default(), n: 0, status: 2 };
+    let mut scorer = Scorer { args, model, kind, most, scratch: Scratch::default(), log, n: 0, status: 2 };
     if files.len() <= 1 && args.list.files_from.is_none() {
         let input = OsString::from("-");
         scorer.score(Path::new(files.first().unwrap_or(&input)))?;
@@ -114,6 +122,7 @@ struct Scorer<'a, Open> {
     /// Maximum bytes read of a message.
     most: usize,
     scratch: Scratch,
+    log: Option<Log>,
     /// Number of verdicts written.
     n: usize,
     /// The exit status of the last one.
@@ -148,11 +157,14 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
     }
 
     fn answer(&mut self, name: &OsStr, bytes: &[u8]) -> Result<()> {
-        let Scorer { args, model, scratch, .. } = self;
-        let (line, status) = model.ask(|filter| {
+        let Scorer { args, model, scratch, log, .. } = self;
+        let (line, status, label, log_odds) = model.ask(|filter| {
             let document = Loaded::new(filter.information().recipe.kind, bytes);
             let score = filter.score(document.document(), scratch)?;
-            Ok((line(args, filter, name, &score, scratch)?, status(filter, &score)))
+            let line = line(args, filter, name, &score, scratch)?;
+            // only what is logged is copied
+            let label = if log.is_some() { filter.label_of(&score).to_owned() } else { String::new() };
+            Ok((line, status(filter, &score), label, score.log_odds))
         })?;
         say_limits(name, scratch);
         self.n += 1;
@@ -160,9 +172,14 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
         let mut out = std::io::stdout().lock();
         match writeln!(out, "{line}").and_then(|()| out.flush()) {
             // The verdict is in the exit status too.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            other => other.context("standard output"),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => (),
+            other => other.context("standard output")?,
         }
+        if let Some(log) = log {
+            let id = if self.kind == Kind::Mail { message_id(bytes) } else { String::new() };
+            log.verdict(&id, &label, log_odds, !scratch.limits_hit().is_empty());
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,8 @@ use tamis_report::Mislabel;
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
-use crate::input::corpus::{Corpus, Wanted};
+use crate::input::corpus::Corpus;
+use crate::input::place::Wanted;
 use crate::output::dates::day;
 use crate::output::numbers::counted;
 use crate::output::path_text::to_text;

@@ -13,7 +13,7 @@ use crate::formats::records::Names;
 use crate::formats::table::{Record, Row};
 use crate::input::find::{Found, find, find_tables, recognise};
 use crate::input::items::whole_rows;
-use crate::input::place::{Place, Source};
+use crate::input::place::{Place, Source, Wanted};
 use crate::input::same_file::leave_out;
 use crate::output::numbers::counted;
 use crate::output::shown::{note, say, shown_path, told};
@@ -38,17 +38,6 @@ pub(crate) struct Corpus<'a> {
     pub(crate) has_bar: bool,
 }
 
-/// What a command wants from its sources.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// Documents with labels.
-    Labelled,
-    /// Documents, with labels or without.
-    Documents,
-    /// Documents of the sources that exist.
-    WhatIsThere,
-}
-
 impl<'a> Corpus<'a> {
     /// Lists the documents of all sources and prints what each was taken for. `expected` is the kind they must have,
     /// and what has that kind; a single document is taken for it.
@@ -62,9 +51,7 @@ impl<'a> Corpus<'a> {
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
             let source = Source::parse(argument);
-            let Some(found) =
-                corpus.found(find(&source, corpus.labelled, input.kind, input.holds()), wanted)?
-            else {
+            let Some(found) = corpus.found(find(&source, wanted, input.kind, input.holds()), wanted)? else {
                 continue;
             };
             let name = shown_path(argument);
@@ -172,14 +159,20 @@ impl<'a> Corpus<'a> {
     }
 
     /// As [`find`](Self::find), for a model that is yet to be made: of mail, unless folders, tables or names say otherwise.
-    pub(crate) fn find_for_new(arguments: &[OsString], input: &'a InputArgs) -> Result<Self> {
-        let mut corpus = Corpus::find(arguments, Wanted::Documents, input, None)?;
+    pub(crate) fn find_for_new(arguments: &[OsString], wanted: Wanted, input: &'a InputArgs) -> Result<Self> {
+        let mut corpus = Corpus::find(arguments, wanted, input, None)?;
         let is_text = |place: &Place| place.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
         let is_mail = |place: &Place| place.named && place.holds == Holds::One && !is_text(place);
         if input.kind.is_none() && corpus.places.iter().all(is_mail) {
             corpus.kind = Kind::Mail;
         }
         Ok(corpus)
+    }
+
+    /// Whether it is a single message, named, without a byte.
+    pub(crate) fn is_an_empty_message(&self) -> bool {
+        let is_empty = |place: &Place| place.named && place.holds == Holds::One && place.start().is_empty();
+        self.kind == Kind::Mail && matches!(&self.places[..], [place] if is_empty(place))
     }
 
     /// Takes single documents, found before the model was known, for the model's kind.

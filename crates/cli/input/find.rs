@@ -9,7 +9,7 @@ use tamis_mail::{looks_like_mail, maildir};
 
 use crate::formats::holds::{Holds, extension, extension_is};
 use crate::input::listing::{LeftOut, Listing};
-use crate::input::place::{Place, Source};
+use crate::input::place::{Place, Source, Wanted};
 use crate::input::reading::{Stream, foreign_in_folder, read_start};
 use crate::output::shown::shown_path;
 
@@ -23,18 +23,23 @@ pub(crate) struct Found {
     pub(crate) unreadable: Vec<String>,
 }
 
-/// Lists the documents of a source in a stable order. `labelled` says whether each must have a label.
+/// Lists the documents of a source in a stable order. `wanted` says whether each must have a label, and whether links
+/// may lead out of a folder.
 ///
 /// `kind` is their kind if it is known, and `mbox` says whether a single file or standard input is an mbox.
 pub(crate) fn find(
     source: &Source,
-    labelled: bool,
+    wanted: Wanted,
     kind: Option<Kind>,
     (mbox, format): (bool, Option<Holds>),
 ) -> Result<Found> {
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
+    let labelled = wanted == Wanted::Labelled;
     let mut listing = Listing::default();
+    if wanted == Wanted::Inside {
+        listing.inside = path.canonicalize().ok();
+    }
     let is_input = path.as_os_str() == "-";
     let metadata =
         if is_input { None } else { Some(std::fs::metadata(path).with_context(|| shown_path(&path))?) };
@@ -72,7 +77,7 @@ pub(crate) fn find(
     if is_folder && kind == Some(Kind::Mail) {
         listing.leave_tables_out();
     }
-    let Listing { places, left_out, unreadable } = listing;
+    let Listing { places, left_out, unreadable, .. } = listing;
     Ok(Found { places, kind, left_out, unreadable })
 }
 
@@ -115,7 +120,7 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
 
 /// Lists the tables of a source; what a file that is named holds may be given.
 pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Found> {
-    let found = find(source, false, Some(Kind::Table), (false, format))?;
+    let found = find(source, Wanted::Documents, Some(Kind::Table), (false, format))?;
     match found.places.iter().find(|place| !place.holds.is_table()) {
         Some(place) => {
             bail!(
@@ -163,7 +168,8 @@ mod tests {
             std::fs::write(root.join(path), "words").unwrap();
         }
         let labels = |argument: String, labelled| {
-            let found = find(&Source::parse(argument.as_ref()), labelled, None, (false, None))?;
+            let wanted = if labelled { Wanted::Labelled } else { Wanted::Documents };
+            let found = find(&Source::parse(argument.as_ref()), wanted, None, (false, None))?;
             let labels =
                 found.places.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();
             Ok::<_, anyhow::Error>((labels, found.left_out.describe().unwrap_or_default()))

@@ -24,6 +24,8 @@ pub(crate) struct Listing {
     pub(crate) places: Vec<Place>,
     pub(crate) left_out: LeftOut,
     pub(crate) unreadable: Vec<String>,
+    /// The folder that links may not lead out of, if there is one.
+    pub(crate) inside: Option<PathBuf>,
 }
 
 /// Files that are not documents.
@@ -35,6 +37,8 @@ pub(crate) struct LeftOut {
     hidden: u64,
     /// No regular files: FIFOs, sockets, devices.
     special: Examples,
+    /// Links that lead out of the folder.
+    links: Examples,
     /// Among mail.
     tables: Examples,
 }
@@ -58,7 +62,7 @@ impl Examples {
 impl LeftOut {
     /// In words, unless nothing was left out.
     pub(crate) fn describe(&self) -> Option<String> {
-        let LeftOut { unlabelled, hidden, special, tables } = self;
+        let LeftOut { unlabelled, hidden, special, links, tables } = self;
         let with_example = |Examples { number, first }: &Examples, one: &str| {
             let such_as = if *number == 1 { "" } else { "such as " };
             (*number, format!("{} ({such_as}{})", counted(*number, one), shown_path(&first)))
@@ -71,6 +75,7 @@ impl LeftOut {
             (*unlabelled, format!("{} beside the folders of labels", counted(*unlabelled, "file"))),
             (*hidden, hidden_files),
             with_example(special, "special file"),
+            with_example(links, "outward link"),
             with_example(tables, "table"),
         ];
         let parts: Vec<_> =
@@ -80,10 +85,25 @@ impl LeftOut {
 }
 
 impl Listing {
+    /// Whether a path is a link that leads out of the folder; it is noted then.
+    fn leads_out(&mut self, path: &Path) -> bool {
+        let Some(inside) = &self.inside else { return false };
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let leads_out = is_link && path.canonicalize().is_ok_and(|target| !target.starts_with(inside));
+        if leads_out {
+            self.left_out.links.add(path.to_owned());
+        }
+        leads_out
+    }
+
     /// The messages of a Maildir, which may be below a folder of a label's.
     pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>, folder: Option<Arc<str>>) {
+        if ["cur", "new"].iter().any(|part| self.leads_out(&path.join(part))) {
+            return;
+        }
         match maildir::list(path) {
-            Ok(listing) => {
+            Ok(mut listing) => {
+                listing.messages.retain(|path| !self.leads_out(path));
                 let found =
                     |path| Place { folder: folder.clone(), ..Place::found(path, label.clone(), Holds::One) };
                 self.places.extend(listing.messages.into_iter().map(found));
@@ -113,7 +133,11 @@ impl Listing {
                 below = kind.is_dir().then(|| to_text(name).into());
             }
             let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
-            if hidden {
+            if entry.depth() > 0 && entry.path_is_symlink() && !hidden && self.leads_out(entry.path()) {
+                if kind.is_dir() {
+                    walk.skip_current_dir();
+                }
+            } else if hidden {
                 self.left_out.hidden += 1;
                 if kind.is_dir() {
                     walk.skip_current_dir();

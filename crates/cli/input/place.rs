@@ -12,6 +12,19 @@ use crate::formats::holds::Holds;
 use crate::input::reading::{Stream, open, read_start};
 use crate::output::shown::shown_path;
 
+/// What a command wants from its sources.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Documents with labels.
+    Labelled,
+    /// Documents, with labels or without.
+    Documents,
+    /// Documents, with labels or without; links out of the folders named are left out.
+    Inside,
+    /// Documents of the sources that exist.
+    WhatIsThere,
+}
+
 /// A source as named: a path, `-` for standard input, perhaps with a label before it.
 pub(crate) struct Source {
     pub(crate) label: Option<String>,

@@ -1,6 +1,6 @@
 //! Copies a message that is being passed on even if the system stops the program.
 //!
-//! The only unsafe code of the program: signal handlers cannot do without it.
+//! The only unsafe code of the program: signal handlers, and what runs before `main`, cannot do without it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
+use crate::args::passed::{file_passed_through, may_pass_input_through};
 use crate::output::status::ERROR;
 
 /// Whether a page of a mapped model was lost.
@@ -21,6 +22,67 @@ const NONE: i32 = -1;
 
 /// The buffer for the rest of the message, since the stack may have no room left.
 static BUFFER: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
+
+/// Called by the system's loader, as all that stands in this section.
+#[used]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+/// Does what must be done before Rust starts: its start needs memory, which may be missing, and replaces a closed output
+/// by `/dev/null`, which takes a message and loses it.
+extern "C" fn before_main() {
+    // SAFETY: system calls on descriptors that nobody else uses yet, and on a stack that only handlers use
+    unsafe {
+        // Rust keeps it, and so does not need memory for its own
+        let mut stack: libc::stack_t = std::mem::zeroed();
+        stack.ss_sp = STACK.0.as_ptr().cast_mut().cast();
+        stack.ss_size = size_of::<Stack>();
+        libc::sigaltstack(&stack, std::ptr::null_mut());
+        if libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) == -1 {
+            // writing to a socket without a peer fails, and no file that is opened later gets this number
+            let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
+            if socket >= 0 && socket != libc::STDOUT_FILENO {
+                libc::dup2(socket, libc::STDOUT_FILENO);
+                libc::close(socket);
+            }
+        }
+    }
+    #[cfg(target_os = "linux")]
+    arm_early();
+}
+
+/// Arms for a message on standard input or in a file, as the command line has it. Uses no memory but the stack.
+#[cfg(target_os = "linux")]
+fn arm_early() {
+    const MOST: usize = 4096;
+    let mut line = [0; MOST];
+    // SAFETY: reads at most that many bytes into the array, from a file of its own
+    let length = unsafe {
+        let file = libc::open(c"/proc/self/cmdline".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::read(file, line.as_mut_ptr().cast(), MOST);
+        libc::close(file);
+        usize::try_from(length).unwrap_or(0)
+    };
+    // a longer line is left to `main`
+    let Some(line) = line[..length].strip_suffix(b"\0").filter(|_| length < MOST) else { return };
+    let arguments = line.split(|byte| *byte == 0);
+    if may_pass_input_through(arguments.clone()) {
+        arm(libc::STDIN_FILENO);
+    } else if let Some(file) = file_passed_through(arguments) {
+        // SAFETY: a zero follows each argument
+        let file =
+            unsafe { libc::open(file.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) };
+        if file >= 0 {
+            arm(file);
+        }
+    }
+}
+
+/// The stack of signal handlers, since the program's own may not grow any more.
+#[repr(align(16))]
+struct Stack([AtomicU8; 1 << 16]);
+static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
 /// Makes the program survive when the file of a mapped model is truncated: lost pages read as zeros, and
 /// [`lost_a_page`] reports it.
@@ -40,9 +102,16 @@ pub(crate) fn arm(source: i32) {
     if SOURCE.swap(source, Ordering::AcqRel) != NONE {
         return;
     }
+    survive_file_limits();
     for signal in [libc::SIGABRT, libc::SIGSEGV, libc::SIGILL, libc::SIGFPE] {
         handle(signal, on_stop);
     }
+}
+
+/// From now on, a limit of file sizes is an error of writing, and does not stop the program.
+pub(crate) fn survive_file_limits() {
+    // SAFETY: sets no handler
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Reads once from the source of the message, no more than `most` bytes, behind those that are held, and returns how many

@@ -18,6 +18,16 @@ pub(crate) fn day(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// The end of this day (UTC), in seconds from 1970: what is learned on one day has one date.
+pub(crate) fn today() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
+    (seconds.div_euclid(DAY) + 1) * DAY - 1
+}
+
+/// Seconds of a day.
+pub(crate) const DAY: i64 = 86_400;
+
 /// The time now (UTC), as `2003-02-11T08:15:00Z`.
 pub(crate) fn now() -> String {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

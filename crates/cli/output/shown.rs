@@ -101,6 +101,18 @@ fn escape(out: &mut String, bytes: &[u8]) {
     }
 }
 
+/// A text as one word without white space, for lines that are cut at spaces; `-` if it is empty.
+pub(crate) fn one_word(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match is_obeyed(c) || c.is_whitespace() {
+            true => escape(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes()),
+            false => out.push(c),
+        }
+    }
+    if out.is_empty() { "-".to_owned() } else { out }
+}
+
 /// Escapes a whole line on output, in case something was not quoted earlier.
 pub(crate) fn clean(line: &str) -> Cow<'_, str> {
     if !line.contains(is_obeyed) {
@@ -163,6 +175,8 @@ pub(crate) fn plain(error: &io::Error) -> String {
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only",
         io::ErrorKind::FileTooLarge => "the file would become too large",
         io::ErrorKind::BrokenPipe => "the reader closed the pipe",
+        // see `before_main`
+        io::ErrorKind::NotConnected => "expected an open file or pipe, got a closed one",
         io::ErrorKind::UnexpectedEof => "it ends too early",
         io::ErrorKind::OutOfMemory => "out of memory",
         io::ErrorKind::InvalidFilename => "the file name is too long or not allowed",

@@ -1,9 +1,10 @@
-//! Export and import: models as JSON lines, tables of their terms, bogofilter's word lists, scikit-learn's naive Bayes.
+//! Export, import and salvage: models as JSON lines, tables of their terms, bogofilter's word lists, scikit-learn's naive Bayes.
 
 pub(crate) mod bogofilter;
 pub(crate) mod draft;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod lines;
+pub(crate) mod salvage;
 pub(crate) mod scikit_learn;
 pub(crate) mod terms;

@@ -78,6 +78,7 @@ pub use evaluate::prequential::Prequential;
 pub use exchange::bogofilter::{Imported, import_bogofilter};
 pub use exchange::export::Known;
 pub use exchange::import::import;
+pub use exchange::salvage::{Salvaged, salvage};
 pub use exchange::scikit_learn::import_scikit_learn;
 pub use exchange::terms::TermRow;
 pub use extract::document::Document;

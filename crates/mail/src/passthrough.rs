@@ -23,6 +23,7 @@ use std::ops::Range;
 ///     "Subject: Offer\n\
 ///      X-Spam-Flag: YES\n\
 ///      X-Spam-Status: Yes, score=6.64 required=2.20 tests=TAMIS version=0.1.0\n\
+///      X-Spam-Level: ******\n\
 ///      X-Tamis: spam; probability=0.9987; log-odds=+6.64; version=0.1.0\n\
 ///      \n\
 ///      Buy now\n"
@@ -38,7 +39,7 @@ pub struct Verdict<'a> {
     pub probability: f64,
     /// The log-odds, in nats.
     pub log_odds: f64,
-    /// For `X-Spam-Flag` and `X-Spam-Status`; `None` leaves them out, if no class is spam.
+    /// For `X-Spam-Flag`, `X-Spam-Status` and `X-Spam-Level`; `None` leaves them out, if no class is spam.
     pub spam: Option<SpamStatus>,
     /// Whether only a part of the message was read, which `X-Tamis` then says.
     pub truncated: bool,
@@ -57,10 +58,11 @@ pub struct SpamStatus {
     pub threshold: f64,
 }
 
-/// The message with up to three fields added at the end of its header block.
+/// The message with up to four fields added at the end of its header block.
 ///
-/// `X-Spam-Flag`, `X-Spam-Status` and `X-Tamis` are added with the line end of the first remaining line. Fields of
-/// these names that came with the message are removed first; with `keep_headers`, only `X-Tamis` is. They are removed
+/// `X-Spam-Flag`, `X-Spam-Status`, `X-Spam-Level` (an asterisk for each whole nat of the score, 50 at most) and `X-Tamis`
+/// are added with the line end of the first remaining line. Fields of these names, `X-Spam-Score` and `X-Bogosity` that
+/// came with the message are removed first; with `keep_headers`, only `X-Tamis` is. They are removed
 /// up to the first empty line, because other programs read on after a line that is not a field, and also after a lone
 /// carriage return. No other byte changes, with one exception: a message without header block whose first line is
 /// indented gets an empty line in front, or that line would become part of the last field.
@@ -158,13 +160,14 @@ fn line_break(raw: &[u8]) -> &'static [u8] {
 fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
     let label = if verdict.unsure { "unsure".to_owned() } else { harmless(verdict.label) };
     let version = harmless(verdict.version);
-    let mut lines = Vec::with_capacity(3);
+    let mut lines = Vec::with_capacity(4);
     if let Some(SpamStatus { is_spam, score, threshold }) = verdict.spam {
         let (flag, status) = if is_spam { ("YES", "Yes") } else { ("NO", "No") };
         lines.push(format!("X-Spam-Flag: {flag}"));
         lines.push(format!(
             "X-Spam-Status: {status}, score={score:.2} required={threshold:.2} tests=TAMIS version={version}"
         ));
+        lines.push(format!("X-Spam-Level:{}", level(score)));
     }
     let truncated = if verdict.truncated { "truncated; " } else { "" };
     lines.push(format!(
@@ -172,6 +175,18 @@ fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
         verdict.probability, verdict.log_odds
     ));
     lines.into_iter().map(String::into_bytes).collect()
+}
+
+/// The most asterisks of a level, as SpamAssassin writes it.
+const HIGHEST_LEVEL: f64 = 50.0;
+
+/// A space and an asterisk for each whole nat of a score; nothing below 1.
+fn level(score: f64) -> String {
+    // no number counts as 0
+    match score.clamp(0.0, HIGHEST_LEVEL) as usize {
+        0 => String::new(),
+        n => format!(" {}", "*".repeat(n)),
+    }
 }
 
 /// A word made safe for a header line: it cannot end the line or be read as another part of it, and is short enough.

@@ -55,15 +55,26 @@ pub fn check_linear(units: &[&str], scan: impl Fn(&str)) {
 
 /// A folder of public corpora, `spamassassin` say, or with no name that of them all: in the folder that `TAMIS_CORPORA` names, else in `../shared/corpora`
 /// beside the repository. Without it, says that the test is skipped.
-#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+#[track_caller]
 pub fn public_corpus(name: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
     let path = std::env::var_os("TAMIS_CORPORA").map_or_else(beside, PathBuf::from).join(name);
     if !path.is_dir() {
-        eprintln!("skipped: {} is not here", path.display());
+        skip(&format!("{} is not here", path.display()));
         return None;
     }
     Some(path)
+}
+
+/// Says that a test skips, and why.
+///
+/// # Panics
+/// If `TAMIS_SKIP_NOTHING` is set: everything that tests need must be there then.
+#[track_caller]
+#[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub fn skip(why: &str) {
+    assert!(std::env::var_os("TAMIS_SKIP_NOTHING").is_none(), "nothing may be skipped, but {why}");
+    eprintln!("skipped: {why}");
 }
 
 #[cfg(test)]

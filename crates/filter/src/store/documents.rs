@@ -1,8 +1,10 @@
 //! The stored documents of a model, in sections, segments and log.
 
+use std::collections::BTreeMap;
+
 use crate::config::keep::Keep;
 use crate::error::Result;
-use crate::file::documents::{DocumentKey, Remembered, decode_coefficients, decode_vector};
+use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::file::names;
 use crate::store::sections::Sections;
 use crate::store::store::Store;
@@ -90,6 +92,21 @@ impl Store {
             has_failed = matches!(document, Some(Err(_)));
             document
         })
+    }
+
+    /// The stored documents as far as they can be read, in the order of digests. What is older stands for what cannot.
+    pub(crate) fn readable_documents(&self) -> Vec<Remembered> {
+        let mut found: BTreeMap<DocumentKey, Option<Remembered>> = BTreeMap::new();
+        for part in self.parts() {
+            for i in 0..part.n_documents() {
+                let key = part.record(&self.bytes, i).map(DocumentRecord::key);
+                if let (Ok(key), Ok(document)) = (key, self.recorded_at(part, i)) {
+                    found.insert(key, document);
+                }
+            }
+        }
+        found.extend(self.overlay.documents().iter().map(|(key, document)| (*key, document.clone())));
+        found.into_values().flatten().collect()
     }
 
     /// The document at a position, unless it was forgotten: in a segment a forgotten one has no copies.

@@ -20,6 +20,9 @@ pub struct LearnOptions {
     /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
     /// last rewrite. A small file therefore has no segments.
     pub growth_limit: Option<u64>,
+    /// The date of documents that have none of their own, or one after this, in seconds from 1970: when they are learned.
+    /// By default they have none.
+    pub learned_at: Option<i64>,
 }
 
 impl LearnOptions {
@@ -37,6 +40,11 @@ impl LearnOptions {
 
 impl Default for LearnOptions {
     fn default() -> Self {
-        LearnOptions { lock_timeout: LOCK_TIMEOUT, log_limit: 128 << 10, growth_limit: None }
+        LearnOptions {
+            lock_timeout: LOCK_TIMEOUT,
+            log_limit: 128 << 10,
+            growth_limit: None,
+            learned_at: None,
+        }
     }
 }

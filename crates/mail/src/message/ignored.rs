@@ -107,11 +107,15 @@ pub fn is_ignored(name: &str) -> bool {
     is_one_of(X_NAMES) || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
 }
 
-/// Whether fields of this name hold tamis verdicts. Those that arrive with a message are forged or old. Case does not
-/// matter.
+/// Names of fields that mail programs believe to be a verdict, whether ours, SpamAssassin's or bogofilter's, in lower
+/// case.
+const VERDICTS: [&str; 6] =
+    ["x-tamis", "x-spam-flag", "x-spam-status", "x-spam-level", "x-spam-score", "x-bogosity"];
+
+/// Whether fields of this name hold a verdict. Those that arrive with a message are forged or old. Case does not matter.
 pub(crate) fn is_verdict(name: &str) -> bool {
     matches!(name.as_bytes().first(), Some(b'x' | b'X'))
-        && ["x-tamis", "x-spam-flag", "x-spam-status"].iter().any(|known| name.eq_ignore_ascii_case(known))
+        && VERDICTS.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
 /// Whether a name matches one of the patterns, where a final `*` stands for any ending. Case does not matter.

@@ -12,13 +12,14 @@ const VERDICT: Verdict<'_> = Verdict {
     truncated: false,
     version: "1",
 };
-const LINES: [&str; 3] = [
+const LINES: [&str; 4] = [
     "X-Spam-Flag: NO",
     "X-Spam-Status: No, score=-1.50 required=0.00 tests=TAMIS version=1",
+    "X-Spam-Level:",
     "X-Tamis: ham; probability=0.2500; log-odds=-1.50; version=1",
 ];
 
-/// `@` in the expected message stands for the three lines, joined by line ends.
+/// `@` in the expected message stands for the four lines, joined by line ends.
 #[track_caller]
 fn check(raw: &str, expected: &str) {
     let line_end = if raw.split_inclusive('\n').next().unwrap_or("").trim_end_matches('\n').ends_with('\r') {
@@ -63,7 +64,7 @@ fn older_verdicts_are_replaced() {
     let mixed = annotate(b"X-Tamis: old\r\nA: 1\n\n", &VERDICT, false);
     assert_eq!(annotate(&mixed, &VERDICT, false), mixed);
     check("X-Tamis: old\r\n", "@\r\n");
-    check("X-Spam-Level: ***\nX-Tamis-Other: 1\n\n", "X-Spam-Level: ***\nX-Tamis-Other: 1\n@\n\n");
+    check("X-Spam-Report: 1\nX-Tamis-Other: 1\n\n", "X-Spam-Report: 1\nX-Tamis-Other: 1\n@\n\n");
     let kept = annotate(b"X-Spam-Flag: YES\nX-Tamis: old\nX-Spam-Status: Yes\n\n", &VERDICT, true);
     let expected = format!("X-Spam-Flag: YES\nX-Spam-Status: Yes\n{}\n\n", LINES.join("\n"));
     assert_eq!(String::from_utf8_lossy(&kept), expected);
@@ -94,6 +95,31 @@ fn forged_verdicts_behind_what_is_no_field_do_not_pass() {
 }
 
 #[test]
+fn what_other_filters_would_be_believed_is_taken_out() {
+    for forged in
+        ["X-Spam-Level: *****", "x-spam-score: 99", "X-Bogosity: Ham, spamicity=0.0", "X-Spam-Flag: NO"]
+    {
+        check(&format!("A: 1\n{forged}\n\tmore\nB: 2\n\nbody"), "A: 1\nB: 2\n@\n\nbody");
+        let kept = annotate(format!("{forged}\n\n").as_bytes(), &VERDICT, true);
+        assert!(String::from_utf8(kept).unwrap().starts_with(forged));
+    }
+}
+
+#[test]
+fn a_level_has_an_asterisk_for_each_whole_nat() {
+    let written = |score: f64| {
+        let spam = Some(SpamStatus { is_spam: false, score, threshold: 2.0 });
+        let out = annotate(b"", &Verdict { spam, ..VERDICT }, false);
+        let out = String::from_utf8(out).unwrap();
+        out.lines().find_map(|line| line.strip_prefix("X-Spam-Level:")).unwrap().to_owned()
+    };
+    for (score, stars) in [(0.99, ""), (1.0, " *"), (6.64, " ******"), (-7.0, ""), (f64::NAN, "")] {
+        assert_eq!(written(score), stars, "{score}");
+    }
+    assert_eq!(written(f64::INFINITY), format!(" {}", "*".repeat(50)));
+}
+
+#[test]
 fn verdicts() {
     let show = |verdict: Verdict<'_>| String::from_utf8(annotate(b"", &verdict, false)).unwrap();
     let status = SpamStatus { is_spam: true, score: 2.5, threshold: 0.5 };
@@ -104,20 +130,20 @@ fn verdicts() {
     let unsure = Verdict { unsure: true, ..VERDICT };
     assert!(show(unsure).contains("Flag: NO\n") && show(unsure).contains("X-Tamis: unsure; "));
     let of_no_spam = Verdict { spam: None, ..VERDICT };
-    assert_eq!(show(of_no_spam), format!("{}\n", LINES[2]));
+    assert_eq!(show(of_no_spam), format!("{}\n", LINES[3]));
     let replaced = annotate(b"X-Spam-Flag: YES\nA: 1\n\n", &of_no_spam, false);
-    assert_eq!(String::from_utf8_lossy(&replaced), format!("A: 1\n{}\n\n", LINES[2]));
+    assert_eq!(String::from_utf8_lossy(&replaced), format!("A: 1\n{}\n\n", LINES[3]));
     let cut = show(Verdict { unsure: true, truncated: true, ..VERDICT });
     assert!(
         cut.contains("X-Tamis: unsure; probability=0.2500; log-odds=-1.50; truncated; version=1\n"),
         "{cut}"
     );
     let odd = show(Verdict { label: "a\r\nX-Evil: 1;\u{85}\0é", version: "\n\n", ..VERDICT });
-    assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 3, "{odd}");
+    assert!(odd.contains("X-Tamis: a__X-Evil: 1___é; ") && odd.lines().count() == 4, "{odd}");
     for value in [f64::NAN, f64::INFINITY, f64::MAX, -0.0] {
         let spam = Some(SpamStatus { is_spam: false, score: value, threshold: value });
         let odd = show(Verdict { probability: value, log_odds: value, spam, ..VERDICT });
-        assert_eq!(odd.lines().count(), 3);
+        assert_eq!(odd.lines().count(), 4);
     }
 }
 
@@ -127,8 +153,8 @@ fn find(bytes: &[u8], what: &[u8]) -> usize {
 
 /// The message without the three lines that were added to it.
 fn without_lines(out: &[u8]) -> Vec<u8> {
-    let (start, last) = (find(out, LINES[0].as_bytes()), find(out, LINES[2].as_bytes()));
-    let end = last + LINES[2].len();
+    let (start, last) = (find(out, LINES[0].as_bytes()), find(out, LINES[3].as_bytes()));
+    let end = last + LINES[3].len();
     let line_end: &[u8] = if out[..last].ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
     match out[end..].strip_prefix(line_end) {
         Some([first @ (b'\r' | b'\n'), rest @ ..]) => {
@@ -144,7 +170,7 @@ fn without_lines(out: &[u8]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn only_three_lines_are_added(raw in "([A-Z]: [a-z]{0,3}|From x|[a-z ]{0,3}|\0)((\r\n|\n|\r|\n |\n\n|\n)([A-Z]: [a-z]{0,3}|[a-z]{0,3}|\0)){0,8}\n?") {
+    fn only_four_lines_are_added(raw in "([A-Z]: [a-z]{0,3}|From x|[a-z ]{0,3}|\0)((\r\n|\n|\r|\n |\n\n|\n)([A-Z]: [a-z]{0,3}|[a-z]{0,3}|\0)){0,8}\n?") {
         let out = annotate(raw.as_bytes(), &VERDICT, false);
         // indented text at once is told from an empty line and indented text only by what went in
         if !raw.starts_with([' ', '\t', '\n', '\r']) {
@@ -154,23 +180,23 @@ proptest! {
     }
 
     #[test]
-    fn twice_is_once(raw in "((X-Tamis: |x-spam-flag:|[A-Z]: |From |)[a-z]{0,2}(\r|\n|\r\n|\n |)){0,8}") {
+    fn twice_is_once(raw in "((X-Tamis: |x-spam-flag:|X-Bogosity: |[A-Z]: |From |)[a-z]{0,2}(\r|\n|\r\n|\n |)){0,8}") {
         let once = annotate(raw.as_bytes(), &VERDICT, false);
         prop_assert_eq!(annotate(&once, &VERDICT, false), once);
     }
 
     #[test]
-    fn no_forged_verdict_passes_or_is_evidence(raw in "((X-Tamis ?:|x-spam-flag:|[A-Z]:|From |[a-z]|) ?[a-z]{0,2}(\r|\n|\r\n|\n |\r |\n\n)){0,8}") {
+    fn no_forged_verdict_passes_or_is_evidence(raw in "((X-Tamis ?:|x-spam-flag:|X-Spam-Level:|[A-Z]:|From |[a-z]|) ?[a-z]{0,2}(\r|\n|\r\n|\n |\r |\n\n)){0,8}") {
         let out = annotate(raw.as_bytes(), &VERDICT, false);
         let out = String::from_utf8(out).unwrap();
         let count = |lines: &mut dyn Iterator<Item = &str>| {
             let header = lines.take_while(|line| !line.is_empty());
             header.filter(|l| ["x-tamis", "x-spam"].iter().any(|n| l.to_lowercase().starts_with(n))).count()
         };
-        prop_assert_eq!(count(&mut out.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))), 3);
+        prop_assert_eq!(count(&mut out.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))), 4);
         // as read by those who take a lone carriage return for the end of a line
         let universal = out.replace("\r\n", "\n").replace('\r', "\n");
-        prop_assert!(count(&mut universal.split('\n')) <= 3, "{:?}", out);
+        prop_assert!(count(&mut universal.split('\n')) <= 4, "{:?}", out);
         let parse = |raw: &str| Message::parse(raw.as_bytes(), &Limits::default());
         prop_assert_eq!(parse(&out), parse(&raw));
     }
@@ -186,7 +212,7 @@ proptest! {
     fn labels_cannot_add_lines(label: String, version: String) {
         let out = annotate(b"A: 1\n\nbody", &Verdict { label: &label, version: &version, ..VERDICT }, false);
         let text = String::from_utf8(out).unwrap();
-        prop_assert_eq!(text.split('\n').count(), 6);
+        prop_assert_eq!(text.split('\n').count(), 7);
         prop_assert!(!text.contains('\r'));
     }
 }

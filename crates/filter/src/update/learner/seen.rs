@@ -29,11 +29,16 @@ impl Learner {
         }
         let digest = digest(extractor.recipe().version, vocabulary.document(), counted.reals());
         counted.rows(vocabulary.document(), |place| ids.get(place).copied());
+        let (own, learned_at) = (counted.date(), self.options.learned_at);
+        let date = match (own, learned_at) {
+            (Some(own), Some(now)) => Some(own.min(now)),
+            _ => own.or(learned_at),
+        };
         let document = Remembered {
             digest,
             class: 0,
             multiplicity: 1,
-            date: counted.date().unwrap_or(NO_DATE),
+            date: date.unwrap_or(NO_DATE),
             group: groups::group(group, counted.body_hash()),
             message: counted.message(),
             name: if store.header.names { counted.name().into() } else { Box::default() },

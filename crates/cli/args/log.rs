@@ -1,0 +1,24 @@
+//! The log of a command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::args::model::ModelArg;
+use crate::output::log::Log;
+
+#[derive(Args)]
+pub(crate) struct LogArg {
+    /// Log a line for each verdict, and for each document learned, to this file or to the system's log (syslog): time,
+    /// Message-ID, verdict, log-odds, model and milliseconds, never a subject or an address. A log that cannot be
+    /// written changes nothing else. tamis stats counts the lines
+    #[arg(long, value_name = "syslog|FILE")]
+    pub(crate) log: Option<PathBuf>,
+}
+
+impl LogArg {
+    /// Begins to log what a command does with a model.
+    pub(crate) fn begin(&self, model: &ModelArg) -> Option<Log> {
+        self.log.as_ref().map(|target| Log::new(target.clone(), model.path().ok()))
+    }
+}

@@ -1,0 +1,151 @@
+//! `tamis generate recipe`: the recipes of `contrib/mail` with this installation's path, folders and settings.
+
+use std::io::Write;
+use std::path::{Path, PathBuf, absolute};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+
+use crate::args::log::LogArg;
+use crate::args::model::{FallbackArg, ModelArg};
+use crate::output::shown::shown;
+
+/// A mail program with a recipe.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Program {
+    /// For ~/.procmailrc
+    Procmail,
+    /// For ~/.mailfilter
+    Maildrop,
+    /// For all users of Dovecot (Pigeonhole)
+    Sieve,
+    /// For ~/.fdm.conf
+    Fdm,
+    /// For ~/.muttrc: teaches tamis
+    Mutt,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+The recipe calls tamis by its path, since delivery agents do not search the folders that a shell does, and by the model \
+that -m, $TAMIS_MODEL or $XDG_DATA_HOME names here, since they have another environment. Otherwise each user's own model \
+is used.
+
+Example:
+  tamis generate recipe procmail --log ~/tamis.log >> ~/.procmailrc
+  tamis generate recipe mutt --log ~/tamis.log >> ~/.muttrc")]
+pub(crate) struct RecipeArgs {
+    /// The mail program
+    #[arg(value_name = "PROGRAM")]
+    program: Program,
+    #[command(flatten)]
+    model: ModelArg,
+    #[command(flatten)]
+    fallback: FallbackArg,
+    #[command(flatten)]
+    log: LogArg,
+    /// The Maildir [default: Maildir in the home folder]
+    #[arg(long, value_name = "DIR")]
+    maildir: Option<PathBuf>,
+    /// The folder for spam
+    #[arg(long, value_name = "NAME", default_value = "Junk")]
+    junk: String,
+    /// The folder for what tamis is unsure of
+    #[arg(long, value_name = "NAME", default_value = "Unsure")]
+    unsure: String,
+}
+
+impl Program {
+    fn template(self) -> &'static str {
+        match self {
+            Program::Procmail => include_str!("../../../contrib/mail/procmailrc"),
+            Program::Maildrop => include_str!("../../../contrib/mail/maildroprc"),
+            Program::Sieve => include_str!("../../../contrib/mail/tamis.sieve"),
+            Program::Fdm => include_str!("../../../contrib/mail/fdm.conf"),
+            Program::Mutt => include_str!("../../../contrib/mail/muttrc"),
+        }
+    }
+
+    /// How the program writes the default Maildir.
+    fn maildir(self) -> &'static str {
+        if self == Program::Fdm { "%h/Maildir" } else { "$HOME/Maildir" }
+    }
+}
+
+pub(crate) fn run(args: &RecipeArgs) -> Result<u8> {
+    let tamis = plain_path(&std::env::current_exe().context("the path of tamis")?)?;
+    let model = model(args)?;
+    let logged = [&model[..], &option("--log", args.log.log.as_deref())?].concat();
+    for name in [&args.junk, &args.unsure] {
+        check_plain(name)?;
+    }
+    let line = |command: &str, options: &[String]| {
+        let options: String = options.iter().map(|word| format!(" {word}")).collect();
+        format!("{tamis} {command}{options}")
+    };
+    let strings: String = logged.iter().map(|word| format!(", \"{word}\"")).collect();
+    let maildir = args.maildir.as_deref().map_or(Ok(args.program.maildir().to_owned()), plain_path)?;
+    let recipe = replaced(
+        args.program.template(),
+        &[
+            ("tamis score --passthrough", line("score --passthrough", &logged)),
+            ("tamis learn", line("learn", &logged)),
+            ("tamis explain", line("explain", &model)),
+            ("/usr/bin/tamis", tamis.clone()),
+            ("\"--passthrough\"", format!("\"--passthrough\"{strings}")),
+            (args.program.maildir(), maildir),
+            ("Junk", args.junk.clone()),
+            ("Unsure", args.unsure.clone()),
+        ],
+    );
+    std::io::stdout().write_all(recipe.as_bytes()).context("standard output")?;
+    Ok(0)
+}
+
+/// The options that name the model, as far as a delivery agent would not find it by itself.
+fn model(args: &RecipeArgs) -> Result<Vec<String>> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let is_elsewhere = args.model.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
+    let model = if is_elsewhere { Some(args.model.path()?) } else { None };
+    let is_left_out = args.fallback.is_left_out(&args.model);
+    let shared = args.fallback.fallback.clone().or(set("TAMIS_FALLBACK").filter(|_| !is_left_out));
+    Ok([option("-m", model.as_deref())?, option("--fallback", shared.as_deref())?].concat())
+}
+
+fn option(name: &str, value: Option<&Path>) -> Result<Vec<String>> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let value = if value.as_os_str() == "syslog" { "syslog".to_owned() } else { plain_path(value)? };
+    Ok(vec![name.to_owned(), value])
+}
+
+/// A whole path of plain characters.
+fn plain_path(path: &Path) -> Result<String> {
+    let whole = absolute(path).context("a path")?;
+    let text = whole.to_string_lossy().into_owned();
+    check_plain(&text)?;
+    Ok(text)
+}
+
+/// Each program quotes in its own way; these characters need no quotes in any.
+fn check_plain(text: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
+    if text.is_empty() || !text.chars().all(is_plain) {
+        bail!(
+            "expected a name of letters, digits and / . _ - + @ in a recipe, got {:?}; a link can have one",
+            shown(text)
+        );
+    }
+    Ok(())
+}
+
+/// The text with words replaced, all at once: what is put in stays as it is.
+fn replaced(text: &str, words: &[(&str, String)]) -> String {
+    let (mut out, mut rest) = (String::with_capacity(2 * text.len()), text);
+    while let Some(first) = rest.chars().next() {
+        let found = words.iter().find(|(word, _)| rest.starts_with(word));
+        let length = found.map_or(first.len_utf8(), |(word, _)| word.len());
+        out.push_str(found.map_or(&rest[..length], |(_, put_in)| put_in));
+        rest = &rest[length..];
+    }
+    out
+}

@@ -1,0 +1,52 @@
+//! `tamis retrain`
+
+use std::io::Write;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use tamis_filter::{ErrorKind, Learner, Scoring};
+
+use crate::args::model::{ChangeArgs, ModelArg};
+use crate::output::expected::expectation;
+use crate::output::numbers::counted;
+use crate::output::shown::{named, shown_path};
+use crate::output::volume::done;
+
+/// Fits again what learning one by one leaves as it was.
+#[derive(Args)]
+#[command(after_help = "\
+Learning documents one by one leaves the correction, the calibration and the thresholds as they \
+were. This fits them to all documents that the model remembers, as train does.")]
+pub(crate) struct RetrainArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+pub(crate) fn run(args: &RetrainArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    drop(args.model.open()?);
+    let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
+    learner.retrain().map_err(|error| match error.kind() {
+        ErrorKind::TermsNotStored => anyhow!(
+            "{}: expected a model that remembers the terms of its documents and has no --windows; train it again",
+            shown_path(&path)
+        ),
+        _ => error.into(),
+    })?;
+    let information = learner.filter().information();
+    let documents = information.documents as u64;
+    if matches!(information.scoring, Scoring::RobinsonFisher(_)) {
+        writeln!(
+            done(),
+            "not retrained: it answers as bogofilter does until it has learned 100 messages of each label"
+        )?;
+        return Ok(0);
+    }
+    writeln!(done(), "retrained on {}", counted(documents, "document"))?;
+    if let Some(expectation) = expectation(learner.filter()) {
+        writeln!(done(), "{expectation}")?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,55 @@
+//! `tamis inspect --summary`: a table of many models.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use tamis_filter::{Filter, Information};
+
+use crate::output::numbers::grouped;
+use crate::output::shown::{named, say, shown, shown_path, told};
+use crate::output::status::ERROR;
+
+/// Prints a row for each model; those that cannot be opened are told, and an error.
+pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
+    let titles = ["documents", "since training", "terms", "bytes", "labels", "model"].map(str::to_owned);
+    let (mut rows, mut status) = (vec![titles], 0);
+    for path in models {
+        match Filter::open(path).map_err(named(path)) {
+            Ok(filter) => rows.push(row(&filter, shown_path(path))),
+            Err(error) => {
+                say!("tamis: {}", told(&error));
+                status = ERROR;
+            }
+        }
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..5).map(width).collect();
+    let mut out = std::io::stdout().lock();
+    for [documents, changes, terms, bytes, labels, path] in &rows {
+        writeln!(
+            out,
+            "{documents:>0$}  {changes:>1$}  {terms:>2$}  {bytes:>3$}  {labels:<4$}  {path}",
+            widths[0], widths[1], widths[2], widths[3], widths[4]
+        )?;
+    }
+    Ok(status)
+}
+
+/// The cells of a model.
+fn row(filter: &Filter, path: String) -> [String; 6] {
+    let Information { totals, classes, changes, n_terms, bytes, .. } = filter.information();
+    let documents = totals.iter().map(|totals| totals.documents).sum();
+    let label = |((_, label), totals): ((_, &str), &tamis_filter::ClassTotals)| {
+        format!("{} {}", grouped(totals.documents), shown(label))
+    };
+    let labels: Vec<_> = classes.iter().zip(totals).map(label).collect();
+    [
+        grouped(documents),
+        grouped(changes),
+        grouped(n_terms as u64),
+        grouped(bytes as u64),
+        labels.join(", "),
+        path,
+    ]
+}

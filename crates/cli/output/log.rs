@@ -1,0 +1,199 @@
+//! The log: a line for each verdict and for each document learned, to a file or to syslog. Whatever happens to the log,
+//! mail goes on.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tamis_filter::{Limits, document_name};
+use tamis_mail::Message;
+
+use crate::output::dates;
+use crate::output::shown::{one_word, plain, shown_path};
+
+/// What stands in place of a file for the system's log, and where its socket is.
+const SYSLOG: &str = "syslog";
+const SOCKET: &str = if cfg!(target_vendor = "apple") { "/var/run/syslog" } else { "/dev/log" };
+
+/// The facility `mail` and the severity `info` of a syslog message (RFC 3164, section 4.1.1).
+const PRIORITY: u32 = 2 * 8 + 6;
+
+/// Most bytes of a message that are searched for its Message-ID.
+const MOST_HEADER: usize = 64 << 10;
+
+/// A log being written.
+pub(crate) struct Log {
+    /// A file, or `syslog`.
+    target: PathBuf,
+    model: String,
+    /// When the document at hand was begun.
+    begun: Instant,
+    /// Whether a failure was told.
+    is_told: bool,
+}
+
+impl Log {
+    /// Begins a log of what is done with a model.
+    pub(crate) fn new(target: PathBuf, model: Option<PathBuf>) -> Self {
+        let model = model.map(|model| std::path::absolute(&model).unwrap_or(model));
+        let model = model.map_or_else(String::new, |model| model.to_string_lossy().into_owned());
+        Log { target, model, begun: Instant::now(), is_told: false }
+    }
+
+    /// Logs the verdict of a document.
+    pub(crate) fn verdict(&mut self, id: &str, label: &str, log_odds: f64, is_truncated: bool) {
+        let truncated = if is_truncated { " truncated=yes" } else { "" };
+        let what = format!("verdict={} log-odds={log_odds:+.2}{truncated}", one_word(label));
+        self.write(&self.line(id, &what));
+    }
+
+    /// Logs that a document has no verdict.
+    pub(crate) fn error(&mut self, id: &str) {
+        self.write(&self.line(id, "verdict=error"));
+    }
+
+    /// Logs that documents were learned.
+    pub(crate) fn learned(&mut self, ids: &[String], label: &str) {
+        let what = format!("learned={}", one_word(label));
+        let lines: Vec<String> = ids.iter().map(|id| self.line(id, &what)).collect();
+        match self.is_syslog() {
+            true => lines.iter().for_each(|line| self.write(line)),
+            false => self.write(&lines.join("\n")),
+        }
+    }
+
+    /// `tamis[7]: time=2026-03-02T10:00:00Z id=1@example.org verdict=ham log-odds=-2.20 model=/home/a/model.tamis ms=3`
+    fn line(&self, id: &str, what: &str) -> String {
+        let mut line =
+            format!("tamis[{}]: time={} id={} {what}", std::process::id(), dates::now(), one_word(id));
+        // writing to a String cannot fail
+        let _ = write!(line, " model={} ms={}", one_word(&self.model), self.begun.elapsed().as_millis());
+        line
+    }
+
+    fn is_syslog(&self) -> bool {
+        self.target.as_os_str() == SYSLOG
+    }
+
+    fn write(&mut self, lines: &str) {
+        self.begun = Instant::now();
+        let written = match self.is_syslog() {
+            _ if lines.is_empty() => Ok(()),
+            true => send(Path::new(SOCKET), lines),
+            false => append(&self.target, lines),
+        };
+        if let Err(error) = written
+            && !std::mem::replace(&mut self.is_told, true)
+        {
+            say!("tamis: not logged: {}: {}", shown_path(&self.target), plain(&error));
+        }
+    }
+}
+
+/// Appends lines to a file that only its owner may read. Never waits, whatever kind of file it is.
+fn append(path: &Path, lines: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    // all at once, so that lines of several processes do not mix
+    options.open(path)?.write_all(format!("{lines}\n").as_bytes())
+}
+
+/// Sends a line to a socket of syslog. Never waits.
+fn send(socket: &Path, line: &str) -> io::Result<()> {
+    let sender = UnixDatagram::unbound()?;
+    sender.set_nonblocking(true)?;
+    sender.send_to(format!("<{PRIORITY}>{line}").as_bytes(), socket).map(drop)
+}
+
+/// The Message-ID of a message, without its angle brackets; empty if there is none.
+pub(crate) fn message_id(raw: &[u8]) -> String {
+    let raw = &raw[..raw.len().min(MOST_HEADER)];
+    let ends = memchr::memchr_iter(b'\n', raw).map(|at| at + 1);
+    let end = ends.into_iter().find(|end| raw[*end..].starts_with(b"\n") || raw[*end..].starts_with(b"\r\n"));
+    let message = Message::parse(&raw[..end.unwrap_or(raw.len())], &Limits::default());
+    message.header("message-id").map_or_else(String::new, document_name)
+}
+
+/// A line of the log, read again.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Entry<'a> {
+    /// The day (UTC), as `2026-03-02`.
+    pub(crate) day: &'a str,
+    pub(crate) what: What<'a>,
+}
+
+/// What a line of the log tells.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum What<'a> {
+    Verdict(&'a str),
+    Learned(&'a str),
+}
+
+/// Reads a line of the log, as written or as syslog has it; `None` if it is another.
+pub(crate) fn read(line: &str) -> Option<Entry<'_>> {
+    let (before, rest) = line.split_once("tamis[")?;
+    // what another program logs may quote anything
+    if before.contains(": ") {
+        return None;
+    }
+    let (_, rest) = rest.split_once("]: ")?;
+    let mut fields = rest.split(' ').map(|field| field.split_once('=').unwrap_or((field, "")));
+    let ("time", time) = fields.next()? else { return None };
+    let day = time.split_once('T')?.0;
+    let ("id", _) = fields.next()? else { return None };
+    let what = match fields.next()? {
+        ("verdict", label) => What::Verdict(label),
+        ("learned", label) => What::Learned(label),
+        _ => return None,
+    };
+    Some(Entry { day, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let log = Log::new("x".into(), Some("/a b/model.tamis".into()));
+        let line = log.line("1 verdict=ham@example.org\u{1b}", "verdict=spam log-odds=+7.00");
+        assert!(line.contains(" id=1\\040verdict=ham@example.org\\033 verdict=spam "), "{line}");
+        assert!(line.contains(" model=/a\\040b/model.tamis ms="), "{line}");
+        let today = dates::now();
+        let day = today.split_once('T').unwrap().0;
+        let expected = Some(Entry { day, what: What::Verdict("spam") });
+        assert_eq!(read(&line), expected);
+        assert_eq!(read(&format!("Nov 23 04:41:44 host {line}")), expected);
+        assert_eq!(read(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
+        assert_eq!(read(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham"));
+        for other in ["", "tamis[", "tamis[1]: ", "tamis[1]: time=x id=1 verdict=ham", &line[..40]] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn message_ids_are_found_in_the_header_alone() {
+        assert_eq!(message_id(b"A: 1\r\nMessage-ID: <1@example.org>\r\n\r\nx"), "1@example.org");
+        assert_eq!(message_id(b"A: 1\n\nMessage-ID: <1@example.org>\n"), "");
+        assert_eq!(message_id(b"\xff\xff"), "");
+    }
+
+    #[test]
+    fn syslog_gets_its_priority_and_is_never_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        assert!(send(&path, "line").is_err());
+        let socket = UnixDatagram::bind(&path).unwrap();
+        send(&path, "tamis[1]: line").unwrap();
+        let mut got = [0; 100];
+        let n = socket.recv(&mut got).unwrap();
+        assert_eq!(&got[..n], b"<22>tamis[1]: line");
+        // nobody reads them
+        let refused = (0..100_000).find_map(|_| send(&path, "line").err()).unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+    }
+}

@@ -1,0 +1,147 @@
+//! Salvage: takes the documents out of a damaged model whose checksums are right.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use tamis_model::{Correction, Counts, Statistics};
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::config::keep::Keep;
+use crate::config::scoring::Scoring;
+use crate::disk::map::Bytes;
+use crate::disk::model::Model;
+use crate::error::{ErrorKind, Result};
+use crate::exchange::draft::{Draft, Term};
+use crate::file::header::{self, Header};
+use crate::file::terms::Size;
+use crate::score::filter::Filter;
+use crate::store::add::add_bias;
+use crate::store::store::Store;
+use crate::update::rewrite;
+
+/// What [`salvage`] took out of a damaged model.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Salvaged {
+    /// A model that has learned these documents.
+    pub model: Model,
+    /// Documents taken out, each as often as it counts.
+    pub documents: u64,
+    /// Documents that the damaged model says it has learned and that are lost, each as often as it counts.
+    pub lost: u64,
+    /// Terms that could not be read; the documents are without them.
+    pub lost_terms: u64,
+    /// Bytes at the end of the file that could not be read: of its log, or of segments.
+    pub lost_bytes: u64,
+}
+
+/// Makes a model of the documents of a damaged one, as far as checksums vouch for them and for their terms, and fits it.
+/// The file is only read. An intact model comes out with all its documents.
+///
+/// # Errors
+/// [`ErrorKind::Io`]; that of the header if it is damaged, since all checksums depend on it;
+/// [`ErrorKind::TermsNotStored`] if the model remembers no terms of its documents, or is one of tables or of
+/// expectation maximization; as
+/// [`Learner::retrain`](crate::Learner::retrain) if what is left cannot be fitted.
+pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
+    let path = path.as_ref();
+    let bytes = std::fs::read(path).map_err(|source| ErrorKind::Io { path: path.into(), source })?;
+    let (store, lost_bytes) = open(bytes)?;
+    let header = &store.header;
+    let is_em = matches!(header.scoring, Scoring::ExpectationMaximization(_));
+    if is_em || header.keep != Keep::Vectors || header.recipe.windows.is_some() || header.table.is_some() {
+        return Err(ErrorKind::TermsNotStored.into());
+    }
+    let (draft, lost_terms) = draft(&store)?;
+    let documents: u64 = draft.header.totals.iter().map(|totals| totals.documents).sum();
+    let learned: u64 = store.totals.iter().map(|totals| totals.documents).sum();
+    let lost = learned.saturating_sub(documents);
+    let model = draft.finish()?;
+    let model = match rewrite::refit(&Filter::from_bytes(model.as_bytes().to_vec())?.store) {
+        // labels from a teacher are not told from others, so the correction stays as it was
+        Err(error) if matches!(error.kind(), ErrorKind::Unlabelled) => model,
+        refitted => refitted?,
+    };
+    Ok(Salvaged { model, documents, lost, lost_terms, lost_bytes })
+}
+
+/// The beginning of a file that is in memory.
+struct Beginning(Arc<Vec<u8>>, usize);
+
+impl AsRef<[u8]> for Beginning {
+    fn as_ref(&self) -> &[u8] {
+        &self.0[..self.1]
+    }
+}
+
+/// Opens as much of a file as opens, and returns how many bytes of its end do not. A log that is cut anywhere counts as
+/// one that was being written.
+fn open(bytes: Vec<u8>) -> Result<(Store, u64)> {
+    /// Beginnings that are tried, at least this many bytes apart.
+    const TRIES: usize = 4_096;
+    const STEP: usize = 64;
+    let (length, bytes) = (bytes.len(), Arc::new(bytes));
+    let beginning = |n| Bytes::Shared(Box::new(Beginning(Arc::clone(&bytes), n)));
+    let error = match Store::new(beginning(length), None) {
+        Ok(store) => return Ok((store, 0)),
+        Err(error) => error,
+    };
+    let Ok(end) = header::open(beginning(length)).map(|opened| opened.end) else { return Err(error) };
+    let step = ((length - end) / TRIES).max(STEP);
+    let shorter = (end..length).rev().step_by(step).chain([end]);
+    let opened = shorter.map(|n| Some((Store::new(beginning(n), None).ok()?, (length - n) as u64)));
+    opened.flatten().next().ok_or(error)
+}
+
+/// The documents of a store that can be read, as a model, and how many terms they are without.
+fn draft(store: &Store) -> Result<(Draft, u64)> {
+    let mut read: HashMap<TermId, Option<(u64, String)>> = HashMap::new();
+    let mut term = |id: TermId| {
+        let of = || Some((store.fingerprint(id).ok()?, store.text(id).ok()?.to_owned()));
+        read.entry(id).or_insert_with(of).clone()
+    };
+    let (mut documents, mut texts) = (Vec::new(), BTreeMap::new());
+    for document in store.readable_documents() {
+        let row = document.vector.row();
+        let terms: Vec<_> = row.iter().filter_map(|(id, count)| Some((term(id)?, count))).collect();
+        if terms.is_empty() && !row.is_empty() {
+            continue;
+        }
+        let prints = terms.iter().map(|((print, _), count)| (*print, *count)).collect::<Vec<_>>();
+        texts.extend(terms.into_iter().map(|(term, _)| term));
+        documents.push((document, prints));
+    }
+    let ids: HashMap<u64, TermId> = texts.keys().copied().zip(0..).collect();
+    let mut statistics = Statistics::new(store.header.totals.len());
+    let (mut correction, mut bias) = (Correction::default(), Vec::new());
+    for (document, terms) in &documents {
+        let pairs = terms.iter().filter_map(|(print, count)| Some((*ids.get(print)?, *count)));
+        let vector = CountVector::from_pairs(pairs).unwrap_or_default();
+        statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
+        correction.add(vector.row(), &document.coefficients)?;
+        for coefficient in &document.coefficients {
+            let mut column = vec![0; usize::from(coefficient.class)];
+            column.push(coefficient.bias);
+            add_bias(&mut bias, &column)?;
+        }
+    }
+    let terms = texts.into_iter().zip(0..).map(|((fingerprint, text), id)| Term {
+        fingerprint,
+        text,
+        cells: statistics.cells(id).collect(),
+        weights: correction.weights(id).map(|weight| (weight.class, weight.units)).collect(),
+    });
+    let terms = terms.collect();
+    let header = Header {
+        totals: statistics.totals().to_vec(),
+        bias,
+        unremembered: false,
+        summary: None,
+        size: Size::default(),
+        lengths: Default::default(),
+        ..store.header.clone()
+    };
+    let lost_terms = read.values().filter(|term| term.is_none()).count() as u64;
+    Ok((Draft { header, terms, documents }, lost_terms))
+}
