@@ -72,3 +72,29 @@ fn mail_within_the_limits_is_not_said_to_be_cut() {
     let output = world.run_with_input(&["score", "--json"], HEADER.as_bytes());
     assert!(stderr(&output).is_empty() && !stdout(&output).contains("truncated"));
 }
+
+#[test]
+fn of_a_text_of_different_words_no_more_is_read_than_memory_bears() {
+    let world = World::new();
+    for (name, text) in
+        [("a/1.txt", "oak ash"), ("a/2.txt", "oak elm"), ("b/1.txt", "sea"), ("b/2.txt", "lake")]
+    {
+        world.write(name, text);
+    }
+    let words: String = (0..6_000_000).map(|i| format!("w{i} ")).collect();
+    world.write("huge.txt", &words);
+    world.succeed(&["train", "-m", "m", "a", "b"]);
+    let labelled = run_within(&world, 1_500 * 1024, &["label", "-m", "m", "huge.txt"], "huge.txt");
+    assert_eq!(labelled.status.code(), Some(0), "{}", stderr(&labelled));
+    assert!(stderr(&labelled).contains("1 document read in part"), "{}", stderr(&labelled));
+
+    // the words behind the limit are not known
+    world.write("b/3.txt", "river ".repeat(1_000) + "island");
+    let trained = world.run(&["train", "-m", "short", "--most-bytes", "1000", "a", "b"]);
+    assert!(stderr(&trained).contains("1 document read in part"), "{}", stderr(&trained));
+    let explained = world.succeed(&["explain", "-m", "short", "--json", "b/3.txt"]);
+    assert!(explained.contains("river") && !explained.contains("island"), "{explained}");
+    world.write("rows.csv", "label,text\na,oak ash\nb,sea lake river island\n");
+    let rows = world.run(&["train", "-m", "rows", "--most-bytes", "8", "rows.csv"]);
+    assert!(stderr(&rows).contains("1 document read in part"), "{}", stderr(&rows));
+}

@@ -25,6 +25,9 @@ pub(crate) struct RecipeArgs {
     /// highest score, so that innocent text cannot hide a message (two labels, weighted scoring)
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = at_least::<u32>(100))]
     pub(crate) windows: Option<u32>,
+    /// Read at most this many bytes of a document [default: 64 MiB of a message, 16 MiB of a text or row]
+    #[arg(long, value_name = "BYTES", value_parser = at_least::<usize>(1))]
+    pub(crate) most_bytes: Option<usize>,
     /// Ignore this header field; NAME* stands for all fields that begin with NAME. Fields added by filters and
     /// mailboxes are always ignored
     #[arg(long, value_name = "NAME")]
@@ -70,6 +73,7 @@ pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     recipe.raw = args.raw;
     recipe.content_only = args.content_only;
     recipe.windows = args.windows;
+    recipe.limits.bytes = args.most_bytes.unwrap_or(recipe.limits.bytes);
     recipe.ignored_headers = args.ignore_header.clone();
     set_terms(&mut recipe.tokenizer, args)?;
     Ok(recipe)

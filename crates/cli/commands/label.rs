@@ -22,6 +22,7 @@ use crate::output::fixed::write_fixed;
 use crate::output::numbers::counted;
 use crate::output::shown::{json_line, say, shown_path};
 use crate::output::verdict::Verdict;
+use crate::output::verdict::say_truncated;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -90,12 +91,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     check_unchanged(&filter)?;
     rows.finish()?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
-    if n_truncated > 0 {
-        say!(
-            "tamis: {} read in part, because of limits; --format jsonl marks them",
-            counted(n_truncated, "message")
-        );
-    }
+    say_truncated(n_truncated, recipe.kind);
     if not_filed > 0 {
         say!("tamis: labelled, but not filed: {} within larger files", counted(not_filed, "document"));
     }

@@ -26,6 +26,7 @@ use crate::input::place::Wanted;
 use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
 use crate::output::progress::while_shown;
+use crate::output::verdict::say_truncated;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -116,6 +117,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         );
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
+    say_truncated(trainer.n_truncated(), corpus.kind);
     say_equal(&trainer, options.repeat);
     check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
     drop(names);

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
-use tamis_filter::{Filter, Score, Scratch};
+use tamis_filter::{Filter, Kind, Score, Scratch};
 
+use crate::output::numbers::counted;
 use crate::output::path_text::to_text;
 use crate::output::shown::{shown, shown_path};
 
@@ -49,5 +50,17 @@ pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) 
     let hit = scratch.limits_hit();
     if !hit.is_empty() {
         say!("tamis: {}: read in part, because of the limit of: {hit}", shown_path(name));
+    }
+}
+
+/// Says how many documents were read in part.
+pub(crate) fn say_truncated(n: u64, kind: Kind) {
+    let noun = match kind {
+        Kind::Mail => "message",
+        Kind::Text => "document",
+        Kind::Table => "row",
+    };
+    if n > 0 {
+        say!("tamis: {} read in part, because of limits", counted(n, noun));
     }
 }

@@ -12,6 +12,9 @@ use crate::kind::Kind;
 /// A model is only used with the version it was trained with, because other terms would not match its counts.
 pub const RECIPE_VERSION: u16 = 1;
 
+/// Bytes that are read of a text by default.
+const MOST_TEXT: usize = 16 << 20;
+
 /// How documents become terms; recorded in the model.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -22,7 +25,8 @@ pub struct Recipe {
     pub kind: Kind,
     /// How text is cut into terms.
     pub tokenizer: TokenizerOptions,
-    /// Limits on what is read of a message.
+    /// Limits on what is read of a message. Of a text, or of all texts of a row, [`Limits::bytes`] are read: by default 16
+    /// MiB, since each different word takes memory.
     pub limits: Limits,
     /// For text: read documents that are HTML or XML as they are, tags included. By default only their text is read, see
     /// [`tamis_mail::markup_to_text`].
@@ -57,11 +61,15 @@ impl Recipe {
             Kind::Mail => TokenizerOptions::mail(),
             Kind::Text | Kind::Table => TokenizerOptions::text(),
         };
+        let mut limits = Limits::default();
+        if kind != Kind::Mail {
+            limits.bytes = MOST_TEXT;
+        }
         Recipe {
             version: RECIPE_VERSION,
             kind,
             tokenizer,
-            limits: Limits::default(),
+            limits,
             raw: false,
             content_only: false,
             bogofilter: false,

@@ -51,6 +51,8 @@ pub(crate) struct Counted {
     date: Option<i64>,
     name: String,
     limits_hit: LimitsHit,
+    /// Bytes of a text, or of all texts of a row, that may still be read.
+    bytes_left: usize,
     /// The real values of a row.
     reals: Vec<Option<f64>>,
     /// The missing columns.
@@ -184,6 +186,16 @@ impl Counted {
         self.missing.clear();
     }
 
+    /// As much of a text as the limit still allows, whole characters.
+    fn within_limit<'a>(&mut self, text: &'a str) -> &'a str {
+        let read = &text[..text.floor_char_boundary(self.bytes_left)];
+        self.bytes_left -= read.len();
+        if read.len() < text.len() {
+            (self.limits_hit.bytes, self.limits_hit.text) = (true, true);
+        }
+        read
+    }
+
     /// Ends a stretch of the body, unless empty.
     fn end_stretch(&mut self) {
         if self.body.len() > self.stretches.last().copied().unwrap_or(0) {
@@ -239,9 +251,11 @@ impl Extractor {
         counted.clear();
         vocabulary.begin_document();
         let recipe = &self.recipe;
+        counted.bytes_left = recipe.limits.bytes;
         match (document, recipe.kind) {
             (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
             (Document::Text(text), Kind::Text) => {
+                let text = counted.within_limit(text);
                 let text = if recipe.raw { Cow::Borrowed(text) } else { markup_to_text(text) };
                 for stretch in stretches(&text, recipe.stretch()) {
                     self.add_words("", stretch, counted, vocabulary);
@@ -264,6 +278,7 @@ impl Extractor {
                         prefix.push_str(if field.eq_ignore_ascii_case("subject") { "s" } else { field });
                         prefix.push(':');
                     }
+                    let text = counted.within_limit(text);
                     self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
@@ -356,7 +371,10 @@ impl Extractor {
                     continue;
                 }
                 (_, None) => (),
-                (ColumnKind::Text, Some(cell)) => self.add_words(prefix, cell, counted, vocabulary),
+                (ColumnKind::Text, Some(cell)) => {
+                    let cell = counted.within_limit(cell);
+                    self.add_words(prefix, cell, counted, vocabulary);
+                }
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
                     column.write_term(prefix, cell, &mut counted.term)?;
                     let fingerprint = fingerprint(&counted.term);

@@ -50,6 +50,8 @@ pub struct Trainer {
     pub(crate) nothing: [u8; 16],
     pub(crate) last_digest: Option<[u8; 16]>,
     pub(crate) missing: Vec<u64>,
+    /// Number of counted documents of which a limit left something unread.
+    n_truncated: u64,
     pub(crate) counted: Counted,
     /// The terms of the document being learned, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
@@ -85,6 +87,7 @@ impl Trainer {
             nothing,
             last_digest: None,
             missing,
+            n_truncated: 0,
             counted: Counted::grouping(),
             terms: Vec::new(),
             pairs,
@@ -116,6 +119,11 @@ impl Trainer {
     /// For rows of a table, the number of missing cells in each column of the recipe.
     pub fn missing(&self) -> &[u64] {
         &self.missing
+    }
+
+    /// Number of counted documents that were read in part, because of a limit of the recipe.
+    pub fn n_truncated(&self) -> u64 {
+        self.n_truncated
     }
 
     /// Sets another scoring; the counts do not depend on it.
@@ -224,6 +232,7 @@ impl Trainer {
         let (statistics, class) = self.parts[0].statistics_of(document.class);
         statistics.observe_terms(class, &self.terms)?;
         self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
+        self.n_truncated += u64::from(!self.counted.limits_hit().is_empty());
         self.remember(document)?;
         self.last_digest = Some(digest);
         Ok(())
@@ -336,6 +345,7 @@ impl Trainer {
             self.remember(document)?;
         }
         self.n_equal += other.n_equal;
+        self.n_truncated += other.n_truncated;
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
