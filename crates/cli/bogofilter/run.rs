@@ -24,6 +24,7 @@ use crate::bogofilter::query::{self, HELP};
 use crate::bogofilter::report;
 use crate::bogofilter::settings::{Bulk, Registration, Settings};
 use crate::model::held::{Held, standard_output};
+use crate::model::learning::commit;
 use crate::model::opened::Model;
 use crate::output::shown::{shown_path, told};
 use crate::output::status::{ERROR, is_closed_pipe};
@@ -176,7 +177,7 @@ impl<'a> Session<'a> {
     /// Prints a verdict for each message.
     fn score(&mut self, folder: &Folder) -> Result<()> {
         let mut model = Model::new(|| folder.open());
-        let most = model.filter()?.information().recipe.limits.bytes.saturating_add(1);
+        let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
         let mails = Mails { settings: self.settings, others: self.others, most: Some(most) };
         let mut out = standard_output()?;
         mails.for_each(&mut |name, mail| {
@@ -206,7 +207,7 @@ impl<'a> Session<'a> {
             self.register_one(learner, what, mail)
         })?;
         let mut learner = learner.map_or_else(|| folder.learner(), Ok)?;
-        Folder::commit(&mut learner)?;
+        commit(&mut learner)?;
         self.say_registered()
     }
 
@@ -258,7 +259,7 @@ impl<'a> Session<'a> {
         let mut learner = folder.learner()?;
         self.words.clear();
         self.register_one(&mut learner, what, mail)?;
-        Folder::commit(&mut learner)?;
+        commit(&mut learner)?;
         self.say_registered()
     }
 
@@ -290,7 +291,7 @@ impl<'a> Session<'a> {
         if what.any() {
             let mut learner = folder.learner()?;
             self.register_one(&mut learner, what, mail)?;
-            Folder::commit(&mut learner)?;
+            commit(&mut learner)?;
             self.say_registered()?;
         }
         let judged = Model::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;

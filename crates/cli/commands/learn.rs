@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, ErrorKind, Filter, Information, Keep, Kind, Known, Learned, Learner, Score, Scoring,
-    TrainOptions, document_name,
+    Document, ErrorKind, Filter, Keep, Kind, Known, Learned, Learner, Score, Scoring, TrainOptions,
+    document_name,
 };
 use tamis_mail::looks_like_mail;
 
@@ -19,8 +19,7 @@ use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
 use crate::input::corpus::{Corpus, Wanted};
 use crate::input::items::Item;
 use crate::input::pass::Given;
-use crate::model::learning::retrain_if_due;
-use crate::model::opened::check_unchanged;
+use crate::model::learning::commit;
 use crate::output::expected::expectation;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, note, say, shown, shown_path};
@@ -202,7 +201,6 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
     corpus = corpus.grouped(&args.groups);
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
     corpus.suit(learner.filter().information().recipe)?;
-    let has_fallback = shared.is_some();
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
     }
@@ -231,13 +229,7 @@ pub(crate) fn learn(args: &LearnArgs) -> Result<u8> {
             }
             Ok(())
         })?;
-    check_unchanged(learner.filter())?;
-    learner.commit()?;
-    // never if there is a shared model, whose documents would be missing
-    let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
-    if may_retrain {
-        retrain_if_due(&mut learner)?;
-    }
+    commit(&mut learner)?;
     let usual = tally.line(&args.label);
     let (changed, examined) = (tally.learned + tally.moved, tally.examined());
     args.progress.print_last("Learned", changed, examined, &usual)?;
@@ -290,7 +282,8 @@ fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> R
 }
 
 fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Filter>) -> Result<Learner> {
-    let options = args.change.options();
+    let mut options = args.change.options();
+    options.retrain = !args.no_retrain;
     if path.exists() {
         return Learner::open(path, options).map_err(named(path));
     }
@@ -306,15 +299,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
             args.label
         );
     }
-    let options_like = |shared: &Filter| {
-        let Information { recipe, scoring, names, .. } = shared.information();
-        let mut options = TrainOptions::new(recipe.kind);
-        options.scoring = Some(scoring.clone());
-        options.recipe = recipe.clone();
-        options.names = names;
-        options
-    };
-    let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
+    let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.no_names;
     // so that it can be retrained as it grows
     new.keep = Keep::Vectors;
@@ -369,8 +354,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
             Ok(())
         })?;
     }
-    check_unchanged(learner.filter())?;
-    learner.commit()?;
+    commit(&mut learner)?;
     let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
     let usual = format!("forgot {}{name}", counted(forgotten, "document"));
     args.progress.print_last("Forgot", forgotten, forgotten + unknown, &usual)?;

@@ -15,11 +15,15 @@ pub struct LearnOptions {
     /// Maximum size of the file's log in bytes, beyond which the file is rewritten: 128 KiB by default, some hundred
     /// messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). Every reader reads the whole log. While the file
     /// may grow, the log becomes a segment at a quarter of this size; of a segment readers read only what they look up.
-    /// With 0 every commit rewrites the file.
+    /// With 0 every commit rewrites the file. A file that may not grow is rewritten when its log reaches a quarter of the rest
+    /// of it, yet not before an eighth of this size.
     pub log_limit: usize,
     /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
     /// last rewrite. A small file therefore has no segments.
     pub growth_limit: Option<u64>,
+    /// Whether [`commit`](crate::Learner::commit) retrains the model when that is
+    /// [due](crate::Learner::wants_retraining); true by default.
+    pub retrain: bool,
 }
 
 impl LearnOptions {
@@ -37,6 +41,6 @@ impl LearnOptions {
 
 impl Default for LearnOptions {
     fn default() -> Self {
-        LearnOptions { lock_timeout: LOCK_TIMEOUT, log_limit: 128 << 10, growth_limit: None }
+        LearnOptions { lock_timeout: LOCK_TIMEOUT, log_limit: 128 << 10, growth_limit: None, retrain: true }
     }
 }
