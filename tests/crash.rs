@@ -34,6 +34,7 @@ pub fn options(log_limit: usize, lock_timeout: Duration) -> LearnOptions {
     let mut options = LearnOptions::default();
     options.lock_timeout = lock_timeout;
     options.log_limit = log_limit;
+    options.retrain = false;
     options
 }
 

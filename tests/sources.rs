@@ -1,5 +1,9 @@
 //! Every kind of source that DESIGN and README name, through the program.
 
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
 use crate::support::{World, root, stderr, stdout};
 
 fn message(subject: &str, body: &str) -> String {
@@ -222,4 +226,29 @@ fn no_label_leads_out_of_the_folder_to_sort_into() {
     let said = world.fail(&["label", "-m", "t.tamis", "--sort-into", "deep/sorted", "docs"]);
     assert!(said.contains("\"../../out\""), "{said}");
     assert!(!world.path("out").exists() && !world.path("deep").exists());
+}
+
+#[test]
+fn nothing_is_moved_by_a_model_that_was_changed() {
+    let world = World::with_mail_model();
+    let mail = "Subject: lunch\n\nSoup at noon?\n";
+    ["a.eml", "c.eml"].map(|name| world.write(name, mail));
+    let mut command =
+        world.command(&["label", "--sort-into", "sorted", "--by", "move", "a.eml", "-", "c.eml"]);
+    command.env("RAYON_NUM_THREADS", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // until it waits for the second, having the model open
+    let first = ["ham", "spam", "unsure"].map(|label| world.path(&format!("sorted/{label}/a.eml")));
+    for _ in 0..200 {
+        if first.iter().any(|path| path.exists()) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    fs::write(world.path(".local/share/tamis/model.tamis"), "no model").unwrap();
+    child.stdin.take().unwrap().write_all(mail.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(world.path("c.eml").exists(), "{}", stderr(&output));
 }
