@@ -46,8 +46,8 @@ pub struct Filter {
     pub(super) decision: Option<Decision>,
     /// The class that counts as spam.
     pub(super) spam: Option<ClassId>,
-    /// Minimum probability of a verdict, if thresholds do not apply.
-    pub(super) least_probability: f64,
+    /// Minimum probability of a verdict, if one was asked for.
+    pub(super) least_probability: Option<f64>,
     pub(crate) extractor: Extractor,
     /// The shared model behind it.
     pub(crate) fallback: Option<Fallback>,
@@ -171,7 +171,7 @@ impl Filter {
             scorer,
             decision: None,
             spam,
-            least_probability: 0.0,
+            least_probability: None,
             extractor,
             fallback: None,
             source,
@@ -214,7 +214,7 @@ impl Filter {
     /// above which it is spam for certain.
     pub fn spam_threshold(&self) -> f64 {
         let decision = self.decision();
-        let least = self.least_probability.max(0.5);
+        let least = self.least_probability.unwrap_or_default().max(0.5);
         match self.positive() {
             Some(positive) if self.spam == Some(positive) => decision.upper,
             Some(_) => decision.mirrored().upper,
@@ -230,10 +230,12 @@ impl Filter {
     /// From score to verdict, for two classes. By default a model of two topics is unsure only without known terms, a
     /// spam filter also between its thresholds.
     pub fn decision(&self) -> Decision {
-        self.decision.unwrap_or_else(|| {
+        let decision = self.decision.unwrap_or_else(|| {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
             of_model.of_spam_filter(self.spam, self.classes())
-        })
+        });
+        let least = self.least_probability.filter(|_| self.positive().is_some());
+        least.and_then(|least| decision.with_unsure_below(least).ok()).unwrap_or(decision)
     }
 
     /// Makes a document unsure unless its likeliest label has at least this probability, in any model; with 0 only
@@ -242,11 +244,8 @@ impl Filter {
     /// # Errors
     /// If it is not at least 0 and below 1.
     pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
-        let decision = self.decision().with_unsure_below(least_probability)?;
-        match self.positive() {
-            Some(_) => self.decision = Some(decision),
-            None => self.least_probability = least_probability,
-        }
+        self.decision().with_unsure_below(least_probability)?;
+        self.least_probability = Some(least_probability);
         Ok(())
     }
 
@@ -254,6 +253,7 @@ impl Filter {
     /// classes and on plain naive Bayes.
     pub fn set_decision(&mut self, decision: Decision) {
         self.decision = Some(decision);
+        self.least_probability = self.least_probability.filter(|_| self.positive().is_none());
     }
 
     /// The shared model behind this one.

@@ -123,7 +123,8 @@ impl Filter {
         };
         let posterior = &mut scratch.posterior;
         let score = likeliest(self.spam(), known, posterior);
-        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= self.least_probability;
+        let least = self.least_probability.unwrap_or_default();
+        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= least;
         Ok(Score { label: score.label.filter(is_sure), ..score })
     }
 
