@@ -12,7 +12,7 @@
 //! CRC-32 of all before               u32, at the end of the sector
 //! ```
 //!
-//! A slot is written when what it names is on the disk. One that does not check out was being written when the machine
+//! A slot is written when what it names is on the disk; if a writer was stopped before, the next one writes the file anew. One that does not check out was being written when the machine
 //! stopped: then the other one counts, and the log from there on, which says the same as the segment that was to replace
 //! it. If more than this segment follows that log, something was acknowledged since, and the slot is damaged.
 

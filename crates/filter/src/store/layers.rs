@@ -303,12 +303,14 @@ pub(crate) struct DecodedTerm<'a> {
     id: TermId,
     cells: Vec<Cell>,
     weights: Vec<(ClassId, f64)>,
+    /// The weights of both layers while they are added.
+    units: Vec<ClassWeight>,
 }
 
 impl<'a> DecodedTerm<'a> {
     /// No term yet.
     pub(crate) fn new(layers: Layers<'a>) -> Self {
-        DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new() }
+        DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new(), units: Vec::new() }
     }
 
     /// Looks up and decodes the term with this fingerprint; returns its id if it is known.
@@ -335,28 +337,26 @@ impl<'a> DecodedTerm<'a> {
         };
         self.cells.clear();
         self.weights.clear();
-        let mut weights = Vec::new();
+        self.units.clear();
         if let Some((id, runs)) = own {
             let store = self.layers.own;
             store.cells_of(id, runs, |cell| self.cells.push(cell))?;
             match shared {
                 None => store.weights_of(id, runs, |class, weight| self.weights.push((class, weight)))?,
                 Some(_) => store.values_of(id, runs, |class, units| {
-                    weights.push(ClassWeight { class, units });
+                    self.units.push(ClassWeight { class, units });
                     Ok(())
                 })?,
             }
         }
         let Some(shared) = shared else { return Ok(Some(self.id)) };
         self.cells.extend_from_slice(known.cells(shared));
-        if own.is_none() {
-            self.weights.extend(known.weights(shared).iter().map(|weight| (weight.class, weight.value())));
-            return Ok(Some(self.id));
+        self.units.extend_from_slice(known.weights(shared));
+        if own.is_some() {
+            add_cells(&mut self.cells)?;
+            add_weights(&mut self.units)?;
         }
-        add_cells(&mut self.cells)?;
-        weights.extend_from_slice(known.weights(shared));
-        add_weights(&mut weights)?;
-        self.weights.extend(weights.iter().map(|weight| (weight.class, weight.value())));
+        self.weights.extend(self.units.iter().map(|weight| (weight.class, weight.value())));
         Ok(Some(self.id))
     }
 
