@@ -30,8 +30,8 @@ fn mbox_maildir_and_folder_of_the_same_mail_give_the_same_model() {
             mbox.push_str(&format!("From a@example.org Mon Mar  2 10:00:0{i} 2026\n{message}\n"));
         }
     }
-    std::fs::create_dir_all(world.path("ham-box/new")).unwrap();
-    std::fs::create_dir_all(world.path("spam-box/new")).unwrap();
+    fs::create_dir_all(world.path("ham-box/new")).unwrap();
+    fs::create_dir_all(world.path("spam-box/new")).unwrap();
     world.write("ham-mbox", &ham);
     world.write("spam.mbox", &spam);
     let expected = "learned 6 documents (3 ham, 3 spam)";
@@ -39,7 +39,7 @@ fn mbox_maildir_and_folder_of_the_same_mail_give_the_same_model() {
     assert!(learned(&world, &["-m", "2.tamis", "ham=ham-box", "spam=spam-box"]).starts_with(expected));
     assert!(learned(&world, &["-m", "3.tamis", "ham=ham-mbox", "spam=spam.mbox"]).starts_with(expected));
     assert!(learned(&world, &["-m", "4.tamis", "folder/spam", "folder/ham"]).starts_with(expected));
-    let model = |n| std::fs::read(world.path(&format!("{n}.tamis"))).unwrap();
+    let model = |n| fs::read(world.path(&format!("{n}.tamis"))).unwrap();
     assert!(model(1) == model(2) && model(1) == model(3) && model(1) == model(4));
     let rows = world.succeed(&["label", "-m", "1.tamis", "ham-mbox"]);
     assert!(rows.contains("\nham-mbox:3,ham,"), "{rows}");
@@ -62,7 +62,7 @@ fn tables_bring_labels_and_texts() {
                 .starts_with("learned 2 documents (1 fruit, 1 metal)")
         );
     }
-    let model = |n| std::fs::read(world.path(&format!("{n}.tamis"))).unwrap();
+    let model = |n| fs::read(world.path(&format!("{n}.tamis"))).unwrap();
     assert!(model(0) == model(1) && model(0) == model(2));
     let rows = world.succeed(&["label", "-m", "0.tamis", "a.csv", "b.tsv"]);
     let paths: Vec<_> = rows.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
@@ -119,7 +119,7 @@ fn documents_are_filed_by_label() {
     let mut filed = 0;
     for label in ["astronomy", "cooking", "cycling", "gardening", "programming"] {
         let rows_of = rows.lines().filter(|row| row.split(',').nth(1) == Some(label)).count();
-        let files = std::fs::read_dir(world.path("sorted").join(label)).unwrap().count();
+        let files = fs::read_dir(world.path("sorted").join(label)).unwrap().count();
         assert_eq!(files, rows_of, "{label}");
         filed += files;
     }
@@ -232,7 +232,7 @@ fn no_label_leads_out_of_the_folder_to_sort_into() {
 fn nothing_is_moved_by_a_model_that_was_changed() {
     let world = World::with_mail_model();
     let mail = "Subject: lunch\n\nSoup at noon?\n";
-    ["a.eml", "c.eml"].map(|name| world.write(name, mail));
+    ["a.eml", "c.eml"].iter().for_each(|name| drop(world.write(name, mail)));
     let mut command =
         world.command(&["label", "--sort-into", "sorted", "--by", "move", "a.eml", "-", "c.eml"]);
     command.env("RAYON_NUM_THREADS", "1");
