@@ -113,10 +113,10 @@ impl ModelFile {
         Ok(())
     }
 
-    /// Whether something may have been written to the file since it was last found unchanged.
+    /// Whether something may have been written to the file since it was last found unchanged, if it is still at its path.
     pub(crate) fn may_have_changed(&self) -> bool {
         let seen = self.last_seen();
-        seen.is_fresh || self.now() != Some(seen)
+        self.now().is_some_and(|now| seen.is_fresh || now != seen)
     }
 
     /// The state of the file; `None` if it is at its path no more: what was replaced or removed has no times to go by.
@@ -205,9 +205,15 @@ mod tests {
         }
         assert!(n.get() > 0);
         assert!(source.check_unchanged(|| false).is_ok());
+        assert!(!source.may_have_changed());
         write(b"more");
+        assert!(source.may_have_changed());
         assert!(source.check_unchanged(|| false).is_err());
         File::create(&path).unwrap();
         assert!(source.check_unchanged(is_as_read).is_err());
+        // what is at its path no more is what was mapped
+        fs::remove_file(&path).unwrap();
+        assert!(!source.may_have_changed());
+        source.check_unchanged(is_as_read).unwrap();
     }
 }
