@@ -5,8 +5,17 @@ mod data;
 mod fit;
 mod score;
 mod tokenize;
+mod users;
 
 use criterion::{criterion_group, criterion_main};
 
-criterion_group!(benches, tokenize::words, tokenize::terms, fit::fit, score::score, score::open);
+criterion_group!(
+    benches,
+    tokenize::words,
+    tokenize::terms,
+    fit::fit,
+    score::score,
+    score::open,
+    users::users
+);
 criterion_main!(benches);

@@ -34,6 +34,7 @@ pub fn options(log_limit: usize, lock_timeout: Duration) -> LearnOptions {
     let mut options = LearnOptions::default();
     options.lock_timeout = lock_timeout;
     options.log_limit = log_limit;
+    options.retrain = false;
     options
 }
 
@@ -217,6 +218,11 @@ impl Harness {
     fn kill_once(&mut self) -> bool {
         let job = [Job::Append, Job::Segment, Job::Fold][self.random.below(3)];
         let log_limit = job.log_limit();
+        if job == Job::Segment && self.random.below(2) == 0 {
+            // something to merge with, which whoever writes after a crash left none of
+            must_learn(&self.world, self.n, log_limit);
+            self.n += 1;
+        }
         let kill = self.pick(job);
         let (temporary, model) = (state(self.temporary()), state(self.world.path(MODEL)));
         let segment = if job == Job::Segment && self.would_merge() { Hit::Merge } else { Hit::Segment };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tamis_filter::{Document, Filter, LearnOptions, Learner, Scratch};
@@ -131,4 +131,83 @@ fn what_is_learned_while_models_are_added_up_is_not_lost() {
         }
     });
     assert!(!check(&world, 60));
+}
+
+/// While a learner writes segment after segment, and the file anew now and then: no check takes that for a change in
+/// place, and copies that two threads make of the same filter are whole.
+fn beside_a_learner(n_checks: usize, n_copies: usize) {
+    let world = of_first(30);
+    let (path, is_done, commits) = (world.path(MODEL), AtomicBool::new(false), AtomicUsize::new(0));
+    let learn = || {
+        let mut options = options(4_000, Duration::from_secs(60));
+        options.growth_limit = Some(u64::MAX);
+        let mut learner = Learner::open(&path, options).unwrap();
+        while !is_done.load(Ordering::Relaxed) {
+            let number = commits.fetch_add(1, Ordering::Relaxed);
+            let (label, mail) = mail(30 + number / 2 % 20);
+            let document = Document::Mail(mail.as_bytes());
+            match number % 2 {
+                0 => drop(learner.learn(label, document).unwrap()),
+                _ => drop(learner.forget(None, document).unwrap()),
+            }
+            learner.commit().unwrap();
+            if number % 200 == 199 {
+                learner.compact().unwrap();
+            }
+        }
+    };
+    let probe = mail(1_000_001).1;
+    let opened = || {
+        let filter = Filter::open(&path).unwrap();
+        filter.score_mail(probe.as_bytes(), &mut Scratch::default()).unwrap();
+        filter
+    };
+    let check = || {
+        let mut filter = opened();
+        for n in 0..n_checks {
+            if n % 500 == 499 {
+                filter = opened();
+            }
+            filter.check_unchanged().unwrap();
+        }
+    };
+    let copy = |filter: &Filter| {
+        let copy = Filter::from_bytes(filter.to_model().unwrap().as_bytes().to_vec()).unwrap();
+        copy.verify().unwrap();
+        assert_eq!(copy.information().documents, filter.information().documents);
+    };
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    std::thread::scope(|scope| {
+        let _done = Done(&is_done);
+        scope.spawn(learn);
+        let checking = scope.spawn(check);
+        for _ in 0..n_copies.div_ceil(20) {
+            let filter = opened();
+            std::thread::scope(|scope| {
+                (0..2).for_each(|_| drop(scope.spawn(|| (0..10).for_each(|_| copy(&filter)))));
+            });
+            // so that segments took the place of others
+            Filter::read(&path).unwrap().verify().unwrap();
+        }
+        checking.join().unwrap();
+    });
+    let n_commits = commits.into_inner();
+    eprintln!("{n_checks} checks and {n_copies} copies beside {n_commits} commits: none wrong");
+    assert!(n_commits > 10);
+}
+
+#[test]
+fn checks_and_copies_beside_a_learner_are_right() {
+    beside_a_learner(20_000, 100);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn crowd_a_million_checks_and_a_thousand_copies_beside_a_learner() {
+    beside_a_learner(1_000_000, 1_000);
 }

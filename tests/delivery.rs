@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tamis_filter::{ErrorKind, Filter, Scratch};
+use tamis_filter::{Document, ErrorKind, Filter, Learner, Scratch};
 
 use crate::attacks::Random;
-use crate::crash::{MODEL, of_first};
+use crate::crash::{MODEL, of_first, options};
 use crate::model_file::mail;
 use crate::support::{TAMIS, World, feed, stderr, stdout, verdict_fields};
 
@@ -233,6 +233,8 @@ enum Event {
     Truncated,
     Removed,
     Replaced,
+    /// Learned into, and then replaced by a copy that was begun before.
+    CopiedWhileLearned,
     Locked,
     Unreadable,
     MemoryShort,
@@ -246,12 +248,13 @@ enum Event {
     LogTooLarge,
 }
 
-const EVENTS: [Event; 16] = [
+const EVENTS: [Event; 17] = [
     Event::Nothing,
     Event::Overwritten,
     Event::Truncated,
     Event::Removed,
     Event::Replaced,
+    Event::CopiedWhileLearned,
     Event::Locked,
     Event::Unreadable,
     Event::MemoryShort,
@@ -282,6 +285,7 @@ impl Event {
                 fs::write(post.world.path("new"), &post.models[1]).unwrap();
                 fs::rename(post.world.path("new"), &path).unwrap();
             }
+            Event::CopiedWhileLearned => copy_while_learned(&path, random.below(20)),
             Event::Unreadable => {
                 fs::remove_file(&path).unwrap();
                 // nobody can read these, not even root
@@ -328,6 +332,27 @@ fn in_shell(post: &Post, script: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script, TAMIS]).args(arguments).current_dir(post.world.path(""));
     command
+}
+
+/// Learns and forgets a message, so that the scores stay what they are, and saves the model as it was before.
+fn copy_while_learned(path: &Path, number: usize) {
+    let mut options = options(1, std::time::Duration::from_secs(60));
+    options.growth_limit = Some(u64::MAX);
+    let (label, mail) = mail(2_000 + number);
+    let document = Document::Mail(mail.as_bytes());
+    let learn = |n: usize| {
+        let mut learner = Learner::open(path, options).unwrap();
+        for _ in 0..n {
+            learner.learn(label, document).unwrap();
+            learner.forget(None, document).unwrap();
+            learner.commit().unwrap();
+        }
+    };
+    learn(1);
+    let filter = Filter::open(path).unwrap();
+    learn(2);
+    filter.to_model().unwrap().save(path).unwrap();
+    Filter::open(path).unwrap().verify().unwrap();
 }
 
 /// Runs once and returns what came of it.

@@ -1,5 +1,9 @@
 //! Every kind of source that DESIGN and README name, through the program.
 
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
 use crate::support::{World, root, stderr, stdout};
 
 fn message(subject: &str, body: &str) -> String {
@@ -26,8 +30,8 @@ fn mbox_maildir_and_folder_of_the_same_mail_give_the_same_model() {
             mbox.push_str(&format!("From a@example.org Mon Mar  2 10:00:0{i} 2026\n{message}\n"));
         }
     }
-    std::fs::create_dir_all(world.path("ham-box/new")).unwrap();
-    std::fs::create_dir_all(world.path("spam-box/new")).unwrap();
+    fs::create_dir_all(world.path("ham-box/new")).unwrap();
+    fs::create_dir_all(world.path("spam-box/new")).unwrap();
     world.write("ham-mbox", &ham);
     world.write("spam.mbox", &spam);
     let expected = "learned 6 documents (3 ham, 3 spam)";
@@ -35,7 +39,7 @@ fn mbox_maildir_and_folder_of_the_same_mail_give_the_same_model() {
     assert!(learned(&world, &["-m", "2.tamis", "ham=ham-box", "spam=spam-box"]).starts_with(expected));
     assert!(learned(&world, &["-m", "3.tamis", "ham=ham-mbox", "spam=spam.mbox"]).starts_with(expected));
     assert!(learned(&world, &["-m", "4.tamis", "folder/spam", "folder/ham"]).starts_with(expected));
-    let model = |n| std::fs::read(world.path(&format!("{n}.tamis"))).unwrap();
+    let model = |n| fs::read(world.path(&format!("{n}.tamis"))).unwrap();
     assert!(model(1) == model(2) && model(1) == model(3) && model(1) == model(4));
     let rows = world.succeed(&["label", "-m", "1.tamis", "ham-mbox"]);
     assert!(rows.contains("\nham-mbox:3,ham,"), "{rows}");
@@ -58,7 +62,7 @@ fn tables_bring_labels_and_texts() {
                 .starts_with("learned 2 documents (1 fruit, 1 metal)")
         );
     }
-    let model = |n| std::fs::read(world.path(&format!("{n}.tamis"))).unwrap();
+    let model = |n| fs::read(world.path(&format!("{n}.tamis"))).unwrap();
     assert!(model(0) == model(1) && model(0) == model(2));
     let rows = world.succeed(&["label", "-m", "0.tamis", "a.csv", "b.tsv"]);
     let paths: Vec<_> = rows.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
@@ -115,7 +119,7 @@ fn documents_are_filed_by_label() {
     let mut filed = 0;
     for label in ["astronomy", "cooking", "cycling", "gardening", "programming"] {
         let rows_of = rows.lines().filter(|row| row.split(',').nth(1) == Some(label)).count();
-        let files = std::fs::read_dir(world.path("sorted").join(label)).unwrap().count();
+        let files = fs::read_dir(world.path("sorted").join(label)).unwrap().count();
         assert_eq!(files, rows_of, "{label}");
         filed += files;
     }
@@ -222,4 +226,29 @@ fn no_label_leads_out_of_the_folder_to_sort_into() {
     let said = world.fail(&["label", "-m", "t.tamis", "--sort-into", "deep/sorted", "docs"]);
     assert!(said.contains("\"../../out\""), "{said}");
     assert!(!world.path("out").exists() && !world.path("deep").exists());
+}
+
+#[test]
+fn nothing_is_moved_by_a_model_that_was_changed() {
+    let world = World::with_mail_model();
+    let mail = "Subject: lunch\n\nSoup at noon?\n";
+    ["a.eml", "c.eml"].iter().for_each(|name| drop(world.write(name, mail)));
+    let mut command =
+        world.command(&["label", "--sort-into", "sorted", "--by", "move", "a.eml", "-", "c.eml"]);
+    command.env("RAYON_NUM_THREADS", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // until it waits for the second, having the model open
+    let first = ["ham", "spam", "unsure"].map(|label| world.path(&format!("sorted/{label}/a.eml")));
+    for _ in 0..200 {
+        if first.iter().any(|path| path.exists()) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    fs::write(world.path(".local/share/tamis/model.tamis"), "no model").unwrap();
+    child.stdin.take().unwrap().write_all(mail.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(world.path("c.eml").exists(), "{}", stderr(&output));
 }

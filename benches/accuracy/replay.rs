@@ -117,9 +117,6 @@ fn by_tamis(cost: Option<f64>, first: &[Labelled], rest: &[Labelled]) -> Outcome
         if outcome.note(&mail.label, learner.filter().label_of(&score)) {
             learner.learn(&mail.label, document).unwrap();
             learner.commit().unwrap();
-            if learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
-                learner.retrain().unwrap();
-            }
         }
     }
     outcome

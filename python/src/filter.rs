@@ -42,11 +42,11 @@ mod state;
 /// >>> filter.score(b"Subject: offer\n\nbuy cheap pills\n").label
 /// 'spam'
 #[pyclass(frozen, module = "tamis", weakref)]
-pub(crate) struct Filter(State);
+pub(crate) struct Filter(Arc<State>);
 
 impl Filter {
     fn new(filter: tamis_filter::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> PyResult<Self> {
-        State::new(filter, file, verdicts).map(Filter)
+        State::new(filter, file, verdicts).map(|state| Filter(Arc::new(state)))
     }
 
     fn model(&self) -> Arc<Model> {
@@ -61,7 +61,7 @@ impl Filter {
 
 #[pymethods]
 impl Filter {
-    /// Opens a model file, of the program or of Python; what is done to the file later does not matter, see
+    /// Opens a model file, of the program or of Python; what is learned in the file later does not matter, see
     /// ``reload``.
     ///
     /// Parameters
@@ -73,8 +73,9 @@ impl Filter {
     /// spam_label : str, optional
     ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is one.
     /// mapped : bool, default False
-    ///     Map the file instead of reading it, so that processes share its memory. Whoever cuts a mapped file short in place
-    ///     ends the process; files that are replaced by renaming are safe.
+    ///     Map the file instead of reading it, so that processes share its memory; it stays mapped after ``learn`` and
+    ///     ``reload``. A file that is written in place is opened again. Whoever cuts a mapped file short in place ends the
+    ///     process; files that are replaced by renaming are safe.
     ///
     /// Raises
     /// ------
@@ -186,7 +187,7 @@ impl Filter {
         let mut options = MergeOptions::default();
         (options.retrain, options.strip, options.repeat) = (retrain, strip, repeat);
         let job = move |_: &Watch| {
-            let filters: Vec<_> = models.iter().map(|model| &model.filter).collect();
+            let filters: Vec<_> = models.iter().map(|model| &*model.filter).collect();
             tamis_filter::merge(&filters, options)
         };
         Filter::of_model(run(py, threads(n_jobs)?, None, job)?.map_err(raised)?)
@@ -194,12 +195,13 @@ impl Filter {
 
     /// Scores one message (bytes) or, in a model of text, one text (str).
     fn score(&self, message: &Bound<'_, PyAny>) -> PyResult<Score> {
-        let model = self.model();
-        let document = Message::new(model.kind(), message)?;
+        let document = Message::new(self.model().kind(), message)?;
         let score = message.py().detach(|| {
-            model.ask(|filter, scratch| {
-                let (scored, probabilities) = Scored::new(filter, document.document()?, scratch)?;
-                Ok(Score::new(model.labels.clone(), scored, probabilities))
+            self.0.ask(|model| {
+                model.ask(|filter, scratch| {
+                    let (scored, probabilities) = Scored::new(filter, document.document()?, scratch)?;
+                    Ok(Score::new(model.labels.clone(), scored, probabilities))
+                })
             })
         });
         Ok(score?)
@@ -257,11 +259,12 @@ impl Filter {
 
     /// Explains the score of a message or text: what each of its terms adds.
     fn explain(&self, message: &Bound<'_, PyAny>) -> PyResult<Explanation> {
-        let model = self.model();
-        let document = Message::new(model.kind(), message)?;
+        let document = Message::new(self.model().kind(), message)?;
         let explanation = message.py().detach(|| {
-            model.ask(|filter, scratch| {
-                Ok(Explanation::new(model.labels.clone(), filter, document.document()?, scratch)?)
+            self.0.ask(|model| {
+                model.ask(|filter, scratch| {
+                    Ok(Explanation::new(model.labels.clone(), filter, document.document()?, scratch)?)
+                })
             })
         });
         Ok(explanation?)
@@ -454,9 +457,11 @@ impl Filter {
     /// Writes the model to a file, in one step; a filter without a file learns in this one from then on.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let model = self.model();
-        py.detach(|| model.filter.to_model()?.save(&path)).map_err(raised)?;
-        self.0.adopt(path);
-        Ok(())
+        py.detach(|| {
+            model.filter.to_model()?.save(&path)?;
+            self.0.adopt(&path)
+        })
+        .map_err(raised)
     }
 
     /// The bytes of the model file, as ``save`` writes them.

@@ -19,10 +19,6 @@ use crate::work::on_own_threads;
 pub(crate) struct Open {
     pub(crate) learner: tamis_filter::Learner,
     scratch: Scratch,
-    /// Whether documents were learned.
-    has_learned: bool,
-    /// Whether the model may be fitted again once it has grown.
-    retrain: bool,
 }
 
 /// How long a thread waits for a lock before it looks whether Python wants to stop.
@@ -35,6 +31,7 @@ const SLICE: Duration = Duration::from_millis(100);
 pub(crate) fn open(
     py: Python<'_>,
     lock_timeout: f64,
+    retrain: bool,
     attempt: impl Fn(LearnOptions) -> tamis_filter::Result<tamis_filter::Learner> + Sync,
 ) -> PyResult<Open> {
     let expected = "lock_timeout: expected seconds, at least 0";
@@ -45,10 +42,9 @@ pub(crate) fn open(
         let left = waited.saturating_sub(start.elapsed());
         let mut options = LearnOptions::default();
         options.lock_timeout = left.min(SLICE);
+        options.retrain = retrain;
         match py.detach(|| attempt(options)).map_err(tamis_filter::Error::into_kind) {
-            Ok(learner) => {
-                return Ok(Open { learner, scratch: Scratch::default(), has_learned: false, retrain: true });
-            }
+            Ok(learner) => return Ok(Open { learner, scratch: Scratch::default() }),
             Err(ErrorKind::Locked { .. }) if left > SLICE => py.check_signals()?,
             Err(ErrorKind::Locked { path, .. }) => {
                 return Err(raised(ErrorKind::Locked { path, waited }.into()));
@@ -65,28 +61,17 @@ impl Open {
         label: &str,
         document: Document<'_>,
     ) -> tamis_filter::Result<&'static str> {
-        let learned = match self.learner.learn(label, document)? {
-            Learned::Already => return Ok("already"),
+        Ok(match self.learner.learn(label, document)? {
+            Learned::Already => "already",
             Learned::Moved { .. } => "moved",
             _ => "new",
-        };
-        self.has_learned = true;
-        Ok(learned)
+        })
     }
 
     /// Writes what was learned to the file; fits the model again once it has grown, as `tamis learn` does.
     pub(crate) fn commit(&mut self) -> Result<(), Failure> {
-        Ok(on_own_threads(|| self.commit_here())??)
-    }
-
-    fn commit_here(&mut self) -> tamis_filter::Result<()> {
-        self.learner.commit()?;
-        let may_retrain = self.retrain && std::mem::take(&mut self.has_learned);
-        let is_written_anew = self.learner.filter().information().log_bytes == 0;
-        match may_retrain && is_written_anew && self.learner.wants_retraining() {
-            true => self.learner.retrain(),
-            false => Ok(()),
-        }
+        on_own_threads(|| self.learner.commit())??;
+        Ok(())
     }
 }
 
@@ -178,8 +163,8 @@ impl Learner {
     #[pyo3(signature = (path, *, lock_timeout=60.0, retrain=true))]
     fn open(_class: &Bound<'_, PyType>, path: PathBuf, lock_timeout: f64, retrain: bool) -> PyResult<Self> {
         let attempt = |options| tamis_filter::Learner::open(&path, options);
-        let open = open(_class.py(), lock_timeout, attempt)?;
-        Ok(Learner::new(Open { retrain, ..open }, path))
+        let open = open(_class.py(), lock_timeout, retrain, attempt)?;
+        Ok(Learner::new(open, path))
     }
 
     /// As ``open``; if there is no file, makes one that knows the labels and nothing else.
@@ -210,8 +195,8 @@ impl Learner {
             let labels = labels.iter().map(String::as_str);
             tamis_filter::Learner::create(&path, train.clone(), labels, options)
         };
-        let open = open(_class.py(), lock_timeout, attempt)?;
-        Ok(Learner::new(Open { retrain, ..open }, path))
+        let open = open(_class.py(), lock_timeout, retrain, attempt)?;
+        Ok(Learner::new(open, path))
     }
 
     /// Learns a message under a label that the model knows.

@@ -97,7 +97,7 @@ impl Batch {
 
 /// A filter with its labels and scratches.
 pub(crate) struct Model {
-    pub(crate) filter: Filter,
+    pub(crate) filter: Arc<Filter>,
     pub(crate) labels: Arc<Labels>,
     /// As many as there were threads at a time.
     scratches: Mutex<Vec<Scratch>>,
@@ -107,7 +107,7 @@ pub(crate) struct Model {
 const BLOCK: usize = 64;
 
 impl Model {
-    pub(crate) fn new(filter: Filter) -> Arc<Self> {
+    pub(crate) fn new(filter: Arc<Filter>) -> Arc<Self> {
         Arc::new(Model { labels: Labels::of(&filter), filter, scratches: Mutex::default() })
     }
 

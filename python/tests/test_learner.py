@@ -211,3 +211,33 @@ def test_many_threads_may_learn(model: Path) -> None:
         assert set(pool.map(lambda message: learner.learn(message, "spam"), messages)) == {"new"}
     filter.reload()
     assert filter.information["documents"] == {"ham": 82, "spam": 109}
+
+
+def test_a_mapped_filter_stays_mapped_and_its_copies_are_whole(model: Path, tmp_path: Path) -> None:
+    mapped = tamis.Filter.open(model, mapped=True, unsure=0.9)
+
+    def is_mapped() -> bool:
+        return str(model) in Path("/proc/self/maps").read_text()
+
+    for number in range(40):
+        before = mapped.to_bytes()
+        message = SPAM.replace(b"<1@", b"<%d@" % number) + b"number%d\n" % number
+        assert mapped.learn(message, "spam") == "new"
+        assert is_mapped()
+        assert tamis.Filter.from_bytes(before).information["documents"] == {"ham": 82, "spam": 85 + number}
+    mapped.reload()
+    mapped.save(tmp_path / "copy.tamis")
+    assert is_mapped()
+    assert tamis.Filter.open(tmp_path / "copy.tamis", unsure=0.9).score(HAM) == mapped.score(HAM)
+
+
+def test_a_mapped_filter_asks_again_when_its_file_was_written_in_place(model: Path) -> None:
+    mapped = tamis.Filter.open(model, mapped=True)
+    mapped.score(HAM)
+    other = tamis.Filter.train([HAM, SPAM] * 40, ["spam", "ham"] * 40).to_bytes()
+    # no shorter than it was, so that no mapped page is lost
+    padded = other + bytes(max(0, model.stat().st_size - len(other)))
+    with model.open("r+b") as file:
+        file.write(padded)
+    expected = tamis.Filter.from_bytes(padded).score(HAM)
+    assert mapped.score(HAM) == expected

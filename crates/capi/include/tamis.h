@@ -204,7 +204,8 @@ void tamis_explanation_free(struct TamisExplanation *explanation);
 
 /**
  * Learns a message under a label of the model; one that is known under another label moves. What was learned is on the
- * disk when this returns, and this handle knows it. Waits up to a minute while another process changes the file.
+ * disk when this returns, and this handle knows it. A model that learned much one by one is fitted anew. Waits up to a
+ * minute while another process changes the file.
  * Returns 1 if it was new or moved, 0 if it was known already, -1 on failure: nothing is learned then.
  */
 int32_t tamis_learn_mail(const struct TamisFilter *filter,

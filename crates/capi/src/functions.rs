@@ -187,7 +187,8 @@ pub unsafe extern "C" fn tamis_explanation_free(explanation: *mut TamisExplanati
 }
 
 /// Learns a message under a label of the model; one that is known under another label moves. What was learned is on the
-/// disk when this returns, and this handle knows it. Waits up to a minute while another process changes the file.
+/// disk when this returns, and this handle knows it. A model that learned much one by one is fitted anew. Waits up to a
+/// minute while another process changes the file.
 /// Returns 1 if it was new or moved, 0 if it was known already, -1 on failure: nothing is learned then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_learn_mail(

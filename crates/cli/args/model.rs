@@ -2,12 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{ErrorKind, Filter, LearnOptions, Lock, Partial};
+use tamis_filter::{ErrorKind, Filter, LearnOptions, LiveFilter, Lock, Partial};
 
 use crate::output::dates::today;
 use crate::output::numbers::counted;
@@ -119,7 +118,7 @@ impl FallbackArg {
     pub(crate) fn open(&self, model: &ModelArg) -> Result<Filter> {
         let Some(shared) = self.shared(model)? else { return model.open() };
         let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
-        filter.set_fallback(Arc::new(shared)).context("--fallback")?;
+        filter.set_live_fallback(&LiveFilter::new(shared)).context("--fallback")?;
         Ok(filter)
     }
 }

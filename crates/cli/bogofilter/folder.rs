@@ -13,8 +13,6 @@ use tamis_filter::{
 
 use crate::args::model::{make_private, open_model};
 use crate::bogofilter::settings::{Registration, Settings};
-use crate::model::learning::retrain_if_due;
-use crate::model::opened::check_unchanged;
 use crate::output::dates::today;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, say, shown_path};
@@ -136,13 +134,6 @@ impl Folder {
             Err(error) if !matches!(error.kind(), ErrorKind::NotLearned { .. }) => Err(error.into()),
             _ => Ok(()),
         }
-    }
-
-    /// Writes what was learned.
-    pub(super) fn commit(learner: &mut Learner) -> Result<()> {
-        check_unchanged(learner.filter())?;
-        learner.commit()?;
-        retrain_if_due(learner)
     }
 }
 

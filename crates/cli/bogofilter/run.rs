@@ -24,6 +24,7 @@ use crate::bogofilter::query::{self, HELP};
 use crate::bogofilter::report;
 use crate::bogofilter::settings::{Bulk, Registration, Settings};
 use crate::model::held::{Held, standard_output};
+use crate::model::learning::commit;
 use crate::model::opened::Model;
 use crate::output::shown::{shown_path, told};
 use crate::output::status::{ERROR, is_closed_pipe};
@@ -176,7 +177,7 @@ impl<'a> Session<'a> {
     /// Prints a verdict for each message.
     fn score(&mut self, folder: &Folder) -> Result<()> {
         let mut model = Model::new(|| folder.open());
-        let most = model.filter()?.information().recipe.limits.bytes.saturating_add(1);
+        let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
         let mails = Mails { settings: self.settings, others: self.others, most: Some(most) };
         let mut out = standard_output()?;
         mails.for_each(&mut |name, mail| {
@@ -206,7 +207,7 @@ impl<'a> Session<'a> {
             self.register_one(learner, what, mail)
         })?;
         let mut learner = learner.map_or_else(|| folder.learner(), Ok)?;
-        Folder::commit(&mut learner)?;
+        commit(&mut learner)?;
         self.say_registered()
     }
 
@@ -258,7 +259,7 @@ impl<'a> Session<'a> {
         let mut learner = folder.learner()?;
         self.words.clear();
         self.register_one(&mut learner, what, mail)?;
-        Folder::commit(&mut learner)?;
+        commit(&mut learner)?;
         self.say_registered()
     }
 
@@ -290,7 +291,7 @@ impl<'a> Session<'a> {
         if what.any() {
             let mut learner = folder.learner()?;
             self.register_one(&mut learner, what, mail)?;
-            Folder::commit(&mut learner)?;
+            commit(&mut learner)?;
             self.say_registered()?;
         }
         let judged = Model::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
@@ -311,14 +312,12 @@ impl<'a> Session<'a> {
     /// Writes one message with its verdict, or unchanged if anything fails. Of a large one the rest is copied.
     fn pass_one_on(&mut self) -> Result<u8> {
         let mut message = Held::open(self.settings.input.as_deref())?;
-        // a bug of ours must not lose a message
-        let marked = catch_unwind(AssertUnwindSafe(|| {
+        let marked = unless_it_panics(|| {
             message.read_for(&Limits::default())?;
             let folder = self.folder()?;
             let judged = self.judge_and_learn(&folder, &message.mail(&Limits::default())?)?;
             Ok((self.marked(message.bytes(), &judged), judged.outcome))
-        }))
-        .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));
+        });
         let (output, is_lost) = self.output();
         let end = line_end(message.bytes());
         match marked {
@@ -353,23 +352,33 @@ impl<'a> Session<'a> {
 
     /// Writes messages of an mbox, or in bulk, with their verdicts; those that cannot be judged unchanged.
     fn pass_on(&mut self, folder: Result<Folder>) -> Result<()> {
+        self.pass_each(|session, mail| {
+            let folder = folder.as_ref().map_err(|error| anyhow::anyhow!("{}", told(error)));
+            folder.and_then(|folder| session.judge_and_learn(folder, mail))
+        })
+    }
+
+    fn pass_each(&mut self, judge: impl Fn(&mut Self, &[u8]) -> Result<Judged>) -> Result<()> {
         let (output, mut has_failed) = self.output();
         let mut out = output.map_or_else(standard_output, Ok)?;
         let mails = Mails { settings: self.settings, others: self.others, most: None };
         let finished = mails.for_each(&mut |_, mail| {
-            let folder = folder.as_ref().map_err(|error| anyhow::anyhow!("{}", told(error)));
-            let judged = folder.and_then(|folder| self.judge_and_learn(folder, mail));
-            match judged {
-                Ok(judged) => {
-                    let Head { bytes, rest } = self.marked(mail, &judged);
+            let marked = unless_it_panics(|| {
+                let judged = judge(self, mail)?;
+                Ok((self.marked(mail, &judged), judged.outcome))
+            });
+            match marked {
+                Ok((Head { bytes, rest }, outcome)) => {
                     out.write_all(&[&bytes, &mail[rest..]].concat()).context("the message")?;
                     if !mail[rest..].is_empty() && !mail.ends_with(b"\n") {
                         out.write_all(line_end(mail)).context("the message")?;
                     }
-                    self.status = judged.outcome.status();
+                    self.status = outcome.status();
                 }
                 Err(error) => {
                     complain(&error.context("the message is passed on unchanged"));
+                    // a panic may have left it half done
+                    self.scratch = Scratch::default();
                     out.write_all(mail).context("the message")?;
                     has_failed = true;
                 }
@@ -381,6 +390,12 @@ impl<'a> Session<'a> {
         }
         finished
     }
+}
+
+/// What comes of work on a message. A bug of ours must not lose it, nor those after it.
+fn unless_it_panics<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"))
 }
 
 /// Whether a message is nothing but white space.
@@ -408,4 +423,36 @@ fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
         bytes.push(b'\n');
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_on_one_message_of_an_mbox_costs_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["mbox", "out"].map(|name| folder.path().join(name));
+        let mbox: String = ["one", "boom", "three"]
+            .map(|word| format!("From a@example.org Mon Jan  1 00:00:00 2024\nSubject: {word}\n\n{word}\n\n"))
+            .concat();
+        std::fs::write(&input, &mbox).unwrap();
+        let settings = Settings {
+            passthrough: true,
+            mbox: true,
+            input: Some(input),
+            output: Some(output.clone()),
+            ..Settings::default()
+        };
+        let mut session = Session::new(&settings, &[]);
+        let judge = |_: &mut Session<'_>, mail: &[u8]| {
+            assert!(!mail.ends_with(b"boom\n\n") && !mail.ends_with(b"boom\n"));
+            Ok(Judged { outcome: Outcome::Spam, spamicity: 1.0, lines: vec!["X-Bogosity: Spam".to_owned()] })
+        };
+        session.pass_each(judge).unwrap();
+        assert_eq!(session.status, ERROR);
+        let out = std::fs::read_to_string(output).unwrap();
+        assert_eq!(out.replace("X-Bogosity: Spam\n", "").trim_end(), mbox.trim_end());
+        assert_eq!(out.matches("X-Bogosity: Spam").count(), 2);
+    }
 }

@@ -12,7 +12,7 @@ use crate::args::input::InputArgs;
 use crate::args::model::{ChangeArgs, ModelArg};
 use crate::commands::learn::{ProgressArgs, corpus, for_each, labels};
 use crate::input::place::Wanted;
-use crate::model::opened::check_unchanged;
+use crate::model::learning::commit;
 use crate::output::numbers::counted;
 use crate::output::shown::{named, say, shown, shown_path};
 use crate::output::status::ERROR;
@@ -102,8 +102,7 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<u8> {
             Ok(())
         })?;
     }
-    check_unchanged(learner.filter())?;
-    learner.commit()?;
+    commit(&mut learner)?;
     let name = name.filter(|_| forgotten == 1).map_or(String::new(), |name| format!(": {}", shown(&name)));
     let usual = format!("forgot {}{name}", counted(forgotten, "document"));
     args.progress.print_last("Forgot", forgotten, forgotten + unknown, &usual)?;

@@ -83,6 +83,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities)?;
             n_truncated += u64::from(truncated);
             if let Some(directory) = &args.sort_into {
+                // a file is where a whole model says
+                check_unchanged(&filter)?;
                 not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
             }
             Ok(())

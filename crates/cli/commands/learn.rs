@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::{
-    Document, ErrorKind, Filter, Information, Keep, Kind, Learned, Learner, Score, TrainOptions,
-};
+use tamis_filter::{Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions};
 use tamis_mail::looks_like_mail;
 
 use crate::args::input::{GroupArgs, InputArgs};
@@ -20,8 +18,7 @@ use crate::input::corpus::Corpus;
 use crate::input::items::Item;
 use crate::input::pass::Given;
 use crate::input::place::Wanted;
-use crate::model::learning::retrain_if_due;
-use crate::model::opened::check_unchanged;
+use crate::model::learning::commit;
 use crate::model::rescue;
 use crate::output::log::message_id;
 use crate::output::numbers::{counted, grouped};
@@ -160,7 +157,6 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     }
     let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
     corpus.suit(learner.filter().information().recipe)?;
-    let has_fallback = shared.is_some();
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
     }
@@ -195,15 +191,9 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
             }
             Ok(())
         })?;
-    check_unchanged(learner.filter())?;
-    learner.commit()?;
+    commit(&mut learner)?;
     if let Some(mut log) = log {
         log.learned(&logged, &args.label);
-    }
-    // never if there is a shared model, whose documents would be missing
-    let may_retrain = !args.no_retrain && !has_fallback && tally.learned + tally.moved > 0;
-    if may_retrain {
-        retrain_if_due(&mut learner)?;
     }
     let usual = tally.line(&args.label);
     let (changed, examined) = (tally.learned + tally.moved, tally.examined());
@@ -257,7 +247,8 @@ fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> R
 }
 
 fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Filter>) -> Result<Learner> {
-    let options = args.change.options();
+    let mut options = args.change.options();
+    options.retrain = !args.no_retrain;
     if path.exists() {
         return Learner::open(path, options).map_err(named(path));
     }
@@ -273,15 +264,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
             args.label
         );
     }
-    let options_like = |shared: &Filter| {
-        let Information { recipe, scoring, names, .. } = shared.information();
-        let mut options = TrainOptions::new(recipe.kind);
-        options.scoring = Some(scoring.clone());
-        options.recipe = recipe.clone();
-        options.names = names;
-        options
-    };
-    let mut new = shared.map_or_else(|| TrainOptions::new(kind), options_like);
+    let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.no_names;
     // so that it can be retrained as it grows
     new.keep = Keep::Vectors;

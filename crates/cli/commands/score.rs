@@ -90,7 +90,8 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         return Ok(passthrough::run(&args.files, args.keep_headers, log, || args.open()));
     }
     let mut model = Model::new(|| args.open());
-    let recipe = model.filter()?.information().recipe;
+    let filter = model.opened()?.filter();
+    let recipe = filter.information().recipe;
     if recipe.kind == Kind::Table {
         bail!(
             "the model is for tables: expected one for mail or text; tamis label labels the rows of a table"

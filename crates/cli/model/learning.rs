@@ -3,13 +3,14 @@
 use anyhow::Result;
 use tamis_filter::Learner;
 
+use crate::model::opened::check_unchanged;
 use crate::output::numbers::counted;
 use crate::output::shown::note;
 
-/// Retrains a model that has learned much since the last time, if its file was just rewritten.
-pub(crate) fn retrain_if_due(learner: &mut Learner) -> Result<()> {
-    if learner.filter().information().log_bytes == 0 && learner.wants_retraining() {
-        learner.retrain()?;
+/// Writes what was learned, and says so if the model was retrained.
+pub(crate) fn commit(learner: &mut Learner) -> Result<()> {
+    check_unchanged(learner.filter())?;
+    if learner.commit()? {
         note!("retrained on {}", counted(learner.filter().information().documents as u64, "document"));
     }
     Ok(())

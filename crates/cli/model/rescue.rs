@@ -118,7 +118,12 @@ pub(crate) fn survive_file_limits() {
 /// came: none at its end. What is held must stay where it is until this is called again, or [`disarm`].
 pub(crate) fn read(source: &File, held: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     if held.len() == held.capacity() {
-        held.try_reserve(held.len().max(LEAST))?;
+        // what is held stays where it was until the signal handler knows the new place
+        let mut larger = Vec::new();
+        larger.try_reserve_exact(held.len() + held.len().max(LEAST))?;
+        larger.extend_from_slice(held);
+        HELD.store(larger.as_mut_ptr(), Ordering::Release);
+        *held = larger;
     }
     let room = held.spare_capacity_mut();
     let most = most.min(room.len());
@@ -225,4 +230,29 @@ unsafe fn write_all(to: i32, mut bytes: *const u8, mut n: usize) -> bool {
 
 fn was_interrupted() -> bool {
     io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_at_hand_while_more_is_waited_for() {
+        let (reader, writer) = io::pipe().unwrap();
+        let source = File::from(std::os::fd::OwnedFd::from(reader));
+        let mut held = vec![b'x'; LEAST];
+        held.shrink_to_fit();
+        let before = held.as_mut_ptr() as usize;
+        std::thread::scope(|scope| {
+            let reading = scope.spawn(|| read(&source, &mut held, 1));
+            // it waits where nothing comes
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            let at = HELD.load(Ordering::Acquire) as usize;
+            drop(writer);
+            assert_eq!(reading.join().unwrap().unwrap(), 0);
+            assert!(at != 0 && at != before);
+        });
+        assert_eq!(held.as_mut_ptr(), HELD.load(Ordering::Acquire));
+        assert!(held.len() == LEAST && held.iter().all(|byte| *byte == b'x'));
+    }
 }

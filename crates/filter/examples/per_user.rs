@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
-use tamis_filter::{Document, Filter, Kind, LearnOptions, Learner, Scratch, TrainOptions};
+use tamis_filter::{Document, Filter, LearnOptions, Learner, Scratch};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args_os().skip(1).map(PathBuf::from);
@@ -64,9 +64,7 @@ fn filter(own: &Path, shared: &Arc<Filter>) -> tamis_filter::Result<Arc<Filter>>
 
 /// Teaches a user's own model a message; the first one makes the model.
 fn correct(own: &Path, shared: &Arc<Filter>, label: &str, message: &[u8]) -> tamis_filter::Result<()> {
-    let labels = ["ham", "spam"];
-    let mut learner = Learner::create(own, TrainOptions::new(Kind::Mail), labels, LearnOptions::default())?;
-    learner.set_fallback(Arc::clone(shared))?;
+    let mut learner = Learner::create_behind(own, Arc::clone(shared), LearnOptions::default())?;
     learner.learn(label, Document::Mail(message))?;
-    learner.commit()
+    learner.commit().map(|_| ())
 }

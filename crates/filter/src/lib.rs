@@ -87,6 +87,7 @@ pub use file::names::document_name;
 pub use kind::Kind;
 pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
+pub use score::live::LiveFilter;
 pub use score::remembered::Suspect;
 pub use score::score::Scratch;
 pub use score::verdict::Score;

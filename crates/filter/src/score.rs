@@ -1,8 +1,10 @@
 //! Scoring: from a document to a verdict, and its explanation.
 
+pub(crate) mod current;
 pub(crate) mod explain;
 pub(crate) mod fallback;
 pub(crate) mod filter;
+pub(crate) mod live;
 pub(crate) mod memo;
 pub(crate) mod mixed;
 pub(crate) mod remembered;

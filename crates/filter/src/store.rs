@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod compact;
 pub(crate) mod compatible;
+pub(crate) mod copy;
 pub(crate) mod documents;
 pub(crate) mod information;
 pub(crate) mod layers;

@@ -20,12 +20,12 @@ impl Filter {
         threads: usize,
         progress: bool,
     ) -> PyResult<(Arc<Model>, Batch)> {
-        let (py, model) = (messages.py(), self.model());
-        let documents = Documents::new(model.kind(), messages, decoding)?;
+        let (py, state) = (messages.py(), self.0.clone());
+        let documents = Documents::new(self.model().kind(), messages, decoding)?;
         let progress = Progress::new(py, progress, documents.len(), "documents")?;
-        let asked = model.clone();
-        let job = move |watch: &Watch| asked.score_all(&documents, watch);
-        let batch = run(py, threads, progress.callback()?.as_ref(), job)??;
-        Ok((model, batch))
+        let job = move |watch: &Watch| {
+            state.ask(|model| Ok((model.clone(), model.score_all(&documents, watch)?)))
+        };
+        Ok(run(py, threads, progress.callback()?.as_ref(), job)??)
     }
 }

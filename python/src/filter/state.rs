@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use tamis_filter::{Filter, Learner};
+use tamis_filter::{Filter, Learner, LiveFilter};
 
 use crate::error::{TamisError, raised};
 use crate::learner::{self, Open};
@@ -13,7 +13,9 @@ use crate::model::{Failure, Model};
 
 /// A model, its file, and how it decides.
 pub(super) struct State {
-    model: RwLock<Arc<Model>>,
+    live: RwLock<Arc<LiveFilter>>,
+    /// What was made of its filter when it was last asked.
+    model: Mutex<Arc<Model>>,
     /// Where it learns.
     file: RwLock<Option<PathBuf>>,
     /// Held by who changes the file.
@@ -29,14 +31,14 @@ pub(super) struct Verdicts {
 }
 
 impl Verdicts {
-    fn model(&self, mut filter: Filter) -> tamis_filter::Result<Arc<Model>> {
+    fn live(&self, mut filter: Filter) -> tamis_filter::Result<Arc<LiveFilter>> {
         if let Some(label) = &self.spam_label {
             filter.set_spam_label(label)?;
         }
         if let Some(probability) = self.unsure {
             filter.set_unsure(probability)?;
         }
-        Ok(Model::new(filter))
+        Ok(Arc::new(LiveFilter::new(filter)))
     }
 }
 
@@ -44,14 +46,35 @@ impl State {
     /// # Errors
     /// If the model has no label that is to be spam, or the probability is none.
     pub(super) fn new(filter: Filter, file: Option<PathBuf>, verdicts: Verdicts) -> PyResult<Self> {
-        let model = verdicts.model(filter).map_err(raised)?;
-        let (model, file) = (RwLock::new(model), RwLock::new(file));
-        Ok(State { model, file, changing: Mutex::default(), verdicts })
+        let live = verdicts.live(filter).map_err(raised)?;
+        let model = Mutex::new(Model::new(live.filter()));
+        let (live, file) = (RwLock::new(live), RwLock::new(file));
+        Ok(State { live, model, file, changing: Mutex::default(), verdicts })
+    }
+
+    fn live(&self) -> Arc<LiveFilter> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The model as it is now.
     pub(super) fn model(&self) -> Arc<Model> {
-        self.model.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.model_of(&self.live().filter())
+    }
+
+    fn model_of(&self, filter: &Arc<Filter>) -> Arc<Model> {
+        let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&model.filter, filter) {
+            *model = Model::new(filter.clone());
+        }
+        model.clone()
+    }
+
+    /// The answer of one whole model, whoever writes to its file meanwhile.
+    pub(super) fn ask<T>(
+        &self,
+        mut work: impl FnMut(&Arc<Model>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.live().ask(|filter, _| work(&self.model_of(filter)))
     }
 
     pub(super) fn file(&self) -> Option<PathBuf> {
@@ -64,8 +87,14 @@ impl State {
     }
 
     /// Keeps to a file, if there is none yet.
-    pub(super) fn adopt(&self, file: PathBuf) {
-        self.file.write().unwrap_or_else(PoisonError::into_inner).get_or_insert(file);
+    pub(super) fn adopt(&self, path: &Path) -> tamis_filter::Result<()> {
+        let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
+        if file.is_none() {
+            let live = self.verdicts.live(Filter::read(path)?)?;
+            *self.live.write().unwrap_or_else(PoisonError::into_inner) = live;
+            *file = Some(path.to_path_buf());
+        }
+        Ok(())
     }
 
     /// Takes the model that is in the file now.
@@ -73,14 +102,8 @@ impl State {
     /// # Errors
     /// If there is no file, or no model in it.
     pub(super) fn reload(&self, py: Python<'_>) -> PyResult<()> {
-        let path = self.own_file()?;
-        py.detach(|| self.read_again(&path)).map_err(raised)
-    }
-
-    fn read_again(&self, path: &Path) -> tamis_filter::Result<()> {
-        let model = self.verdicts.model(Filter::read(path)?)?;
-        *self.model.write().unwrap_or_else(PoisonError::into_inner) = model;
-        Ok(())
+        self.own_file()?;
+        py.detach(|| self.live().reload()).map(|_| ()).map_err(raised)
     }
 
     /// Changes the file, alone, and takes what it then says.
@@ -95,12 +118,12 @@ impl State {
     ) -> PyResult<T> {
         let path = self.own_file()?;
         let _alone = self.changing.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let mut open = learner::open(py, lock_timeout, |options| Learner::open(&path, options))?;
+        let mut open = learner::open(py, lock_timeout, true, |options| Learner::open(&path, options))?;
         let changed = py.detach(|| {
             let outcome = work(&mut open)?;
             open.commit()?;
             drop(open);
-            self.read_again(&path)?;
+            self.live().reload()?;
             Ok(outcome)
         });
         changed.map_err(|failure: Failure| failure.into())

@@ -1,22 +1,22 @@
 //! The file that a model is read from, and detection of changes to it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::disk::map::Bytes;
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 
-/// An open model file.
+/// The file of an open model. It is found by its path: no descriptor is kept, so that thousands can be open.
 pub(crate) struct ModelFile {
     path: PathBuf,
-    file: File,
-    stamp: Stamp,
-    changed: Changed,
-    /// Whether it was changed just before it was opened, so that its times may hide a later change.
-    is_fresh: bool,
+    opened: Stamp,
+    /// The last state in which everything read was still there.
+    seen: Mutex<Seen>,
 }
 
 /// Metadata that tell two states of a file apart.
@@ -28,39 +28,40 @@ struct Stamp {
     inode: (u64, u64),
 }
 
-/// Time of the last status change (ctime): seconds since 1970 and nanoseconds.
-type Changed = (i64, i64);
+/// A state of a file, and when its status was last changed (ctime): seconds since 1970 and nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    stamp: Stamp,
+    changed: (i64, i64),
+    /// Whether that was just before it was looked at, so that its times may hide a later change.
+    is_fresh: bool,
+}
 
 /// Maximum lag of a file system's clock, whose ticks are up to 10 ms.
 const TICK: Duration = Duration::from_millis(20);
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        let inode = {
-            use std::os::unix::fs::MetadataExt;
-            (metadata.dev(), metadata.ino())
-        };
+        let inode = (metadata.dev(), metadata.ino());
         Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode }
     }
 }
 
-fn changed(metadata: &Metadata) -> Changed {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.ctime(), metadata.ctime_nsec())
-}
-
-/// Whether a file was changed so recently that a change now might not alter its times.
-fn is_fresh((seconds, nanoseconds): Changed) -> bool {
-    let at = Duration::new(seconds.unsigned_abs(), nanoseconds.unsigned_abs() as u32);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    now.abs_diff(at) < TICK
+impl Seen {
+    fn of(metadata: &Metadata) -> Self {
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        let at = Duration::new(changed.0.unsigned_abs(), changed.1.unsigned_abs() as u32);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Seen { stamp: Stamp::of(metadata), changed, is_fresh: now.abs_diff(at) < TICK }
+    }
 }
 
 impl ModelFile {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    /// Opens a file, to map or read it.
+    pub(crate) fn open(path: &Path) -> Result<(Self, File)> {
         let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
-        let (stamp, changed) = (Stamp::of(&metadata), changed(&metadata));
-        Ok(ModelFile { path: path.to_path_buf(), file, stamp, changed, is_fresh: is_fresh(changed) })
+        let (opened, seen) = (Stamp::of(&metadata), Mutex::new(Seen::of(&metadata)));
+        Ok((ModelFile { path: path.to_path_buf(), opened, seen }, file))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -68,69 +69,151 @@ impl ModelFile {
     }
 
     /// Maps the file.
-    pub(crate) fn map(&self) -> Result<Bytes> {
-        match self.stamp.length {
+    pub(crate) fn map(&self, file: &File) -> Result<Bytes> {
+        match self.opened.length {
             0 => Ok(Bytes::Owned(Vec::new())),
-            length => Bytes::map(&self.file, length as usize).map_err(Error::io(&self.path)),
+            length => Bytes::map(file, length as usize).map_err(Error::io(&self.path)),
         }
     }
 
-    /// Reads the file, in a consistent state.
-    pub(crate) fn read(&self) -> Result<Bytes> {
-        let bytes = self.read_all()?;
-        self.check_unchanged(|| self.read_all().is_ok_and(|again| again == bytes))?;
+    /// Reads the file to its end, however far it has grown: a slot is written after what it names.
+    pub(crate) fn read(&self, mut file: &File) -> Result<Bytes> {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
         Ok(Bytes::Owned(bytes))
     }
 
-    /// Reads the file without what a learner appended since it was opened.
-    fn read_all(&self) -> Result<Vec<u8>> {
-        let (mut file, mut bytes) = (&self.file, Vec::new());
-        file.seek(SeekFrom::Start(0)).map_err(Error::io(&self.path))?;
-        file.take(self.stamp.length).read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
-        Ok(bytes)
-    }
-
-    /// Reads at most `most` bytes from an offset. A map does not grow with the file, and only the immutable base may be
-    /// read through it.
-    pub(crate) fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
-        let (mut file, mut bytes) = (&self.file, Vec::new());
-        if offset as u64 == self.stamp.length {
-            // empty when it was opened
-            return Ok(bytes);
-        }
-        file.seek(SeekFrom::Start(offset as u64)).map_err(Error::io(&self.path))?;
-        file.take(most as u64).read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
-        Ok(bytes)
-    }
-
-    /// The mapped bytes of the file; or, if it has grown since it was opened, at least `least` bytes.
-    pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
-        let length = || self.file.metadata().map_err(Error::io(&self.path)).map(|metadata| metadata.len());
-        match bytes.len() < least && length()? >= least as u64 {
-            true => Bytes::map(&self.file, least).map_err(Error::io(&self.path)),
-            false => Ok(bytes),
-        }
+    /// The file, opened again, unless another one is at its path now.
+    pub(crate) fn open_again(&self) -> Option<File> {
+        let (file, metadata) = open::open(&self.path, OpenOptions::new().read(true)).ok()?;
+        (Stamp::of(&metadata).inode == self.opened.inode).then_some(file)
     }
 
     /// Whether the path still refers to the file, unchanged since it was opened.
     pub(crate) fn is_at_its_path(&self) -> Result<bool> {
         let metadata = fs::metadata(&self.path).map_err(Error::io(&self.path))?;
-        Ok(Stamp::of(&metadata) == self.stamp)
+        Ok(Stamp::of(&metadata) == self.opened)
     }
 
     /// Checks that nothing was written to the file since it was opened, except by a learner. If the file's times and
     /// length do not tell, `is_as_read` says whether everything that was read is still there.
     pub(crate) fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
-        let metadata = self.file.metadata().map_err(Error::io(&self.path))?;
-        let now = Stamp::of(&metadata);
-        if now == self.stamp && changed(&metadata) == self.changed && !self.is_fresh {
+        let now = self.now();
+        if now.is_some_and(|now| now == self.last_seen() && !now.is_fresh) {
             return Ok(());
         }
-        // something may have been appended; or only the file's names were changed, as when it is replaced
-        let may_be_unchanged = now.length > self.stamp.length || now == self.stamp;
-        match may_be_unchanged && is_as_read() {
-            true => Ok(()),
-            false => Err(ErrorKind::Changed { path: self.path.clone() }.into()),
+        // what a file that became shorter lacks must not be looked at
+        let is_shorter = now.is_some_and(|now| now.stamp.length < self.opened.length);
+        if is_shorter || !is_as_read() {
+            return Err(ErrorKind::Changed { path: self.path.clone() }.into());
         }
+        if let Some(now) = now {
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        }
+        Ok(())
+    }
+
+    /// Whether something may have been written to the file since it was last found unchanged, if it is still at its path.
+    pub(crate) fn may_have_changed(&self) -> bool {
+        let seen = self.last_seen();
+        self.now().is_some_and(|now| seen.is_fresh || now != seen)
+    }
+
+    /// The state of the file; `None` if it is at its path no more: what was replaced or removed has no times to go by.
+    fn now(&self) -> Option<Seen> {
+        let metadata = fs::metadata(&self.path).ok()?;
+        Some(Seen::of(&metadata)).filter(|now| now.stamp.inode == self.opened.inode)
+    }
+
+    fn last_seen(&self) -> Seen {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file while it is open.
+#[derive(Clone, Copy)]
+pub(crate) struct MappedFile<'a> {
+    pub(crate) source: &'a ModelFile,
+    pub(crate) file: &'a File,
+}
+
+impl MappedFile<'_> {
+    /// Reads at most `most` bytes from an offset. A map does not grow with the file, and only the immutable base may be
+    /// read through it.
+    pub(crate) fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
+        let (length, mut bytes) = (self.length()?, Vec::new());
+        bytes.resize((length as usize).saturating_sub(offset).min(most), 0);
+        let mut n = 0;
+        while n < bytes.len() {
+            match self.file.read_at(&mut bytes[n..], (offset + n) as u64) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
+                Err(error) => return Err(Error::io(self.source.path())(error)),
+            }
+        }
+        bytes.truncate(n);
+        Ok(bytes)
+    }
+
+    /// The mapped bytes of the file; or, if it has grown since it was opened, at least `least` bytes.
+    pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
+        match bytes.len() < least && self.length()? >= least as u64 {
+            true => Bytes::map(self.file, least).map_err(Error::io(self.source.path())),
+            false => Ok(bytes),
+        }
+    }
+
+    fn length(&self) -> Result<u64> {
+        self.file.metadata().map_err(Error::io(self.source.path())).map(|metadata| metadata.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::thread::sleep;
+
+    use super::*;
+
+    #[test]
+    fn what_was_found_unchanged_is_not_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        fs::write(&path, "model").unwrap();
+        let n = Cell::new(0);
+        let is_as_read = || {
+            n.set(n.get() + 1);
+            true
+        };
+        let (source, _) = ModelFile::open(&path).unwrap();
+        let write = |bytes: &[u8]| {
+            use std::io::Write;
+            OpenOptions::new().append(true).open(&path).unwrap().write_all(bytes).unwrap();
+        };
+        // opened just after it was written, appended to, and written in place
+        for change in [&b""[..], b" and log", b""] {
+            write(change);
+            File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+            sleep(2 * TICK);
+            source.check_unchanged(is_as_read).unwrap();
+            let looked = n.get();
+            for _ in 0..9 {
+                source.check_unchanged(is_as_read).unwrap();
+            }
+            assert_eq!(n.get(), looked);
+        }
+        assert!(n.get() > 0);
+        assert!(source.check_unchanged(|| false).is_ok());
+        assert!(!source.may_have_changed());
+        write(b"more");
+        assert!(source.may_have_changed());
+        assert!(source.check_unchanged(|| false).is_err());
+        File::create(&path).unwrap();
+        assert!(source.check_unchanged(is_as_read).is_err());
+        // what is at its path no more is what was mapped
+        fs::remove_file(&path).unwrap();
+        assert!(!source.may_have_changed());
+        source.check_unchanged(is_as_read).unwrap();
     }
 }

@@ -12,7 +12,7 @@
 //! CRC-32 of all before               u32, at the end of the sector
 //! ```
 //!
-//! A slot is written when what it names is on the disk. One that does not check out was being written when the machine
+//! A slot is written when what it names is on the disk; if a writer was stopped before, the next one writes the file anew. One that does not check out was being written when the machine
 //! stopped: then the other one counts, and the log from there on, which says the same as the segment that was to replace
 //! it. If more than this segment follows that log, something was acknowledged since, and the slot is damaged.
 
@@ -121,14 +121,17 @@ impl Slots {
     /// The slot that lists these segments, and its offset in the file.
     pub(crate) fn next(&self, segments: &[Range<usize>], seed: u32) -> (u64, Vec<u8>) {
         let generation = self.generation + 1;
-        let mut slot = Slot::new_zeroed();
-        (slot.kind, slot.generation) = (KIND, generation.into());
-        slot.n_segments = (segments.len() as u32).into();
-        for (to, segment) in slot.segments.iter_mut().zip(segments) {
-            *to = [segment.start, segment.len()].map(|number| (number as u64).into());
+        (self.place(generation), slot(generation, segments, seed))
+    }
+
+    /// What follows sections that end at `end`: the slot that counts, and zeros.
+    pub(crate) fn to_bytes(&self, end: usize, seed: u32) -> Vec<u8> {
+        let mut bytes = vec![0; Slots::reach(end)];
+        if self.generation > 0 {
+            let at = self.place(self.generation) as usize - end;
+            bytes[at..at + SECTOR].copy_from_slice(&slot(self.generation, &self.segments, seed));
         }
-        slot.checksum = checksum(seed, &slot.as_bytes()[..SECTOR - 4]).into();
-        (self.place(generation), slot.as_bytes().to_vec())
+        bytes
     }
 
     /// The offset of a generation's slot.
@@ -140,6 +143,18 @@ impl Slots {
     pub(crate) fn next_generation(&self) -> u64 {
         self.generation + 1
     }
+}
+
+/// A slot that lists segments.
+fn slot(generation: u64, segments: &[Range<usize>], seed: u32) -> Vec<u8> {
+    let mut slot = Slot::new_zeroed();
+    (slot.kind, slot.generation) = (KIND, generation.into());
+    slot.n_segments = (segments.len() as u32).into();
+    for (to, segment) in slot.segments.iter_mut().zip(segments) {
+        *to = [segment.start, segment.len()].map(|number| (number as u64).into());
+    }
+    slot.checksum = checksum(seed, &slot.as_bytes()[..SECTOR - 4]).into();
+    slot.as_bytes().to_vec()
 }
 
 /// Generation and segments of a slot, if its checksum is right.

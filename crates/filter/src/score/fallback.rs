@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::config::scoring::Scoring;
 use crate::error::{ErrorKind, Result};
-use crate::score::filter::{Fallback, Filter};
+use crate::score::filter::{Current, Fallback, Filter};
 use crate::store::compatible::check;
+use crate::store::layers::CombinedSums;
 
 impl Filter {
     /// Sets a shared model as fallback, which helps a user's model that has learned little yet. Documents are scored by
@@ -37,6 +38,10 @@ impl Filter {
     /// [`ErrorKind::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
     /// a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
+        self.put_behind(shared, None)
+    }
+
+    pub(super) fn put_behind(&mut self, shared: Arc<Filter>, live: Option<Arc<Current>>) -> Result<()> {
         check(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
             Err(ErrorKind::Incompatible { setting: setting.to_owned(), expected, got }.into())
@@ -50,7 +55,7 @@ impl Filter {
         if !matches!(self.store.header.scoring, Scoring::Weighted(_)) {
             return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
         }
-        let before = self.fallback.replace(Fallback::new(shared));
+        let before = self.fallback.replace(Fallback { shared, sums: CombinedSums::default(), live });
         let outcome = self.rederive();
         if outcome.is_err() {
             self.fallback = before;

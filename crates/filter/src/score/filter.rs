@@ -1,7 +1,7 @@
 //! A model open for scoring.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tamis_model::{ClassId, Classes};
 
@@ -10,7 +10,7 @@ use crate::config::labels::unknown_label;
 use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
-use crate::disk::source::ModelFile;
+use crate::disk::source::{MappedFile, ModelFile};
 use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
 use crate::score::scorer::Scorer;
@@ -43,15 +43,15 @@ pub struct Filter {
     pub(crate) store: Store,
     pub(crate) scorer: Scorer,
     /// Overrides the model's own decision.
-    decision: Option<Decision>,
+    pub(super) decision: Option<Decision>,
     /// The class that counts as spam.
-    spam: Option<ClassId>,
-    /// Minimum probability of a verdict, if thresholds do not apply.
-    pub(super) least_probability: f64,
+    pub(super) spam: Option<ClassId>,
+    /// Minimum probability of a verdict, if one was asked for.
+    pub(super) least_probability: Option<f64>,
     pub(crate) extractor: Extractor,
     /// The shared model behind it.
     pub(crate) fallback: Option<Fallback>,
-    source: Option<ModelFile>,
+    pub(super) source: Option<ModelFile>,
     /// A unique identity of this filter.
     pub(crate) identity: Arc<()>,
 }
@@ -60,11 +60,28 @@ pub struct Filter {
 pub(crate) struct Fallback {
     pub(super) shared: Arc<Filter>,
     pub(super) sums: CombinedSums,
+    /// Where its successors are, if it is opened again as its file changes.
+    pub(super) live: Option<Arc<Current>>,
 }
 
-impl Fallback {
-    pub(super) fn new(shared: Arc<Filter>) -> Self {
-        Fallback { shared, sums: CombinedSums::default() }
+/// The current filter of a file, for all who hold it.
+pub(crate) struct Current {
+    filter: RwLock<Arc<Filter>>,
+    /// Held by the thread that opens the file again.
+    pub(super) opening: Mutex<()>,
+}
+
+impl Current {
+    pub(super) fn new(filter: Filter) -> Self {
+        Current { filter: RwLock::new(Arc::new(filter)), opening: Mutex::default() }
+    }
+
+    pub(super) fn filter(&self) -> Arc<Filter> {
+        self.filter.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, filter: Filter) {
+        *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(filter);
     }
 }
 
@@ -80,9 +97,10 @@ impl Filter {
     /// # Errors
     /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let source = ModelFile::open(path.as_ref())?;
-        let bytes = source.map()?;
-        Filter::from_source(bytes, source)
+        let (source, file) = ModelFile::open(path.as_ref())?;
+        let mapped = MappedFile { source: &source, file: &file };
+        let store = Store::new(source.map(&file)?, Some(mapped))?;
+        Filter::new(store, Some(source))
     }
 
     /// Reads a model file into memory, at a cost that grows with its size. Later changes of the file do not matter.
@@ -109,9 +127,7 @@ impl Filter {
         let mut tries = 3;
         loop {
             tries -= 1;
-            let source = ModelFile::open(path.as_ref())?;
-            let filter = source.read().and_then(|bytes| Filter::from_source(bytes, source));
-            match filter {
+            match Filter::read_once(path.as_ref()) {
                 // a learner wrote a segment meanwhile
                 Err(error)
                     if tries > 0
@@ -121,8 +137,16 @@ impl Filter {
         }
     }
 
-    fn from_source(bytes: Bytes, source: ModelFile) -> Result<Self> {
-        Filter::new(Store::new(bytes, Some(&source))?, Some(source))
+    fn read_once(path: &Path) -> Result<Self> {
+        let (source, file) = ModelFile::open(path)?;
+        let store = Store::new(source.read(&file)?, None)?;
+        let bytes = store.as_bytes();
+        let again = || MappedFile { source: &source, file: &file }.read_from(0, bytes.len());
+        // what is damaged is found when it is asked for
+        source.check_unchanged(|| {
+            store.check_all(bytes).is_ok() || again().is_ok_and(|again| again == bytes)
+        })?;
+        Filter::new(store, Some(source))
     }
 
     /// A filter over the bytes of a model file in memory, which are not copied and must stay as they are: owned (`Vec<u8>`)
@@ -147,56 +171,12 @@ impl Filter {
             scorer,
             decision: None,
             spam,
-            least_probability: 0.0,
+            least_probability: None,
             extractor,
             fallback: None,
             source,
             identity: Arc::default(),
         })
-    }
-
-    /// Opens the file again if it was replaced; returns whether it was.
-    ///
-    /// On an error the filter stays as it is. A filter made from bytes never changes, nor does a
-    /// [fallback](Self::set_fallback), which may be shared.
-    ///
-    /// # Errors
-    /// As [`Filter::open`] and [`Filter::set_fallback`].
-    pub fn reload_if_changed(&mut self) -> Result<bool> {
-        let Some(source) = &self.source else { return Ok(false) };
-        if source.is_at_its_path()? {
-            return Ok(false);
-        }
-        *self = self.reopened(source.path())?;
-        Ok(true)
-    }
-
-    /// The file's current model, mapped or read like this one, with this filter's decision, spam label and fallback.
-    pub(crate) fn reopened(&self, path: &Path) -> Result<Filter> {
-        let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
-        (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
-        let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
-        filter.spam = spam.or(filter.spam);
-        if let Some(shared) = self.fallback() {
-            filter.set_fallback(shared.clone())?;
-        }
-        Ok(filter)
-    }
-
-    /// Checks that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
-    /// opened. Then every score so far comes from the model that was opened.
-    ///
-    /// This costs one system call if nothing happened. Appending by a [`Learner`](crate::Learner) and replacing the
-    /// file are no such changes. A filter that was [read](Self::read) or made from bytes never changes.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was. Scores are then meaningless, and the file should be
-    /// opened again.
-    pub fn check_unchanged(&self) -> Result<()> {
-        if let Some(source) = self.source.as_ref().filter(|_| self.store.is_mapped()) {
-            source.check_unchanged(|| self.store.is_as_read())?;
-        }
-        self.fallback().map_or(Ok(()), |shared| shared.check_unchanged())
     }
 
     /// Information about the model.
@@ -234,7 +214,7 @@ impl Filter {
     /// above which it is spam for certain.
     pub fn spam_threshold(&self) -> f64 {
         let decision = self.decision();
-        let least = self.least_probability.max(0.5);
+        let least = self.least_probability.unwrap_or_default().max(0.5);
         match self.positive() {
             Some(positive) if self.spam == Some(positive) => decision.upper,
             Some(_) => decision.mirrored().upper,
@@ -250,10 +230,12 @@ impl Filter {
     /// From score to verdict, for two classes. By default a model of two topics is unsure only without known terms, a
     /// spam filter also between its thresholds.
     pub fn decision(&self) -> Decision {
-        self.decision.unwrap_or_else(|| {
+        let decision = self.decision.unwrap_or_else(|| {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
             of_model.of_spam_filter(self.spam, self.classes())
-        })
+        });
+        let least = self.least_probability.filter(|_| self.positive().is_some());
+        least.and_then(|least| decision.with_unsure_below(least).ok()).unwrap_or(decision)
     }
 
     /// Makes a document unsure unless its likeliest label has at least this probability, in any model; with 0 only
@@ -262,11 +244,8 @@ impl Filter {
     /// # Errors
     /// If it is not at least 0 and below 1.
     pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
-        let decision = self.decision().with_unsure_below(least_probability)?;
-        match self.positive() {
-            Some(_) => self.decision = Some(decision),
-            None => self.least_probability = least_probability,
-        }
+        self.decision().with_unsure_below(least_probability)?;
+        self.least_probability = Some(least_probability);
         Ok(())
     }
 
@@ -274,6 +253,7 @@ impl Filter {
     /// classes and on plain naive Bayes.
     pub fn set_decision(&mut self, decision: Decision) {
         self.decision = Some(decision);
+        self.least_probability = self.least_probability.filter(|_| self.positive().is_none());
     }
 
     /// The shared model behind this one.
@@ -312,30 +292,6 @@ impl Filter {
             Scorer::Robinson(scorer) => Some(scorer.positive()),
             _ => None,
         }
-    }
-
-    /// The model as opened, including its log: to save elsewhere, or to send to another machine.
-    ///
-    /// ```
-    /// use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
-    ///
-    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
-    /// trainer.add("fruit", Document::Text("apples"))?;
-    /// trainer.add("metal", Document::Text("iron"))?;
-    /// let model = trainer.finish()?;
-    /// let filter = Filter::from_bytes(model.as_bytes().to_vec())?;
-    /// assert_eq!(filter.to_model()?, model);
-    /// # Ok::<(), tamis_filter::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If the file is mapped, and cannot be read again or was changed in place.
-    pub fn to_model(&self) -> Result<Model> {
-        let bytes = match &self.source {
-            Some(source) if self.store.is_mapped() => source.read()?.to_vec(),
-            _ => self.store.as_bytes().to_vec(),
-        };
-        Ok(Model::of_bytes(bytes))
     }
 
     /// Verifies the whole model: every checksum, and the consistency of its parts.

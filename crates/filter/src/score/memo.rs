@@ -6,15 +6,21 @@ use tamis_model::{DocumentSums, TermEntry, TermTable};
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 
 use crate::error::Result;
-use crate::store::layers::{DecodedTerm, Layers};
+use crate::store::layers::{DecodedTerm, Extent, Layers, SharedTerms};
 
 /// A cache of terms with their ids and weights: most words of a text occurred before and need no look-up. When it is
 /// full, further terms are dropped after their document; after many such drops it is cleared, since the kind of text
 /// may have changed.
 pub(crate) struct Memo {
-    /// The model that the cache belongs to.
+    /// The model that the cache belongs to, and the shared one behind it.
     model: Option<Arc<()>>,
+    shared_model: Option<Arc<()>>,
     pub(crate) terms: Vocabulary,
+    /// What the shared model knows of them. It stays when the model changes.
+    shared: SharedTerms,
+    /// How often the model before the shared one has changed, now and when each term was looked up.
+    round: u32,
+    rounds: Vec<u32>,
     /// Term ids by the numbers of `terms`; `None` for an unknown term.
     ids: Vec<Option<TermId>>,
     /// The entry of each term in the table.
@@ -36,6 +42,7 @@ struct Kept {
     terms: usize,
     /// Of their weights.
     bytes: usize,
+    shared: Extent,
 }
 
 /// The most that is kept, except for the last document, which may have as much again.
@@ -64,6 +71,10 @@ impl Default for Memo {
     fn default() -> Self {
         Memo {
             model: None,
+            shared_model: None,
+            shared: SharedTerms::default(),
+            round: 0,
+            rounds: Vec::new(),
             terms: Vocabulary::without_texts(),
             ids: Vec::new(),
             places: Vec::new(),
@@ -81,16 +92,26 @@ impl Default for Memo {
 
 impl Memo {
     /// Prepares to score a document by a model: drops the cache of another model, and terms of the previous document
-    /// that are not kept.
-    pub(crate) fn prepare(&mut self, model: &Arc<()>, n_sums: usize) {
-        let same = self.model.as_ref().is_some_and(|it| Arc::ptr_eq(it, model));
-        if !same || self.passed > PASSED * self.limits.terms {
+    /// that are not kept. What is cached of a shared model behind it stays.
+    pub(crate) fn prepare(&mut self, model: &Arc<()>, shared: Option<&Arc<()>>, n_sums: usize) {
+        let is = |known: &Option<Arc<()>>, it| known.as_ref().is_some_and(|known| Arc::ptr_eq(known, it));
+        let is_same = is(&self.model, model);
+        let has_shared = || self.model.is_some() && shared.is_some_and(|it| is(&self.shared_model, it));
+        let is_full = self.passed > PASSED * self.limits.terms || self.round == u32::MAX;
+        if is_full || !is_same && !has_shared() {
             let (model, table) = (Some(model.clone()), TermTable::new(n_sums));
-            let kept = Kept { terms: 0, bytes: table.bytes() };
-            *self = Memo { model, table, kept, limits: self.limits, ..Self::default() };
+            let kept = Kept { bytes: table.bytes(), ..Kept::default() };
+            let shared_model = shared.cloned();
+            *self = Memo { model, shared_model, table, kept, limits: self.limits, ..Self::default() };
+        } else if !is_same {
+            self.model = Some(model.clone());
+            self.round += 1;
+            self.kept.bytes = TermTable::new(n_sums).bytes();
         }
-        let Kept { terms, bytes } = self.kept;
+        let Kept { terms, bytes, shared } = self.kept;
         self.terms.truncate(terms);
+        self.shared.truncate(shared);
+        self.rounds.truncate(terms);
         self.ids.truncate(terms);
         self.places.truncate(terms);
         self.table.truncate(bytes);
@@ -100,7 +121,7 @@ impl Memo {
     /// Looks up the new terms of the current document, and sums over all its terms. On an error the cache is cleared,
     /// so that only documents with the damaged term fail.
     pub(crate) fn add_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
-        if self.places.len() < self.terms.len() {
+        if self.places.len() < self.terms.len() || self.round > 0 {
             let outcome = self.look_up(layers, scorer);
             if outcome.is_err() {
                 self.model = None;
@@ -116,29 +137,34 @@ impl Memo {
 
     /// Looks up the new terms, all of which are in the current document.
     fn look_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
-        let Kept { terms: n_known, bytes } = self.kept;
+        let Kept { terms: n_known, bytes, .. } = self.kept;
+        let bytes = bytes + self.shared.bytes();
         let mut is_kept = n_known <= self.limits.terms && bytes <= self.limits.bytes;
+        let is_new = |n: usize| self.rounds.get(n).is_none_or(|round| *round != self.round);
         self.new.clear();
-        self.new.extend(self.terms.document().iter().filter(|term| term.id as usize >= n_known));
+        self.new.extend(self.terms.document().iter().filter(|term| is_new(term.id as usize)));
         // in the order of the file, so that neighbours are read together
         self.new.sort_unstable_by_key(|term| term.fingerprint);
         if n_known == 0 {
             // the first document: nothing of the file is in the cache yet
             layers.touch(self.new.iter().map(|term| term.fingerprint));
         }
+        self.rounds.resize(self.terms.len(), self.round);
         self.ids.resize(self.terms.len(), None);
         self.places.resize(self.terms.len(), TermTable::NOTHING);
         let mut term = DecodedTerm::new(layers);
         for new in &self.new {
-            let id = term.look_up(new.fingerprint)?;
-            self.ids[new.id as usize] = id;
+            let number = new.id as usize;
+            let id = term.look_up_by(number, new.fingerprint, &mut self.shared)?;
+            (self.ids[number], self.rounds[number]) = (id, self.round);
+            self.places[number] = TermTable::NOTHING;
             if id.is_none() {
                 continue;
             }
             scorer.weigh(&term, &mut self.entry)?;
             let place = Some(&self.entry).filter(|_| self.table.bytes() <= 2 * self.limits.bytes);
             match place.and_then(|entry| self.table.push(entry)) {
-                Some(place) => self.places[new.id as usize] = place,
+                Some(place) => self.places[number] = place,
                 None => {
                     // no room, and the document may be long
                     self.sums.add(&self.entry, scorer.amount(new.count));
@@ -147,9 +173,14 @@ impl Memo {
             }
         }
         if is_kept {
-            self.kept = Kept { terms: self.terms.len(), bytes: self.table.bytes() };
+            let shared = self.shared.extent();
+            self.kept = Kept { terms: self.terms.len(), bytes: self.table.bytes(), shared };
         } else {
             self.passed += self.new.len();
+            // what is kept of another model's document was looked up for this one alone
+            for term in self.new.iter().filter(|term| (term.id as usize) < n_known) {
+                self.rounds[term.id as usize] = u32::MAX;
+            }
         }
         Ok(())
     }

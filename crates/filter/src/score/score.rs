@@ -13,7 +13,8 @@ use crate::score::verdict::{Score, likeliest, verdict};
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. Caches the first 229,376 terms, or as many as 32 MB of weights allow, about 60 MB in all; it starts over when eight
-/// times as many had no room.
+/// times as many had no room. When another model is asked, what it caches of a [shared model](Filter::set_fallback) behind
+/// both stays.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
@@ -123,7 +124,8 @@ impl Filter {
         };
         let posterior = &mut scratch.posterior;
         let score = likeliest(self.spam(), known, posterior);
-        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= self.least_probability;
+        let least = self.least_probability.unwrap_or_default();
+        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= least;
         Ok(Score { label: score.label.filter(is_sure), ..score })
     }
 
@@ -194,7 +196,8 @@ impl Filter {
     /// Counts the terms of a document and sums their weights.
     fn add_up(&self, scorer: &impl Additive, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
         let Scratch { counted, memo, .. } = scratch;
-        memo.prepare(&self.identity, scorer.n_sums());
+        let shared = self.fallback().map(|shared| &shared.identity);
+        memo.prepare(&self.identity, shared, scorer.n_sums());
         let outcome = self.extractor.count(document, counted, &mut memo.terms);
         // also if counting failed midway: new terms must belong to one document only
         let added = memo.add_up(self.layers(), scorer);

@@ -25,16 +25,19 @@ pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
 /// Sorts cells by class and merges those of the same class.
 pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
     cells.sort_unstable_by_key(|cell| cell.class);
-    let mut sums: Vec<Cell> = Vec::new();
-    for cell in cells.drain(..) {
-        let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
-        match sums.last_mut().filter(|sum| sum.class == cell.class) {
-            Some(sum) => (sum.df, sum.tf) = (add(sum.df, cell.df)?, add(sum.tf, cell.tf)?),
-            None => sums.push(cell),
+    let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
+    let mut outcome = Ok(());
+    cells.dedup_by(|cell, sum| {
+        let is_same = sum.class == cell.class;
+        if is_same {
+            match add(sum.df, cell.df).and_then(|df| Ok((df, add(sum.tf, cell.tf)?))) {
+                Ok(both) => (sum.df, sum.tf) = both,
+                Err(error) => outcome = Err(error),
+            }
         }
-    }
-    *cells = sums;
-    Ok(())
+        is_same
+    });
+    outcome
 }
 
 /// The error of an overflowing sum of coefficients.
@@ -58,15 +61,17 @@ pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
         return Ok(());
     }
     weights.sort_unstable_by_key(|weight| weight.class);
-    let mut sums = Vec::new();
-    for equal in weights.chunk_by(|a, b| a.class == b.class) {
-        let sum = equal.iter().try_fold(0i64, |sum, weight| sum.checked_add(weight.units));
-        sums.push(ClassWeight {
-            class: equal[0].class,
-            units: sum.ok_or_else(|| too_large(equal[0].units))?,
-        });
-    }
-    sums.retain(|weight| weight.units != 0);
-    *weights = sums;
-    Ok(())
+    let mut outcome = Ok(());
+    weights.dedup_by(|weight, sum| {
+        let is_same = sum.class == weight.class;
+        if is_same {
+            match sum.units.checked_add(weight.units) {
+                Some(units) => sum.units = units,
+                None => outcome = Err(too_large(sum.units)),
+            }
+        }
+        is_same
+    });
+    weights.retain(|weight| weight.units != 0);
+    outcome
 }

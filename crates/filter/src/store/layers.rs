@@ -24,6 +24,85 @@ pub(crate) struct Layers<'a> {
     shared: Option<(&'a Store, &'a CombinedSums)>,
 }
 
+/// What a shared model knows of the terms that were looked up in it, by numbers of the caller. It belongs to that model
+/// alone, whichever users' models are before it.
+#[derive(Default)]
+pub(crate) struct SharedTerms {
+    /// The outcome of each look-up, if there was one.
+    found: Vec<Option<Option<SharedTerm>>>,
+    cells: Vec<Cell>,
+    weights: Vec<ClassWeight>,
+}
+
+/// A term of a shared model: its id there, and where its cells and weights end; they begin where it says.
+#[derive(Clone, Copy)]
+struct SharedTerm {
+    id: TermId,
+    cells: [u32; 2],
+    weights: [u32; 2],
+}
+
+/// How much was looked up.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extent {
+    terms: usize,
+    cells: usize,
+    weights: usize,
+}
+
+impl SharedTerms {
+    pub(crate) fn extent(&self) -> Extent {
+        Extent { terms: self.found.len(), cells: self.cells.len(), weights: self.weights.len() }
+    }
+
+    /// Drops what was looked up since.
+    pub(crate) fn truncate(&mut self, Extent { terms, cells, weights }: Extent) {
+        self.found.truncate(terms);
+        self.cells.truncate(cells);
+        self.weights.truncate(weights);
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&self.found[..]) + size_of_val(&self.cells[..]) + size_of_val(&self.weights[..])
+    }
+
+    /// The term with this number and fingerprint, looked up if it was not before.
+    fn get(&mut self, number: usize, fingerprint: u64, shared: &Store) -> Result<Option<SharedTerm>> {
+        if number >= self.found.len() {
+            self.found.resize(number + 1, None);
+        }
+        if let Some(known) = self.found[number] {
+            return Ok(known);
+        }
+        let found = match shared.look_up(fingerprint)? {
+            Some((id, runs)) => Some(self.decode(id, runs, shared)?),
+            None => None,
+        };
+        self.found[number] = Some(found);
+        Ok(found)
+    }
+
+    fn decode(&mut self, id: TermId, runs: Runs<'_>, shared: &Store) -> Result<SharedTerm> {
+        let end = |n: usize| limited("cells of terms", n as u64);
+        let (cells, weights) = (end(self.cells.len())?, end(self.weights.len())?);
+        shared.cells_of(id, runs, |cell| self.cells.push(cell))?;
+        shared.values_of(id, runs, |class, units| {
+            self.weights.push(ClassWeight { class, units });
+            Ok(())
+        })?;
+        let [cells, weights] = [[cells, end(self.cells.len())?], [weights, end(self.weights.len())?]];
+        Ok(SharedTerm { id, cells, weights })
+    }
+
+    fn cells(&self, term: SharedTerm) -> &[Cell] {
+        &self.cells[term.cells[0] as usize..term.cells[1] as usize]
+    }
+
+    fn weights(&self, term: SharedTerm) -> &[ClassWeight] {
+        &self.weights[term.weights[0] as usize..term.weights[1] as usize]
+    }
+}
+
 /// A term in each layer: its id there and its entry in the file.
 #[derive(Clone, Copy, Default)]
 struct Found<'a> {
@@ -224,12 +303,14 @@ pub(crate) struct DecodedTerm<'a> {
     id: TermId,
     cells: Vec<Cell>,
     weights: Vec<(ClassId, f64)>,
+    /// The weights of both layers while they are added.
+    units: Vec<ClassWeight>,
 }
 
 impl<'a> DecodedTerm<'a> {
     /// No term yet.
     pub(crate) fn new(layers: Layers<'a>) -> Self {
-        DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new() }
+        DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new(), units: Vec::new() }
     }
 
     /// Looks up and decodes the term with this fingerprint; returns its id if it is known.
@@ -237,6 +318,46 @@ impl<'a> DecodedTerm<'a> {
         let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
         self.decode(id, found)?;
         Ok(Some(id))
+    }
+
+    /// As [`look_up`](Self::look_up), where what the shared model knows is kept under a number.
+    pub(crate) fn look_up_by(
+        &mut self,
+        number: usize,
+        fingerprint: u64,
+        known: &mut SharedTerms,
+    ) -> Result<Option<TermId>> {
+        let Some((store, _)) = self.layers.shared else { return self.look_up(fingerprint) };
+        let own = self.layers.own.look_up(fingerprint)?;
+        let shared = known.get(number, fingerprint, store)?;
+        self.id = match (own, shared) {
+            (Some((id, _)), _) => id,
+            (None, Some(shared)) => self.layers.first_shared() + shared.id,
+            (None, None) => return Ok(None),
+        };
+        self.cells.clear();
+        self.weights.clear();
+        self.units.clear();
+        if let Some((id, runs)) = own {
+            let store = self.layers.own;
+            store.cells_of(id, runs, |cell| self.cells.push(cell))?;
+            match shared {
+                None => store.weights_of(id, runs, |class, weight| self.weights.push((class, weight)))?,
+                Some(_) => store.values_of(id, runs, |class, units| {
+                    self.units.push(ClassWeight { class, units });
+                    Ok(())
+                })?,
+            }
+        }
+        let Some(shared) = shared else { return Ok(Some(self.id)) };
+        self.cells.extend_from_slice(known.cells(shared));
+        self.units.extend_from_slice(known.weights(shared));
+        if own.is_some() {
+            add_cells(&mut self.cells)?;
+            add_weights(&mut self.units)?;
+        }
+        self.weights.extend(self.units.iter().map(|weight| (weight.class, weight.value())));
+        Ok(Some(self.id))
     }
 
     #[inline]

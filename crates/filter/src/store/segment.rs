@@ -137,9 +137,20 @@ impl Segment {
         self.part.sections().into_iter().chain([&self.ids])
     }
 
+    /// Checks that the file still has its header.
+    pub(super) fn check_header(&self, file: &[u8], seed: u32) -> Result<()> {
+        let (got, _) = header(file, &self.range, seed)?;
+        match (got, self.checksum) {
+            (got, expected) if got == expected => Ok(()),
+            (got, expected) => {
+                Err(ErrorKind::Checksum { part: "header of a segment", offset: 0, expected, got }.into())
+            }
+        }
+    }
+
     /// Whether everything that was read of it is still there.
     pub(super) fn is_as_read(&self, file: &[u8], seed: u32) -> bool {
-        header(file, &self.range, seed).is_ok_and(|(checksum, _)| checksum == self.checksum)
+        self.check_header(file, seed).is_ok()
             && self.sections().all(|section| section.check_again(file).is_ok())
     }
 }

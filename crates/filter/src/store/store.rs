@@ -4,7 +4,7 @@ use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts}
 use tamis_tokenizer::TermId;
 
 use crate::disk::map::Bytes;
-use crate::disk::source::ModelFile;
+use crate::disk::source::MappedFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::header::{self, Header};
 use crate::file::log::{self, Entry, Rest};
@@ -42,11 +42,11 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Reads preface, header and log, and locates sections and segments. A mapped file is given with its source.
-    pub(crate) fn new(bytes: Bytes, source: Option<&ModelFile>) -> Result<Self> {
+    /// Reads preface, header and log, and locates sections and segments. A map is given with its file.
+    pub(crate) fn new(bytes: Bytes, mapped: Option<MappedFile<'_>>) -> Result<Self> {
         let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
         let base = Sections::new(sections, limited("terms", header.n_terms())? as usize)?;
-        let Appended { bytes, slots, mut log } = Appended::read(bytes, source, (end, checksum))?;
+        let Appended { bytes, slots, mut log } = Appended::read(bytes, mapped, (end, checksum))?;
         let mut n_known = base.n_terms;
         let segments = slots.segments.iter().map(|range| {
             let segment = Segment::open(&bytes, range.clone(), checksum, n_known)?;
@@ -148,7 +148,7 @@ impl Store {
         self.segments.last()?.contents(&self.bytes)
     }
 
-    /// The file as opened.
+    /// The file as it was mapped or read.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -275,17 +275,16 @@ struct Appended {
 
 impl Appended {
     /// Reads slots and log of a file whose sections end at `end`, and whose header has this checksum.
-    fn read(bytes: Bytes, source: Option<&ModelFile>, (end, seed): (usize, u32)) -> Result<Self> {
-        let mapped = source.filter(|_| matches!(bytes, Bytes::Mapped(_)));
+    fn read(bytes: Bytes, mapped: Option<MappedFile<'_>>, (end, seed): (usize, u32)) -> Result<Self> {
         let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
-            Some(source) => source.read_from(at, most),
+            Some(file) => file.read_from(at, most),
             None => Ok(bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(most)].to_vec())),
         };
         let slots = || Slots::read(&read(&bytes, end, Slots::reach(end))?, end, seed);
         let slots = slots().and_then(|read| if read.is_torn { slots() } else { Ok(read) })?;
         let start = slots.log_start();
         let bytes = match mapped {
-            Some(source) => source.map_more(bytes, start)?,
+            Some(file) => file.map_more(bytes, start)?,
             None => bytes,
         };
         let log = read(&bytes, start, log::LIMIT + 1)?;

@@ -17,12 +17,7 @@ use crate::store::summarize::{summarize, summarize_columns};
 impl Store {
     /// Checks every checksum, then the consistency of the sections.
     pub(crate) fn verify(&self) -> Result<()> {
-        let of_segments = self.segments.iter().flat_map(Segment::sections);
-        self.base
-            .sections()
-            .into_iter()
-            .chain(of_segments)
-            .try_for_each(|section| section.verify(&self.bytes))?;
+        self.check_all(&self.bytes)?;
         self.verify_terms()?;
         self.segments.iter().try_for_each(|segment| self.verify_segment(segment))?;
         let statistics = self.statistics()?;

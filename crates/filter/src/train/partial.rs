@@ -73,7 +73,8 @@ impl Partial {
     /// # Errors
     /// If the file cannot be read, is no partial, of another version, or damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Partial::new(ModelFile::open(path.as_ref())?.map()?)
+        let (source, file) = ModelFile::open(path.as_ref())?;
+        Partial::new(source.map(&file)?)
     }
 
     /// A partial from [its bytes](Self::as_bytes), which are not copied and must stay as they are.

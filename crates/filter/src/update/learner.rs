@@ -2,9 +2,9 @@
 
 mod commit;
 mod known;
+mod open;
 mod seen;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use tamis_model::{ClassId, Coefficient, Counts, Readings};
@@ -12,10 +12,9 @@ use tamis_tokenizer::Vocabulary;
 
 use crate::config::labels::unknown_label;
 use crate::config::scoring::Scoring;
-use crate::config::training::{Pairs, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
 use crate::extract::extractor::Counted;
@@ -27,7 +26,6 @@ use crate::score::score::Scratch;
 use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::Score;
 use crate::store::layers::DecodedTerm;
-use crate::train::trainer::Trainer;
 use crate::update::messages::Messages;
 use crate::update::options::LearnOptions;
 use crate::update::rewrite;
@@ -89,6 +87,8 @@ pub struct Learner {
     filter: Filter,
     /// Records not yet in the file.
     pending: Vec<u8>,
+    /// Whether documents were learned since the last commit.
+    has_learned: bool,
     /// Whether the file must be rewritten: with naive Bayes, since its header holds summaries over all terms.
     must_compact: bool,
     counted: Counted,
@@ -105,63 +105,6 @@ struct Seen {
 }
 
 impl Learner {
-    /// Opens a model for learning, once nobody else is changing it.
-    ///
-    /// # Errors
-    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::IncrementalUnsupported`] if the model cannot learn one
-    /// document at a time: one with columns other than text, or of expectation maximization; [`ErrorKind::TooLarge`] if
-    /// `log_limit` is above [`LearnOptions::MAX_LOG_LIMIT`].
-    pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
-        options.check()?;
-        Learner::new(Lock::wait(path, options.lock_timeout)?, options)
-    }
-
-    /// As [`open`](Self::open); if there is no file, makes one with these labels and no documents.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open) and [`Trainer::finish`].
-    pub fn create<'a>(
-        path: impl AsRef<Path>,
-        train: TrainOptions,
-        labels: impl IntoIterator<Item = &'a str>,
-        options: LearnOptions,
-    ) -> Result<Self> {
-        options.check()?;
-        let lock = Lock::wait(path, options.lock_timeout)?;
-        if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
-            let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..train })?;
-            for label in labels {
-                trainer.class_of(label)?;
-            }
-            lock.save(&trainer.finish()?)?;
-        }
-        Learner::new(lock, options)
-    }
-
-    fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
-        let filter = Filter::open(&lock.path)?;
-        let got = match filter.store.header.scoring {
-            Scoring::Weighted(_) | Scoring::NaiveBayes(_) | Scoring::RobinsonFisher(_) => None,
-            Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
-            Scoring::Mixed(_) => Some("of columns other than text"),
-        };
-        if let Some(got) = got {
-            return Err(ErrorKind::IncrementalUnsupported { got }.into());
-        }
-        let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
-        Ok(Learner {
-            must_compact: is_bayes,
-            lock,
-            options,
-            filter,
-            pending: Vec::new(),
-            counted: Counted::grouping(),
-            vocabulary: Vocabulary::new(),
-            scratch: Scratch::default(),
-            messages: Messages::default(),
-        })
-    }
-
     /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] does. A document's part of
     /// the correction then follows from its score by both.
     ///
@@ -169,6 +112,12 @@ impl Learner {
     /// As [`Filter::set_fallback`].
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
         self.filter.set_fallback(shared)
+    }
+
+    /// The filter with everything learned so far, to score with; others may change the file then. What was not committed
+    /// is not in the file.
+    pub fn into_filter(self) -> Filter {
+        self.filter
     }
 
     /// The filter with everything learned so far, committed or not.
@@ -230,6 +179,7 @@ impl Learner {
         let mut done = Vec::new();
         let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
         self.finish_change(done, outcome)?;
+        self.has_learned = true;
         let stays = stays.iter().filter(|known| known.class != class);
         let labels: Vec<_> = stays.map(|known| self.label(known.class)).collect();
         Ok(match (labels.is_empty(), from.is_empty()) {
@@ -373,7 +323,7 @@ impl Learner {
     }
 
     fn reopen(&mut self) -> Result<()> {
-        self.filter = self.filter.reopened(&self.lock.path)?;
+        self.filter = self.filter.opened_from(&self.lock.path)?;
         self.must_compact = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
         Ok(())
     }

@@ -15,7 +15,8 @@ pub struct LearnOptions {
     /// Maximum size of the file's log in bytes, beyond which the file is rewritten: 128 KiB by default, some hundred
     /// messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). Every reader reads the whole log. While the file
     /// may grow, the log becomes a segment at a quarter of this size; of a segment readers read only what they look up.
-    /// With 0 every commit rewrites the file.
+    /// With 0 every commit rewrites the file. A file that may not grow is rewritten when its log reaches a quarter of the rest
+    /// of it, yet not before an eighth of this size.
     pub log_limit: usize,
     /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
     /// last rewrite. A small file therefore has no segments.
@@ -23,6 +24,9 @@ pub struct LearnOptions {
     /// The date of documents that have none of their own, or one after this, in seconds from 1970: when they are learned.
     /// By default they have none.
     pub learned_at: Option<i64>,
+    /// Whether [`commit`](crate::Learner::commit) retrains the model when that is
+    /// [due](crate::Learner::wants_retraining); true by default.
+    pub retrain: bool,
 }
 
 impl LearnOptions {
@@ -45,6 +49,7 @@ impl Default for LearnOptions {
             log_limit: 128 << 10,
             growth_limit: None,
             learned_at: None,
+            retrain: true,
         }
     }
 }

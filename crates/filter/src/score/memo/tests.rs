@@ -256,3 +256,36 @@ proptest! {
         }
     }
 }
+
+/// Models of users in turn, with one shared model behind them.
+#[test]
+fn what_is_known_of_a_shared_model_stays_when_another_user_asks() {
+    let words = |i: usize| format!("w{} w{} w{} w{}", i % 7, i % 11, i % 13, 20 + i % 30);
+    let train = |first: usize, n: usize| {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+        (first..first + n)
+            .for_each(|i| trainer.add(["a", "b"][i % 2], Document::Text(&words(i * i))).unwrap());
+        trainer.finish().unwrap().into_filter().unwrap()
+    };
+    let shared = Arc::new(train(0, 60));
+    let users: Vec<_> = (0..3)
+        .map(|user| {
+            let mut own = train(100 + 5 * user, 4 + user);
+            own.set_fallback(shared.clone()).unwrap();
+            own
+        })
+        .collect();
+    for limits in [None, Some(Limits { terms: 12, bytes: 400 }), Some(Limits { terms: 30, bytes: 1 << 20 })] {
+        let mut scratch = Scratch::default();
+        scratch.memo.limits = limits.unwrap_or(scratch.memo.limits);
+        for i in 0..300 {
+            let (user, text) = (&users[i * i % 3], words(i / 2));
+            let expected = user.score_text(&text, &mut Scratch::default()).unwrap();
+            assert_eq!(user.score_text(&text, &mut scratch).unwrap(), expected, "{i}");
+        }
+        if limits.is_none() {
+            assert!(scratch.memo.round > 100);
+            assert!(scratch.memo.shared.bytes() > 0 && scratch.memo.kept.terms > 30);
+        }
+    }
+}

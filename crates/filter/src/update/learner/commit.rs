@@ -11,17 +11,35 @@ use crate::file::log::{self, Rest};
 /// Where segments are made, the log may have only this share of its limit, since it costs readers more than segments.
 const SEGMENTS: usize = 4;
 
+/// Where none are made, the log may have this share of the base, since opening a small model is mostly reading its log; but
+/// always this share of its limit.
+const SHARE_OF_BASE: usize = 4;
+const LEAST_SHARE: usize = 8;
+
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
-    /// nothing to write.
+    /// nothing to write. If the log is empty then, and the model [wants it](Self::wants_retraining), it is retrained, unless
+    /// [`LearnOptions::retrain`] is off or a shared model is behind it. Returns whether it was.
     ///
     /// # Errors
     /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
     /// [`ErrorKind::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
-    pub fn commit(&mut self) -> Result<()> {
-        if self.pending.is_empty() {
-            return Ok(());
+    pub fn commit(&mut self) -> Result<bool> {
+        if !self.pending.is_empty() {
+            self.write()?;
         }
+        // a shared model's documents would be missing
+        let may_retrain = self.options.retrain && self.filter.fallback().is_none();
+        let has_learned = std::mem::take(&mut self.has_learned);
+        let is_due =
+            may_retrain && has_learned && self.filter.store.log.1.is_empty() && self.wants_retraining();
+        if is_due {
+            self.retrain()?;
+        }
+        Ok(is_due)
+    }
+
+    fn write(&mut self) -> Result<()> {
         self.filter.check_unchanged()?;
         if self.must_compact {
             return self.compact();
@@ -31,15 +49,17 @@ impl Learner {
         let bytes = store.log.1.len() + self.pending.len();
         let (rest, length) = store.rest;
         let is_full = self.is_full(bytes);
-        let limit = self.options.log_limit / if is_full { 1 } else { SEGMENTS };
+        let limit = match (self.options.log_limit, is_full) {
+            (limit, true) => (store.base().len() / SHARE_OF_BASE).clamp(limit / LEAST_SHARE, limit),
+            (limit, false) => limit / SEGMENTS,
+        };
         match rest {
-            // a writer was stopped within its record; readers may be reading the remains, so they are not overwritten
-            Rest::Torn => self.compact(),
+            // a writer was stopped within its record or before it wrote the slot; readers may be reading the remains, so
+            // they are not overwritten, and nothing may follow a segment that no slot names
+            Rest::Torn | Rest::Segment(_) => self.compact(),
             _ if length != metadata.len() => self.compact(),
             Rest::Nothing if bytes <= limit => self.append(&mut file),
             _ if bytes > log::LIMIT || is_full => self.compact(),
-            // a segment that no slot names follows the log
-            Rest::Segment(_) => self.append_segment(&mut file),
             Rest::Nothing => {
                 // first to the log: if the new slot is damaged, the other one and the log must say the same
                 self.append(&mut file)?;
@@ -84,10 +104,6 @@ impl Learner {
         let (place, slot) = store.slots.next(&segments, seed);
         segment.extend(content);
         let path = &self.lock.path;
-        if store.slots.is_torn {
-            // otherwise this segment would seem to follow that log
-            write_at(file, place, &[0; log::SECTOR]).map_err(Error::io(path))?;
-        }
         write_after(file, length, length, &segment).map_err(Error::io(path))?;
         // if this fails midway, it is unknown which slot is valid
         self.must_compact = true;

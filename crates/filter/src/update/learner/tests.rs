@@ -1,3 +1,4 @@
+mod behind;
 mod full_log;
 mod segments;
 
@@ -10,9 +11,11 @@ use tamis_tokenizer::{CountVector, TermId};
 use super::*;
 use crate::config::keep::Keep;
 use crate::config::training::TrainOptions;
+use crate::error::Error;
 use crate::file::documents::NO_DATE;
 use crate::file::groups::group;
 use crate::kind::Kind;
+use crate::train::trainer::Trainer;
 
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
 
@@ -37,7 +40,8 @@ fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, (log_limit, grows): Li
     let path = folder.path().join("model.tamis");
     bytes.into_iter().for_each(|bytes| std::fs::write(&path, bytes).unwrap());
     let growth_limit = grows.then_some(u64::MAX);
-    Learner::open(path, LearnOptions { log_limit, growth_limit, ..LearnOptions::default() }).unwrap()
+    Learner::open(path, LearnOptions { log_limit, growth_limit, retrain: false, ..LearnOptions::default() })
+        .unwrap()
 }
 
 fn limits() -> impl Strategy<Value = Limits> {

@@ -199,9 +199,9 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
 fn logs_that_are_cut_while_models_are_merged_are_not_missed() {
     let folder = tempfile::tempdir().unwrap();
     let train = |path: &std::path::Path, first: usize| {
+        let limits = LearnOptions { log_limit: 1 << 20, ..LearnOptions::default() };
         let mut learner =
-            Learner::create(path, options(None, Keep::Vectors), ["ham", "spam"], LearnOptions::default())
-                .unwrap();
+            Learner::create(path, options(None, Keep::Vectors), ["ham", "spam"], limits).unwrap();
         let base = learner.filter().information().bytes as u64;
         for n in first..first + 40 {
             let text: String = (0..50).map(|word| format!("w{} ", 50 * n + word)).collect();

@@ -248,6 +248,34 @@ proptest! {
     }
 }
 
+#[test]
+fn nothing_follows_a_segment_that_no_slot_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.tamis");
+    let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
+    let model = trained(2, Keep::Vectors, &texts);
+    let slots = model.len().next_multiple_of(SECTOR)..model.len().next_multiple_of(SECTOR) + 2 * SECTOR;
+    let learn = |model: Option<&[u8]>, i: usize| {
+        let mut learner = open(&folder, model, (1, true));
+        learner.learn(LABELS[0], Document::Text(&document(i))).unwrap();
+        learner.commit().unwrap();
+        said(learner.filter())
+    };
+    let acknowledged = [learn(Some(&model), 0), {
+        // the machine stopped before the slot was on the disk
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[slots.clone()].fill(0);
+        learn(Some(&bytes), 1)
+    }];
+    // and again, while the next writer's was being written
+    let mut bytes = std::fs::read(&path).unwrap();
+    if let Some(slots) = bytes.get_mut(slots) {
+        slots.chunks_mut(SECTOR).for_each(|slot| slot[SECTOR / 2..].fill(0));
+    }
+    let filter = Filter::from_bytes(bytes).unwrap();
+    assert!(said(&filter) == acknowledged[1]);
+}
+
 /// A file that is open stays what it was, whatever is appended to it.
 #[test]
 fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
@@ -267,6 +295,10 @@ fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
             assert_eq!(format!("{:?}", said(reader)), *before);
             reader.check_unchanged().unwrap();
             reader.verify().unwrap();
+            // and so does a copy of it
+            let copy = reader.to_model().unwrap().into_filter().unwrap();
+            copy.verify().unwrap();
+            assert_eq!(format!("{:?}", said(&copy)), *before);
         }
     }
     assert!(learner.filter().information().segments > 0);

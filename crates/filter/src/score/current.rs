@@ -1,0 +1,154 @@
+//! Whether a filter is still what its file says, and opening it again.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use crate::disk::model::Model;
+use crate::disk::source::{MappedFile, ModelFile};
+use crate::error::Result;
+use crate::score::filter::{Current, Fallback, Filter};
+
+impl Current {
+    /// Opens the file again, unless another thread did so since `failed` was the current filter.
+    pub(super) fn replace(&self, failed: &Arc<Filter>) -> Result<()> {
+        let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&self.filter(), failed) {
+            failed.open_again()?.into_iter().for_each(|filter| self.set(filter));
+        }
+        Ok(())
+    }
+
+    /// Opens the file again if it was replaced or changed; returns whether the filter is another one now. On an error it
+    /// stays.
+    pub(super) fn reload(&self) -> Result<bool> {
+        let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.filter();
+        let filter = match before.check_unchanged() {
+            Ok(()) => before.reopened()?,
+            Err(_) => before.open_again()?,
+        };
+        Ok(filter.map(|filter| self.set(filter)).is_some())
+    }
+}
+
+impl Filter {
+    /// Whether the file is still the one that was opened, and nothing was written to it, not even by a
+    /// [`Learner`](crate::Learner). A filter made from bytes is always current. Of a shared model behind it only a
+    /// [live one](Self::set_live_fallback) counts.
+    ///
+    /// # Errors
+    /// If there is no file any more.
+    pub fn is_current(&self) -> Result<bool> {
+        if !self.source.as_ref().map_or(Ok(true), ModelFile::is_at_its_path)? {
+            return Ok(false);
+        }
+        match &self.fallback {
+            Some(Fallback { shared, live: Some(live), .. }) => {
+                Ok(Arc::ptr_eq(&live.filter(), shared) && shared.is_current()?)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// The model that is in the file now, opened as this one was, with this filter's decision, spam label and fallback;
+    /// `None` if this one [is current](Self::is_current). So a server can swap an `Arc<Filter>`;
+    /// [`LiveFilter`](crate::LiveFilter) does.
+    ///
+    /// # Errors
+    /// As [`Filter::open`] and [`Filter::set_fallback`].
+    pub fn reopened(&self) -> Result<Option<Filter>> {
+        if self.is_current()? {
+            return Ok(None);
+        }
+        self.open_again()
+    }
+
+    /// As [`reopened`](Self::reopened), in place; returns whether it was. On an error the filter stays as it is.
+    ///
+    /// # Errors
+    /// As [`reopened`](Self::reopened).
+    pub fn reload_if_changed(&mut self) -> Result<bool> {
+        Ok(self.reopened()?.map(|filter| *self = filter).is_some())
+    }
+
+    /// The model in the file; `None` if this one was made from bytes.
+    pub(crate) fn open_again(&self) -> Result<Option<Filter>> {
+        self.source.as_ref().map(|source| self.opened_from(source.path())).transpose()
+    }
+
+    /// The model in a file, mapped or read like this one, with this filter's decision, spam label and fallback.
+    pub(crate) fn opened_from(&self, path: &Path) -> Result<Filter> {
+        let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
+        (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
+        let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
+        filter.spam = spam.or(filter.spam);
+        if let Some(Fallback { shared, live, .. }) = &self.fallback {
+            let shared = match live {
+                Some(live) => live.reload().map(|_| live.filter())?,
+                None => shared.clone(),
+            };
+            filter.put_behind(shared, live.clone())?;
+        }
+        Ok(filter)
+    }
+
+    /// Checks that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
+    /// opened. Then every score so far comes from the model that was opened.
+    ///
+    /// This costs one system call if nothing happened. Appending by a [`Learner`](crate::Learner) and replacing the
+    /// file are no such changes. A filter that was [read](Self::read) or made from bytes never changes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was. Scores are then meaningless, and the file should be
+    /// opened again.
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.check_own()?;
+        self.fallback().map_or(Ok(()), |shared| shared.check_unchanged())
+    }
+
+    fn check_own(&self) -> Result<()> {
+        self.mapped().map_or(Ok(()), |source| source.check_unchanged(|| self.store.is_as_read()))
+    }
+
+    /// Whether an error may come from a file that someone is writing to in place.
+    pub(crate) fn may_have_changed(&self) -> bool {
+        self.mapped().is_some_and(ModelFile::may_have_changed)
+            || self.fallback().is_some_and(|shared| shared.may_have_changed())
+    }
+
+    /// The file, if what others do to it matters.
+    fn mapped(&self) -> Option<&ModelFile> {
+        self.source.as_ref().filter(|_| self.store.is_mapped())
+    }
+
+    /// The model as opened, including its log: to save elsewhere, or to send to another machine. Whatever was learned in
+    /// the file since is not in it.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("apples"))?;
+    /// trainer.add("metal", Document::Text("iron"))?;
+    /// let model = trainer.finish()?;
+    /// let filter = Filter::from_bytes(model.as_bytes().to_vec())?;
+    /// assert_eq!(filter.to_model()?, model);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model is damaged, or its file is mapped and was changed in place: every checksum is checked.
+    pub fn to_model(&self) -> Result<Model> {
+        // a map of a file that became shorter must not be read; one that was replaced stays what it was
+        let file = self.mapped().and_then(|source| Some((source, source.open_again()?)));
+        let model = self.store.to_model(|range| match &file {
+            Some((source, file)) => {
+                MappedFile { source, file }.read_from(range.start, range.len()).map(Cow::Owned)
+            }
+            None => Ok(Cow::Borrowed(&self.store.as_bytes()[range])),
+        });
+        // a file that was changed in place explains any error
+        self.check_own().and(model)
+    }
+}

@@ -1,0 +1,141 @@
+//! A filter that is opened again as its file changes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::score::filter::{Current, Filter};
+use crate::score::score::Scratch;
+
+/// A filter whose file others change meanwhile. Threads share it; every answer is that of one whole model.
+///
+/// A model that was replaced or learned stays as it is until [`reload`](Self::reload); one that was changed in place is
+/// opened again before it is asked again.
+///
+/// ```
+/// use tamis_filter::{Filter, LiveFilter};
+/// # use tamis_filter::{Document, Error, Kind, LearnOptions, Learner, TrainOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.tamis");
+/// # let options = (TrainOptions::new(Kind::Text), LearnOptions::default());
+/// # let mut learner = Learner::create(&path, options.0, ["fruit", "metal"], options.1)?;
+/// let filter = LiveFilter::new(Filter::open(&path)?);
+/// learner.learn("fruit", Document::Text("apples"))?;
+/// learner.commit()?;
+///
+/// assert!(filter.reload()?);
+/// let score = filter.ask(|filter, scratch| filter.score_text("apples", scratch))?;
+/// assert_eq!(score.known_terms, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct LiveFilter {
+    current: Arc<Current>,
+    /// As many as calls ran at the same time.
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+/// The first and the last pause between attempts while a file is being written. Each is twice the one before.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LAST_PAUSE: Duration = Duration::from_millis(80);
+
+impl LiveFilter {
+    /// Keeps to the file of a filter.
+    pub fn new(filter: Filter) -> Self {
+        LiveFilter { current: Arc::new(Current::new(filter)), scratches: Mutex::default() }
+    }
+
+    /// Opens a filter, and tries again while its file is being written: six times, with pauses that double from 5 ms.
+    ///
+    /// # Errors
+    /// Those of `open`, of which `is_passing` says whether they may come from such a file, see [`Error::is_passing`].
+    pub fn open<E>(
+        is_passing: impl Fn(&E) -> bool,
+        mut open: impl FnMut() -> std::result::Result<Filter, E>,
+    ) -> std::result::Result<Self, E> {
+        retry(|| open().map_err(|error| (is_passing(&error), error))).map(LiveFilter::new)
+    }
+
+    /// The filter as it is now.
+    pub fn filter(&self) -> Arc<Filter> {
+        self.current.filter()
+    }
+
+    /// Opens the file again if it [is not current](Filter::is_current); returns whether it was. On an error the filter
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As [`Filter::reopened`].
+    pub fn reload(&self) -> Result<bool> {
+        self.current.reload()
+    }
+
+    /// The answer of one whole model. If the file is changed in place meanwhile, it is opened again and asked again, six
+    /// times at most.
+    ///
+    /// # Errors
+    /// That of the work; [`ErrorKind::Changed`] if the file went on changing.
+    pub fn ask<T, E: From<Error>>(
+        &self,
+        mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut failed = None;
+        retry(|| {
+            if let Some(failed) = &failed {
+                self.current.replace(failed).map_err(|error| (error.is_passing(), error.into()))?;
+            }
+            let filter = &*failed.insert(self.filter());
+            let mut scratch = self.scratches().pop().unwrap_or_default();
+            let answer = work(filter, &mut scratch);
+            self.scratches().push(scratch);
+            // a file that was changed in place explains any error
+            let is_written = answer.is_err() && filter.may_have_changed();
+            filter.check_unchanged().map_err(|error| (error.is_passing(), error.into()))?;
+            answer.map_err(|error| (is_written, error))
+        })
+    }
+
+    fn scratches(&self) -> MutexGuard<'_, Vec<Scratch>> {
+        // nothing in them is half done
+        self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Filter {
+    /// As [`set_fallback`](Self::set_fallback), with a shared model that is opened again as its file changes: the filters
+    /// of all users that hold it are not [current](Self::is_current) then, and
+    /// [reloading](Self::reload_if_changed) one takes the new shared model.
+    ///
+    /// # Errors
+    /// As [`set_fallback`](Self::set_fallback).
+    pub fn set_live_fallback(&mut self, shared: &LiveFilter) -> Result<()> {
+        self.put_behind(shared.filter(), Some(shared.current.clone()))
+    }
+}
+
+impl Error {
+    /// Whether the error may come from a file that is being written in place, and will soon be whole.
+    pub fn is_passing(&self) -> bool {
+        matches!(
+            self.kind(),
+            ErrorKind::Changed { .. }
+                | ErrorKind::Checksum { .. }
+                | ErrorKind::Inconsistent { .. }
+                | ErrorKind::Length { .. }
+                | ErrorKind::NotAModel { .. }
+        )
+    }
+}
+
+/// Attempts something again while its error may pass.
+fn retry<T, E>(mut attempt: impl FnMut() -> std::result::Result<T, (bool, E)>) -> std::result::Result<T, E> {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match attempt() {
+            Err((true, _)) if pause <= LAST_PAUSE => sleep(pause),
+            outcome => return outcome.map_err(|(_, error)| error),
+        }
+        pause *= 2;
+    }
+}

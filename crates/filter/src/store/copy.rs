@@ -1,0 +1,58 @@
+//! A copy of a model file as it was when it was opened.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::disk::model::Model;
+use crate::disk::spool::{Spool, spill};
+use crate::error::{ErrorKind, Result};
+use crate::file::header;
+use crate::store::segment::Segment;
+use crate::store::store::Store;
+
+/// Bytes copied at a time.
+const AT_ONCE: usize = 1 << 20;
+
+impl Store {
+    /// The file as it was opened, log included, and checked: it has nothing of what was written to the file since. `read`
+    /// gives the bytes of the file in a range.
+    pub(crate) fn to_model<'a>(&self, read: impl Fn(Range<usize>) -> Result<Cow<'a, [u8]>>) -> Result<Model> {
+        let mut whole = Spool::default();
+        let copy = |range: Range<usize>, whole: &mut Spool| {
+            range.clone().step_by(AT_ONCE).try_for_each(|start| {
+                let end = range.end.min(start + AT_ONCE);
+                let bytes = read(start..end)?;
+                if bytes.len() < end - start {
+                    let got = start + bytes.len();
+                    return Err(ErrorKind::Length { expected: range.end as u64, got: got as u64 }.into());
+                }
+                whole.push(&bytes).map_err(spill)
+            })
+        };
+        copy(0..self.end, &mut whole)?;
+        let (start, log) = (self.log.0 as usize, &self.log.1);
+        if !self.segments.is_empty() || !log.is_empty() {
+            // the file's own may name segments that were written since
+            let slots = self.slots.to_bytes(self.end, self.checksum);
+            whole.push(&slots).map_err(spill)?;
+            copy(self.end + slots.len()..start, &mut whole)?;
+            whole.push(log).map_err(spill)?;
+        }
+        let model = Model::new(whole).map_err(spill)?;
+        self.check_all(model.as_bytes())?;
+        Ok(model)
+    }
+
+    /// Checks that these bytes have this model's header and segments, and every checksum of its sections.
+    pub(crate) fn check_all(&self, bytes: &[u8]) -> Result<()> {
+        let got = header::checksum(bytes)?;
+        if got != self.checksum {
+            return Err(
+                ErrorKind::Checksum { part: "header", offset: 0, expected: self.checksum, got }.into()
+            );
+        }
+        self.segments.iter().try_for_each(|segment| segment.check_header(bytes, self.checksum))?;
+        let of_segments = self.segments.iter().flat_map(Segment::sections);
+        self.base.sections().into_iter().chain(of_segments).try_for_each(|section| section.verify(bytes))
+    }
+}

@@ -1,0 +1,148 @@
+//! Opening a model for learning, or making one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tamis_tokenizer::Vocabulary;
+
+use super::Learner;
+use crate::config::scoring::Scoring;
+use crate::config::training::{Pairs, TrainOptions};
+use crate::disk::lock::Lock;
+use crate::disk::model::Model;
+use crate::error::{Error, ErrorKind, Result};
+use crate::extract::extractor::Counted;
+use crate::score::filter::Filter;
+use crate::score::score::Scratch;
+use crate::train::trainer::Trainer;
+use crate::update::messages::Messages;
+use crate::update::options::LearnOptions;
+
+impl Learner {
+    /// Opens a model for learning, once nobody else is changing it.
+    ///
+    /// # Errors
+    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::IncrementalUnsupported`] if the model cannot learn one
+    /// document at a time: one with columns other than text, or of expectation maximization; [`ErrorKind::TooLarge`] if
+    /// `log_limit` is above [`LearnOptions::MAX_LOG_LIMIT`].
+    pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
+        options.check()?;
+        Learner::new(Lock::wait(path, options.lock_timeout)?, options)
+    }
+
+    /// As [`open`](Self::open), but never waits: `None` if another process is changing the model.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn try_open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Option<Self>> {
+        match Learner::open(path, LearnOptions { lock_timeout: Duration::ZERO, ..options }) {
+            Err(error) if matches!(error.kind(), ErrorKind::Locked { .. }) => Ok(None),
+            learner => learner.map(Some),
+        }
+    }
+
+    /// As [`open`](Self::open); if there is no file, makes one with these labels and no documents.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`Trainer::finish`].
+    pub fn create<'a>(
+        path: impl AsRef<Path>,
+        train: TrainOptions,
+        labels: impl IntoIterator<Item = &'a str>,
+        options: LearnOptions,
+    ) -> Result<Self> {
+        options.check()?;
+        let lock = Lock::wait(path, options.lock_timeout)?;
+        if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
+            lock.save(&empty(train, labels)?)?;
+        }
+        Learner::new(lock, options)
+    }
+
+    /// Opens a user's model for learning, with a shared model behind it, see [`Filter::set_fallback`]; if there is no file,
+    /// makes one [like](TrainOptions::like) the shared model and with its labels.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tamis_filter::{Document, Kind, LearnOptions, Learner, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
+    /// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+    /// trainer.add("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+    /// let shared = Arc::new(trainer.finish()?.into_filter()?);
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("anna.tamis");
+    /// let mut learner = Learner::create_behind(&path, shared, LearnOptions::default())?;
+    /// learner.learn("ham", Document::Mail(b"Subject: pills\n\nYour prescription\n"))?;
+    /// learner.commit()?;
+    /// let filter = learner.into_filter();
+    /// assert!(filter.score_mail(b"Subject: prescription\n\n", &mut Scratch::default())?.log_odds < 0.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`Filter::set_fallback`]. No file is made then.
+    pub fn create_behind(path: impl AsRef<Path>, shared: Arc<Filter>, options: LearnOptions) -> Result<Self> {
+        options.check()?;
+        let lock = Lock::wait(path, options.lock_timeout)?;
+        if !lock.path.try_exists().map_err(Error::io(&lock.path))? {
+            let labels = shared.classes().iter().map(|(_, label)| label);
+            let model = empty(TrainOptions::like(&shared), labels)?;
+            model.clone().into_filter()?.set_fallback(shared.clone())?;
+            lock.save(&model)?;
+        }
+        let mut learner = Learner::new(lock, options)?;
+        learner.set_fallback(shared)?;
+        Ok(learner)
+    }
+
+    fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
+        let filter = Filter::open(&lock.path)?;
+        let got = match filter.store.header.scoring {
+            Scoring::Weighted(_) | Scoring::NaiveBayes(_) | Scoring::RobinsonFisher(_) => None,
+            Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
+            Scoring::Mixed(_) => Some("of columns other than text"),
+        };
+        if let Some(got) = got {
+            return Err(ErrorKind::IncrementalUnsupported { got }.into());
+        }
+        let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
+        Ok(Learner {
+            must_compact: is_bayes,
+            lock,
+            options,
+            filter,
+            pending: Vec::new(),
+            has_learned: false,
+            counted: Counted::grouping(),
+            vocabulary: Vocabulary::new(),
+            scratch: Scratch::default(),
+            messages: Messages::default(),
+        })
+    }
+}
+
+impl TrainOptions {
+    /// The options of a model that can have this one [behind it](Filter::set_fallback): of the same recipe and scoring.
+    pub fn like(shared: &Filter) -> Self {
+        let header = &shared.store.header;
+        TrainOptions {
+            recipe: header.recipe.clone(),
+            scoring: Some(header.scoring.clone()),
+            pairs: Pairs::Fixed,
+            names: header.names,
+            ..TrainOptions::new(header.recipe.kind)
+        }
+    }
+}
+
+/// A model of these labels that has learned nothing.
+fn empty<'a>(train: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Model> {
+    let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..train })?;
+    for label in labels {
+        trainer.class_of(label)?;
+    }
+    trainer.finish()
+}
