@@ -344,7 +344,7 @@ impl Extractor {
         counted: &mut Counted,
         vocabulary: &mut Vocabulary,
     ) -> Result<()> {
-        let cells = self.columns.cells(fields);
+        let cells = self.columns.cells(fields)?;
         for (i, (column, cell)) in self.recipe.columns.iter().zip(cells).enumerate() {
             if cell.is_none() {
                 counted.missing.push(i);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tamis_model::{ClassId, Classes};
 
 use crate::config::decision::Decision;
-use crate::config::labels::unknown_label;
+use crate::config::labels::{UNSURE, unknown_label};
 use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
@@ -244,7 +244,7 @@ impl Filter {
 
     /// The label of a score, `unsure` if it has none.
     pub fn label_of(&self, score: &Score) -> &str {
-        score.label.and_then(|class| self.classes().label(class)).unwrap_or("unsure")
+        score.label.and_then(|class| self.classes().label(class)).unwrap_or(UNSURE)
     }
 
     /// From score to verdict, for two classes. By default a model of two topics is unsure only without known terms, a

@@ -294,7 +294,7 @@ pub(crate) fn decide(
         let mut ham: Vec<f64> = of_ham.map(|(score, _)| sign * score).collect();
         ham.sort_by(f64::total_cmp);
         let threshold = sign * decision.log_odds(sign * threshold_for_fpr(&ham, max_fpr)?);
-        decision = seen_by_ham(seen_by_ham(decision).with_threshold(threshold));
+        decision = seen_by_ham(seen_by_ham(decision).with_threshold(threshold)?);
     }
     Ok(decision)
 }
