@@ -88,7 +88,7 @@ pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
 pub use score::remembered::Suspect;
 pub use score::score::Scratch;
-pub use score::verdict::Score;
+pub use score::verdict::{Score, may_judge};
 pub use store::information::Information;
 pub use train::distributed::lead::DistributedTrainer;
 pub use train::distributed::plan::{FitPlan, PartitionRound};

@@ -259,12 +259,13 @@ mod tests {
             let (label, word) = if i % 2 == 0 { ("food", "lunch") } else { ("health", "pills") };
             trainer.add(label, Document::Text(&format!("{word} for you number {i}"))).unwrap();
         }
-        // its informative words occur in no other document
+        // its informative words occur in no other document, so the shares decide
+        trainer.add("food", Document::Text("lunch again")).unwrap();
         trainer.add("health", Document::Text("zebra quagga")).unwrap();
         let held_out = trainer.cross_validate(5, 0).unwrap();
-        assert_eq!(held_out.len(), 41);
+        assert_eq!(held_out.len(), 42);
         assert!(held_out[..40].iter().all(|h| h.score.label == Some(h.class)));
-        assert_eq!((held_out[40].score.label, held_out[40].score.known_terms), (None, 0));
+        assert_eq!((held_out[41].score.label, held_out[41].score.known_terms), (Some(0), 0));
     }
 
     #[test]
