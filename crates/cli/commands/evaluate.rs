@@ -34,7 +34,7 @@ use crate::model::opened::check_unchanged;
 use crate::output::canvas::Canvas;
 use crate::output::numbers::grouped;
 use crate::output::page;
-use crate::output::path_text::to_text;
+use crate::output::path_text::{file_name, to_text};
 use crate::output::progress::while_shown;
 use crate::output::report::Report;
 use crate::output::shown::{json_line, shown_path};
@@ -124,14 +124,14 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
 fn title(args: &EvaluateArgs) -> Result<String> {
     const MOST: usize = 4;
     let sources = args.input.list.add_to(&args.sources)?;
-    let mut names: Vec<_> = sources.iter().take(MOST).map(|source| to_text(source).into_owned()).collect();
+    let mut names: Vec<_> = sources.iter().take(MOST).map(|source| file_name(source).into_owned()).collect();
     if sources.len() > MOST {
         names.push(format!("and {} more", grouped((sources.len() - MOST) as u64)));
     }
     let how = match args.folds {
         Some(folds) => format!("in {folds} folds"),
         None if args.online => "learned online".to_owned(),
-        None => format!("by {}", to_text(args.model.path()?.as_os_str())),
+        None => format!("by {}", file_name(args.model.path()?.as_os_str())),
     };
     Ok(format!("{} {how}", names.join(" ")))
 }

@@ -89,6 +89,7 @@ pub use score::filter::Filter;
 pub use score::remembered::Suspect;
 pub use score::score::Scratch;
 pub use score::verdict::{Score, may_judge};
+pub use score::words::ExplainedWord;
 pub use store::information::Information;
 pub use train::distributed::lead::DistributedTrainer;
 pub use train::distributed::plan::{FitPlan, PartitionRound};
