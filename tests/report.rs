@@ -211,6 +211,7 @@ fn an_explanation_shows_the_text_with_each_word_shaded() {
         "t.csv",
         "label,text\nfruit,ripe pears and plums\nmetal,iron and tin\nfruit,plums\nmetal,tin\n",
     );
+    world.write("deep/folder/other", "");
     world.succeed(&["train", "-m", "deep/folder/things.tamis", "t.csv"]);
     world.write("new/one.txt", "pears <b>or</b> tin & zebra");
     world.succeed(&["explain", "-m", "deep/folder/things.tamis", "--html", "e.html", "new/one.txt"]);

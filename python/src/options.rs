@@ -111,6 +111,7 @@ values!(
     f64 => "a number",
     i64 => "a whole number",
     u8 => "a whole number from 0 to 255",
+    u16 => "a whole number from 0 to 65535",
     u32 => "a whole number of 0 or more",
     u64 => "a whole number of 0 or more",
     usize => "a whole number of 0 or more",

@@ -60,7 +60,7 @@ fn shaded(words: &[ExplainedWord], colours: [&str; 2]) -> Option<String> {
         )
     };
     let text: String = words.iter().map(shade).collect();
-    (!words.is_empty()).then(|| format!("<p class=\"words\" dir=\"auto\">{text}</p>"))
+    (!words.is_empty()).then(|| format!("<p class=\"words\"><bdi>{text}</bdi></p>"))
 }
 
 /// What a term adds.
