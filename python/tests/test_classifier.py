@@ -441,7 +441,7 @@ def test_partial_fit_knows_labels_that_come_later() -> None:
     classifier.partial_fit(["c", "d"], [8, 8])
     assert classifier.predict(["a", "c"]).tolist() == [10, 8]
     assert classifier.predict_proba(["a", "c"])[:, 1].tolist() == [0.0, 0.0]
-    classifier.partial_fit([], []).partial_fit(["e", "f"], [7, 9])
+    classifier.partial_fit([], []).partial_fit(["e", "f"], [7, 9], classes=[7])
     assert classifier.classes_.tolist() == [7, 8, 9, 10]
     assert classifier.predict(["a", "c", "e", "f"]).tolist() == [10, 8, 7, 9]
 
