@@ -95,8 +95,7 @@ fn labels_that_nobody_can_tell_apart_are_refused() {
 #[test]
 fn a_rate_that_is_no_share_is_refused() {
     for max_fpr in [2.0, 1.0, -0.1, f64::NAN] {
-        let mut decision = DecisionOptions::default();
-        decision.max_fpr = Some(max_fpr);
+        let decision = DecisionOptions { max_fpr: Some(max_fpr), ..DecisionOptions::default() };
         let error = trainer(&OWN).with_decision(decision).finish().err().unwrap().to_string();
         assert!(error.contains("expected a rate above 0 and below 100 %"), "{error}");
     }
