@@ -222,6 +222,8 @@ fn an_explanation_shows_the_text_with_each_word_shaded() {
     world.succeed(&["evaluate", "-m", "deep/folder/things.tamis", "--html", "v.html", "t.csv"]);
     let page = fs::read_to_string(world.path("v.html")).unwrap();
     assert!(page.contains("<h1>Evaluation of <bdi>t.csv by things.tamis</bdi></h1>"), "{page}");
+    // what scrolls on a small screen has an edge
+    assert!(page.contains("@media (max-width:760px){.tamis .scroll{border-inline:"), "{page}");
     // two topics are no spam filter, whose page begins with what a threshold costs
     let at = |title: &str| page.find(&format!("<h2>{title}")).unwrap();
     assert!(at("What labels are taken for") < at("What a threshold costs"));
