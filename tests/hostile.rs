@@ -39,7 +39,8 @@ fn two_hundred_megabytes_of_one_line() {
     let topics = World::new();
     topics.succeed(&["train", &root().join("corpora/topics/train").display().to_string()]);
     let output = topics.run_with_input(&["score"], &message[20..]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    // without a known word the largest share decides
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]

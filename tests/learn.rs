@@ -218,3 +218,22 @@ fn users_have_models_of_their_own_and_a_shared_one_behind() {
         world.fail(&["score", "-m", "texts.tamis", "--fallback", "shared.tamis", &inbox_path("01.eml")]);
     assert!(said.contains("--fallback: models do not add up: recipe."), "{said}");
 }
+
+#[test]
+fn a_label_that_looks_like_another_is_refused_and_what_a_model_has_stays() {
+    let world = World::new();
+    world.write("t.csv", "label,text\na1,pears and plums\nb1,iron and tin\n");
+    world.write("new.txt", "tin");
+    world.succeed(&["train", "-m", "m.tamis", "t.csv"]);
+    for label in ["B1", "b 1"] {
+        let said = world.fail(&["learn", "-m", "m.tamis", "--new-label", label, "new.txt"]);
+        assert!(said.contains("\"b1\"") && said.contains(&format!("{label:?}")), "{said}");
+    }
+    assert!(world.fail(&["learn", "-m", "m.tamis", "--new-label", "Unsure", "new.txt"]).contains("no label"));
+    // a model of before
+    let text = world.succeed(&["export", "-m", "m.tamis"]).replace("\"b1\"", "\"a1 \"");
+    world.write("old.jsonl", text);
+    world.succeed(&["import", "-m", "old.tamis", "old.jsonl"]);
+    assert!(world.succeed(&["label", "-m", "old.tamis", "new.txt"]).contains("new.txt,a1 ,"));
+    world.succeed(&["learn", "-m", "old.tamis", "--new-label", "c1", "new.txt"]);
+}

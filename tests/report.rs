@@ -203,3 +203,50 @@ fn an_explanation_adds_up() {
     assert_eq!(adds[5..7], [rest, intercept]);
     assert!((adds[7] - told["log_odds"].as_f64().unwrap()).abs() < 1e-6, "{adds:?}");
 }
+
+#[test]
+fn an_explanation_shows_the_text_with_each_word_shaded() {
+    let world = World::new();
+    world.write(
+        "t.csv",
+        "label,text\nfruit,ripe pears and plums\nmetal,iron and tin\nfruit,plums\nmetal,tin\n",
+    );
+    world.write("deep/folder/other", "");
+    world.succeed(&["train", "-m", "deep/folder/things.tamis", "t.csv"]);
+    world.write("new/one.txt", "pears <b>or</b> tin & zebra");
+    world.succeed(&["explain", "-m", "deep/folder/things.tamis", "--html", "e.html", "new/one.txt"]);
+    let page = fs::read_to_string(world.path("e.html")).unwrap();
+    Html::parse(&page).assert_self_contained();
+    assert!(page.contains(">pears</mark>") && page.contains(">tin</mark> &amp; zebra"), "{page}");
+    assert!(page.contains("<h1>Why: <bdi>one.txt by things.tamis</bdi></h1>"), "{page}");
+    world.succeed(&["evaluate", "-m", "deep/folder/things.tamis", "--html", "v.html", "t.csv"]);
+    let page = fs::read_to_string(world.path("v.html")).unwrap();
+    assert!(page.contains("<h1>Evaluation of <bdi>t.csv by things.tamis</bdi></h1>"), "{page}");
+    // what scrolls on a small screen has an edge
+    assert!(page.contains("@media (max-width:760px){.tamis .scroll{border-inline:"), "{page}");
+    // two topics are no spam filter, whose page begins with what a threshold costs
+    let at = |title: &str| page.find(&format!("<h2>{title}")).unwrap();
+    assert!(at("What labels are taken for") < at("What a threshold costs"));
+}
+
+#[test]
+fn long_labels_have_room_in_pictures() {
+    let world = World::new();
+    let labels = ["WWWW MMMM WWWW MMMM WWWW", "MMMMMMMM WWWWWWWW MMMMMMMM", "猫猫猫猫猫猫猫猫猫猫猫猫"];
+    let rows: String = (0..30).map(|i| format!("{},word{} words\n", labels[i % 3], i % 7)).collect();
+    world.write("t.csv", format!("label,text\n{rows}"));
+    let (_, page) = evaluate(&world, &["--folds", "3", "t.csv"]);
+    // what an SVG holds begins right of its left edge: names end at x, and take 1.35 or 1.75 characters a letter
+    let name = |attributes: &BTreeMap<String, String>| {
+        attributes.get("text-anchor").map(String::as_str) == Some("end")
+    };
+    let xs: Vec<f64> = page
+        .elements
+        .iter()
+        .filter(|(element, attributes)| element == "text" && name(attributes))
+        .filter(|(_, attributes)| attributes.get("class").map(String::as_str) == Some("key"))
+        .map(|(_, attributes)| attributes["x"].parse().unwrap())
+        .collect();
+    // two labels of 19 characters each
+    assert!(xs.iter().any(|x| *x > 38.0 * 1.35 * 7.0), "{xs:?}");
+}

@@ -136,5 +136,6 @@ fn other_labels_exit_with_zero() {
     let output = world.run_with_input(&["score"], &text);
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).starts_with("cycling "), "{}", stdout(&output));
-    assert_eq!(world.run_with_input(&["score"], b"\n").status.code(), Some(2));
+    assert_eq!(world.run_with_input(&["score"], b"\n").status.code(), Some(0));
+    assert_eq!(world.run_with_input(&["score", "--unsure", "0.99"], b"\n").status.code(), Some(2));
 }

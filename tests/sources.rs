@@ -223,9 +223,8 @@ fn no_label_leads_out_of_the_folder_to_sort_into() {
     world.write("train.csv", "label,text\n../../out,apple pear\nin,iron tin\n");
     world.write("docs/a.txt", "apple");
     world.succeed(&["train", "-m", "t.tamis", "train.csv"]);
-    let said = world.fail(&["label", "-m", "t.tamis", "--sort-into", "deep/sorted", "docs"]);
-    assert!(said.contains("\"../../out\""), "{said}");
-    assert!(!world.path("out").exists() && !world.path("deep").exists());
+    world.succeed(&["label", "-m", "t.tamis", "--sort-into", "deep/sorted", "docs"]);
+    assert!(world.path("deep/sorted/..%2F..%2Fout/a.txt").exists() && !world.path("out").exists());
 }
 
 #[test]

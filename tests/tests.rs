@@ -49,6 +49,7 @@ mod score;
 mod sources;
 mod stdin;
 mod support;
+mod table_rows;
 mod tables;
 mod terminal;
 mod text_forms;

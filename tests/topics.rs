@@ -235,3 +235,26 @@ fn a_thousand_classes_take_no_more_than_their_documents() {
     let score = filter.score_text(&text.join(" "), &mut scratch).unwrap();
     assert_eq!(filter.label_of(&score), "c123");
 }
+
+#[test]
+fn a_document_without_a_known_word_gets_the_label_of_the_largest_share() {
+    let world = World::new();
+    let csv = |labels: [&str; 3]| {
+        let [a, b, c] = labels;
+        format!(
+            "label,text\n{a},pears and plums\n{a},ripe pears\n{a},old plums\n{a},plums\n{b},iron and tin\n{c},tin\n"
+        )
+    };
+    world.write("new.csv", "text\nzebra\n");
+    for labels in [["fruit", "metal", "metal"], ["fruit", "metal", "tools"]] {
+        world.write("t.csv", csv(labels));
+        world.succeed(&["train", "t.csv"]);
+        let said = world.succeed(&["label", "new.csv"]);
+        assert!(said.contains("\nnew.csv:2,fruit,"), "{said}");
+        assert!(world.succeed(&["label", "--unsure", "0.99", "new.csv"]).contains("\nnew.csv:2,unsure,"));
+    }
+    // no message is spam, or ham, by shares
+    world.write("t.csv", csv(["ham", "spam", "spam"]));
+    world.succeed(&["train", "t.csv"]);
+    assert!(world.succeed(&["label", "new.csv"]).contains("\nnew.csv:2,unsure,"));
+}

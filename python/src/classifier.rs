@@ -11,7 +11,7 @@ use crate::filter::Filter;
 use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
-use crate::options::Options;
+use crate::options::{Given, Options};
 use crate::table::Table;
 use crate::training::{self, Labelled, Training};
 
@@ -67,13 +67,22 @@ fn fit<'py>(
 }
 
 /// How documents are read and gone through.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 struct How {
-    n_jobs: Option<i64>,
+    threads: usize,
     progress: bool,
-    encoding: String,
-    decode_error: String,
+    decoding: Decoding,
+}
+
+impl How {
+    fn new(py: Python<'_>, how: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let given = Given(how.map_or_else(|| Ok(PyDict::new(py)), |how| how.copy())?);
+        let text = |name, default: &str| Ok::<_, PyErr>(given.take(name)?.unwrap_or(default.to_owned()));
+        Ok(How {
+            threads: threads(given.take("n_jobs")?)?,
+            progress: given.flag("progress")?,
+            decoding: Decoding::new(py, &text("encoding", "utf-8")?, &text("decode_error", "strict")?)?,
+        })
+    }
 }
 
 /// What is to be trained, and whether to show how far it is.
@@ -83,13 +92,12 @@ fn training(
     how: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Training, bool)> {
     let py = documents.py();
-    let How { n_jobs, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
+    let How { threads, progress, decoding } = How::new(py, how)?;
     let kind = kind_named(kind)?;
     let options = Options::new(kind, options)?;
-    let decoding = Decoding::new(py, &encoding, &decode_error)?;
     let (documents, labels) = (Documents::new(kind, documents, decoding)?, Labels::new(labels)?);
     let labelled = Labelled::new(documents, labels, groups.map(Labels::new).transpose()?)?;
-    Ok((Training::new(labelled, options, threads(n_jobs)?), progress))
+    Ok((Training::new(labelled, options, threads), progress))
 }
 
 /// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats.
@@ -101,9 +109,8 @@ fn scores<'py>(
     how: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Scores<'py>> {
     let py = filter.py();
-    let How { n_jobs, progress, encoding, decode_error } = how.unwrap_or(&PyDict::new(py)).extract()?;
-    let decoding = Decoding::new(py, &encoding, &decode_error)?;
-    let (model, batch) = filter.get().batch(documents, decoding, threads(n_jobs)?, progress)?;
+    let How { threads, progress, decoding } = How::new(py, how)?;
+    let (model, batch) = filter.get().batch(documents, decoding, threads, progress)?;
     let shape = [batch.scores.len(), model.labels.names().len()];
     let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
     Ok((probabilities, PyArray1::from_iter(py, batch.scores.iter().map(|scored| scored.score.log_odds))))

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use tamis_filter::{Document, Filter, Scratch, TermContribution};
-use tamis_report::explanation_page;
+use tamis_filter::{Document, ExplainedWord, Filter, Scratch, TermContribution};
+use tamis_report::{Page, explanation_page};
 
 use crate::model::{Labels, Scored};
 use crate::report::Report;
@@ -41,6 +41,7 @@ use crate::score::Score;
 pub(crate) struct Explanation {
     labels: Arc<Labels>,
     explanation: tamis_filter::Explanation,
+    words: Vec<ExplainedWord>,
     score: Score,
 }
 
@@ -57,7 +58,8 @@ impl Explanation {
         let truncated = !scratch.limits_hit().is_empty();
         let scored = Scored { score: explanation.score, truncated };
         let score = Score::new(labels.clone(), scored, scratch.probabilities());
-        Ok(Explanation { labels, explanation, score })
+        let words = filter.explain_words(document, &explanation);
+        Ok(Explanation { labels, explanation, words, score })
     }
 }
 
@@ -122,12 +124,17 @@ impl Explanation {
     /// title : str, default "a document"
     #[pyo3(signature = (*, terms=MOST_DRAWN, title="a document"))]
     fn report(&self, terms: usize, title: &str) -> PyResult<Report> {
-        Ok(Report::new(explanation_page(title, &self.labels.classes()?, &self.explanation, terms)))
+        self.page(title, terms).map(Report::new)
     }
 
     fn _repr_html_(&self) -> PyResult<String> {
-        let page = explanation_page("a document", &self.labels.classes()?, &self.explanation, MOST_DRAWN);
-        Ok(page.to_fragment())
+        Ok(self.page("a document", MOST_DRAWN)?.to_fragment())
+    }
+}
+
+impl Explanation {
+    fn page(&self, title: &str, terms: usize) -> PyResult<Page> {
+        Ok(explanation_page(title, &self.labels.classes()?, &self.explanation, &self.words, terms))
     }
 }
 

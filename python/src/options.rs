@@ -1,6 +1,7 @@
 //! Options from Python: keyword arguments that are named as the program's options.
 
-use pyo3::exceptions::PyTypeError;
+use std::collections::BTreeMap;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Scoring, TrainOptions};
@@ -91,27 +92,56 @@ impl Options {
 }
 
 /// Keyword arguments that were not looked at yet.
-struct Given<'py>(Bound<'py, PyDict>);
+pub(crate) struct Given<'py>(pub(crate) Bound<'py, PyDict>);
+
+/// A type of options, in words.
+pub(crate) trait Value {
+    const EXPECTED: &'static str;
+}
+
+macro_rules! values {
+    ($($type:ty => $expected:expr),* $(,)?) => {$(
+        impl Value for $type {
+            const EXPECTED: &'static str = $expected;
+        }
+    )*};
+}
+values!(
+    bool => "True or False",
+    f64 => "a number",
+    i64 => "a whole number",
+    u8 => "a whole number from 0 to 255",
+    u16 => "a whole number from 0 to 65535",
+    u32 => "a whole number of 0 or more",
+    u64 => "a whole number of 0 or more",
+    usize => "a whole number of 0 or more",
+    String => "a name (str)",
+    Vec<String> => "a list of str",
+    BTreeMap<String, f64> => "a dict of label (str) to number",
+);
 
 impl<'py> Given<'py> {
     /// The value of an option, if it is given.
-    fn take<T>(&self, name: &str) -> PyResult<Option<T>>
+    ///
+    /// # Errors
+    /// If it is of another type, or a number that the type does not hold.
+    pub(crate) fn take<T>(&self, name: &str) -> PyResult<Option<T>>
     where
-        T: for<'a> FromPyObject<'a, 'py>,
+        T: Value + for<'a> FromPyObject<'a, 'py>,
     {
         let Some(value) = self.0.get_item(name)? else { return Ok(None) };
         self.0.del_item(name)?;
         if value.is_none() {
             return Ok(None);
         }
-        let extracted = value.extract::<T>();
-        extracted.map(Some).map_err(|error| {
-            let error: PyErr = error.into();
-            PyTypeError::new_err(format!("{name}: {}", error.value(value.py())))
-        })
+        if let Ok(extracted) = value.extract::<T>() {
+            return Ok(Some(extracted));
+        }
+        let got: String = value.repr()?.to_cow()?.chars().take(60).collect();
+        Err(wrong(name, format!("expected {}, got {got}", T::EXPECTED)))
     }
 
-    fn flag(&self, name: &str) -> PyResult<bool> {
+    pub(crate) fn flag(&self, name: &str) -> PyResult<bool> {
         Ok(self.take(name)?.unwrap_or(false))
     }
 
@@ -129,7 +159,7 @@ impl<'py> Given<'py> {
             None => Ok(()),
             Some(name) => {
                 let name = name.cast_into::<PyString>()?;
-                Err(PyTypeError::new_err(format!("unexpected option {:?}", name.to_str()?)))
+                Err(TamisError::new_err(format!("expected no option {:?}: there is none", name.to_str()?)))
             }
         }
     }

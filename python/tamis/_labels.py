@@ -37,17 +37,23 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     is_listed = isinstance(y, (list, tuple))
     # numpy would make text of a NaN or a number that is among text
     has_text = is_listed and any(isinstance(label, str) for label in y)
-    values = column_or_1d(np.array(y, dtype=object) if has_text else y, warn=True)
+    try:
+        values = column_or_1d(np.array(y, dtype=object) if has_text else y, warn=True)
+    except ValueError as error:
+        raise TamisError(f"labels: {error}") from None
     if values.dtype.kind in "OUT":
         different = set(values.tolist())
         text = sorted(label for label in different if isinstance(label, str))
         if text and any(isinstance(label, bytes) for label in different):
-            raise TypeError("expected labels of text, got bytes among them")
+            raise TamisError("expected labels of text, got bytes among them")
         if text or not different:
             # a label that is no text is an error that names its row, when they are read
             classes = np.array(text, dtype=None if is_listed else values.dtype)
             return (y if _is_of_arrow(y) else values), classes
-    check_classification_targets(values)
+    try:
+        check_classification_targets(values)
+    except ValueError as error:
+        raise TamisError(f"labels: {error}") from None
     classes, codes = np.unique(values, return_inverse=True)
     texts = names(classes)
     return [texts[code] for code in codes.tolist()], classes

@@ -52,16 +52,33 @@ def on_executors(function: str, *arguments: Any) -> Any:
     return call
 
 
-def count(batches: Iterable[pa.RecordBatch], kind: str, options: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Counts a partition."""
+def count(
+    batches: Iterable[pa.RecordBatch], kind: str, options: dict[str, Any], names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Counts a partition, whose columns have these names."""
     from pyspark import TaskContext
 
     counter = Counter(kind=kind, **options)
-    for batch in batches:
+    for batch in _without_nulls(batches, names):
         label, document, *group = batch.columns
         counter.add(document, label, groups=group[0] if group else None)
     if counter.n_documents:
         yield from pieces("partial", TaskContext.get().partitionId(), counter.partial())
+
+
+def _without_nulls(batches: Iterable[pa.RecordBatch], names: list[str]) -> Iterator[pa.RecordBatch]:
+    """The same batches; a null in one of the last columns, which have these names, is an error that says where."""
+    from pyspark import TaskContext
+
+    first = 0
+    for batch in batches:
+        for name, column in zip(reversed(names), reversed(batch.columns)):
+            if column.null_count:
+                row = first + column.is_null().to_pylist().index(True)
+                where = f"partition {TaskContext.get().partitionId()}, row {row}, column {name!r}"
+                raise tamis.TamisError(f"{where}: expected text, got null")
+        yield batch
+        first += batch.num_rows
 
 
 def merge(table: pa.Table, kind: str, options: dict[str, Any]) -> pa.Table:
@@ -108,12 +125,14 @@ def merge_changes(table: pa.Table, plan: str) -> pa.Table:
     return pa.Table.from_batches(pieces("change", part // FAN_IN, merged))
 
 
-def score_rows(batches: Iterable[pa.RecordBatch], model: str, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Scores a partition, of which the last column are the documents."""
+def score_rows(
+    batches: Iterable[pa.RecordBatch], model: str, names: list[str], document: str
+) -> Iterator[pa.RecordBatch]:
+    """Scores a partition, of which the last column are the documents, by the name of their column."""
     import pyarrow as pa
 
     filter = _opened(model)
-    for batch in batches:
+    for batch in _without_nulls(batches, [document]):
         *columns, documents = batch.columns
         scores = pa.record_batch(filter.score_table(documents))
         yield pa.RecordBatch.from_arrays([*columns, *scores.columns], names=names)

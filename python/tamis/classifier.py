@@ -195,15 +195,16 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             self.filter_ = _tamis.train(*given, kind=self.kind, **self._how())
             self.n_documents_ = n_learned(self.filter_)
         self.classes_, self._labels, self.n_fitted_ = classes, sorted(names(classes)), self.n_documents_
-        vars(self).pop("_partials", None)
+        for learned in ("_partials", "_expected"):
+            vars(self).pop(learned, None)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, groups: Any = None) -> TamisClassifier:
         """Learn from more labelled documents, which count as given.
 
         The counts are exact; the model is fitted to them again once the documents have grown by a quarter,
-        never in ``predict``. Then it is that of ``fit`` on all documents. See ``n_documents_`` and
-        ``n_fitted_``.
+        never in ``predict``, and whenever ``refit`` is called. Then it is that of ``fit`` on all documents. See
+        ``n_documents_`` and ``n_fitted_``.
 
         Parameters
         ----------
@@ -212,7 +213,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         y : array-like, shape (n_documents,)
             Their labels.
         classes : array-like, optional
-            Labels that may come later. They are in ``classes_`` and have probability 0 until they come.
+            All labels that may come, in this call or later. They are in ``classes_`` and have probability 0 until
+            they come; once they were given, any other label is an error.
         groups : array-like, shape (n_documents,), optional
             The group of each document, as in ``fit``. The same name is the same group in every call.
 
@@ -220,6 +222,11 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         -------
         TamisClassifier
             This one.
+
+        Raises
+        ------
+        TamisError
+            As ``fit``; a label that is not one of ``classes``.
 
         Warns
         -----
@@ -243,16 +250,46 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
         labels, seen = encode(y)
+        known = _union(getattr(self, "classes_", None), classes)
+        expected = known if classes is not None else getattr(self, "_expected", None)
+        if expected is not None:
+            others = sorted(set(names(seen)) - set(names(expected)))
+            if others:
+                listed = ", ".join(names(expected))
+                raise _tamis.TamisError(f"expected labels that are in classes ({listed}), got {others[0]!r}")
+            self._expected = expected
         given = (X, labels, None if groups is None else encode(groups)[0], self._options())
         partial, n = _tamis.count(*given, kind=self.kind, **self._how())
-        known = [getattr(self, "classes_", seen), seen, seen if classes is None else np.asarray(classes)]
-        self.classes_ = np.unique(np.concatenate([labels for labels in known if len(labels) > 0] or known))
+        self.classes_ = _union(known, seen)
         self._partials = [*getattr(self, "_partials", []), partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
-        if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0):
-            merged = _tamis.fit(self._partials, self._options(), kind=self.kind, n_jobs=self.n_jobs)
-            self.filter_, self._labels, partial = merged
-            self._partials, self.n_fitted_ = [partial], self.n_documents_
+        return self.refit() if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) else self
+
+    def refit(self) -> TamisClassifier:
+        """Fit now to all documents of ``partial_fit``, however few of them are new.
+
+        Returns
+        -------
+        TamisClassifier
+            This one. Its model is that of ``fit`` on all documents, and ``n_fitted_`` is ``n_documents_``.
+
+        Raises
+        ------
+        TamisError
+            There are no counts: ``fit`` and ``load`` keep none.
+
+        Examples
+        --------
+        >>> from tamis import TamisClassifier
+        >>> classifier = TamisClassifier().partial_fit(["apples", "iron"] * 4, ["fruit", "metal"] * 4)
+        >>> classifier.partial_fit(["pears"], ["fruit"]).n_fitted_, classifier.refit().n_fitted_
+        (8, 9)
+        """
+        if not hasattr(self, "_partials"):
+            raise _tamis.TamisError("expected documents counted by partial_fit, got none; fit and load keep no counts")
+        merged = _tamis.fit(self._partials, self._options(), kind=self.kind, n_jobs=self.n_jobs)
+        self.filter_, self._labels, partial = merged
+        self._partials, self.n_fitted_ = [partial], self.n_documents_
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -443,6 +480,12 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.no_validation = True
         return tags
+
+
+def _union(*labels: Any) -> Any:
+    """All of these labels, sorted; None if there are none."""
+    given = [np.asarray(some) for some in labels if some is not None]
+    return np.unique(np.concatenate([some for some in given if len(some) > 0] or given)) if given else None
 
 
 def n_learned(model: _tamis.Filter) -> int:

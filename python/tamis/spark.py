@@ -103,7 +103,8 @@ def train(
         refusal = _refusal(kind, options)
         if fit == "distributed" and refusal:
             raise refusal
-        partials = rows.mapInArrow(on_executors("count", kind, options), ROWS).persist(_on_disk())
+        names = [label_col, mail_col or text_col, *([group_col] if group_col else [])]
+        partials = rows.mapInArrow(on_executors("count", kind, options, names), ROWS).persist(_on_disk())
         try:
             size = _Size.of(partials)
             if fit == "auto":
@@ -154,7 +155,7 @@ def score(
     schema = T.StructType([*df.schema.fields, *(T.StructField(name, type) for name, type in types)])
     # no column of anyone has this name
     with_document = df.withColumn(f"document of {name.removesuffix('.tamis')}", document)
-    return with_document.mapInArrow(on_executors("score_rows", name, schema.names), schema)
+    return with_document.mapInArrow(on_executors("score_rows", name, schema.names, mail_col or text_col), schema)
 
 
 def _document(text_col: str | None, mail_col: str | None) -> tuple[str, Column]:
@@ -198,7 +199,8 @@ def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: in
     if kind != "text" or "ngrams" in options or "characters" in options:
         return options
     order = F.xxhash64("document")
-    table = rows.orderBy(order, "document", "label").limit(sample + 1).toArrow()
+    # a null is told by the executors, with its partition
+    table = rows.na.drop().orderBy(order, "document", "label").limit(sample + 1).toArrow()
     if table.num_rows <= sample and not always:
         return options
     counter = Counter(kind=kind, **options)
@@ -327,6 +329,7 @@ def _bytes_of(model: Filter | str | os.PathLike[str]) -> bytes:
 _CAUSES = {
     "Cannot run program": "the executors have no Python at PYSPARK_PYTHON: set it to one that is there on every worker",
     "pyspark.daemon's stdout": "Python does not start on the executors: set PYSPARK_PYTHON to the driver's version",
+    "PyArrow >=": "pyarrow is missing or too old: pip install 'tamis[spark]', here and on the executors",
     "No module named 'pyarrow'": "the executors have no pyarrow: install it there, in the Python of PYSPARK_PYTHON",
     "No module named 'tamis'": "the executors have no tamis: install it there, in the Python of PYSPARK_PYTHON",
     "PYTHON_VERSION_MISMATCH": "the executors have another Python than the driver: set PYSPARK_PYTHON to the same",
@@ -335,17 +338,17 @@ _CAUSES = {
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Tells the cause of what executors raise in front of Spark's own report."""
+    """Tells the cause of what executors raise in place of Spark's own report, which its log has."""
     try:
         yield
     except Exception as error:
         text = str(error)
         found = [told for cause, told in _CAUSES.items() if cause in text]
         if found:
-            raise RuntimeError(found[0]) from error
+            raise RuntimeError(found[0]) from None
         for line in text.splitlines():
             kind, _, told = line.strip().partition(": ")
             raised = {"tamis.TamisError": tamis.TamisError, "RuntimeError": RuntimeError}.get(kind)
             if raised:
-                raise raised(told) from error
+                raise raised(told) from None
         raise

@@ -288,10 +288,59 @@ def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None
         TamisClassifier(**options).fit(*TWO)
 
 
-@pytest.mark.parametrize("options", [{"alpha": "much"}, {"max_features": 1.5}, {"ngrams": "1-2"}, {"min_df": -1}])
-def test_options_of_a_wrong_type_are_errors(options: dict[str, Any]) -> None:
-    with pytest.raises((TypeError, OverflowError), match=next(iter(options))):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": "much"}, "alpha: expected a number, got 'much'"),
+        ({"max_features": 1.5}, "max_features: expected a whole number of 0 or more, got 1.5"),
+        ({"ngrams": "1-2"}, "ngrams: expected a whole number or a pair of them"),
+        ({"ngrams": 300}, "ngrams: expected a whole number or a pair of them"),
+        ({"min_df": -1}, "min_df: expected a whole number of 0 or more, got -1"),
+        ({"correction": "off"}, "correction: expected True or False, got 'off'"),
+        ({"class_prior": 5}, "class_prior: expected 'learned', 'smoothed', 'uniform' or a dict"),
+        ({"n_jobs": "2"}, "n_jobs: expected a whole number, got '2'"),
+        ({"encoding": 8}, "encoding: expected a name"),
+    ],
+)
+def test_options_of_a_wrong_type_are_errors_in_plain_words(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TamisError, match=message):
         TamisClassifier(**options).fit(*TWO)
+
+
+def test_a_label_outside_of_classes_is_an_error() -> None:
+    classifier = TamisClassifier().partial_fit(["apples"], ["fruit"], classes=["fruit", "metal"])
+    for _ in range(2):
+        with pytest.raises(TamisError, match=r"expected labels that are in classes \(fruit, metal\), got 'tools'"):
+            classifier.partial_fit(["hammer"], ["tools"])
+    assert classifier.n_documents_ == 1
+    classifier.partial_fit(["iron"], ["metal"])
+    assert classifier.classes_.tolist() == ["fruit", "metal"]
+    # without classes any label may come
+    assert TamisClassifier().partial_fit(["a"], ["x"]).partial_fit(["b"], ["y"]).classes_.tolist() == ["x", "y"]
+
+
+def test_refit_fits_to_all_that_was_counted() -> None:
+    texts, labels = ["apples", "iron"] * 5, ["fruit", "metal"] * 5
+    classifier = TamisClassifier().partial_fit(texts, labels).partial_fit(["pears"], ["fruit"])
+    assert classifier.n_fitted_ < classifier.n_documents_
+    assert classifier.refit().n_fitted_ == classifier.n_documents_ == 11
+    expected = TamisClassifier().fit([*texts, "pears"], [*labels, "fruit"])
+    assert classifier.filter_.to_bytes() == expected.filter_.to_bytes()
+    with pytest.raises(TamisError, match="fit and load keep no counts"):
+        expected.refit()
+
+
+def test_a_text_without_a_known_word_gets_one_label_in_every_door() -> None:
+    texts, labels = ["apples", "pears", "plums", "iron"], ["fruit", "fruit", "fruit", "metal"]
+    classifier = TamisClassifier().fit(texts, labels)
+    assert classifier.predict(["zebra"]).tolist() == ["fruit"]
+    assert classifier.filter_.score("zebra").label == "fruit"
+
+
+def test_without_scikit_learn_it_says_what_to_install() -> None:
+    program = "import sys; sys.modules['sklearn'] = None; from tamis import TamisClassifier"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith("TamisClassifier needs scikit-learn: pip install 'tamis[sklearn]'")
 
 
 @pytest.mark.parametrize("label", ["", "a\nb"])
@@ -392,7 +441,7 @@ def test_partial_fit_knows_labels_that_come_later() -> None:
     classifier.partial_fit(["c", "d"], [8, 8])
     assert classifier.predict(["a", "c"]).tolist() == [10, 8]
     assert classifier.predict_proba(["a", "c"])[:, 1].tolist() == [0.0, 0.0]
-    classifier.partial_fit([], []).partial_fit(["e", "f"], [7, 9])
+    classifier.partial_fit([], []).partial_fit(["e", "f"], [7, 9], classes=[7])
     assert classifier.classes_.tolist() == [7, 8, 9, 10]
     assert classifier.predict(["a", "c", "e", "f"]).tolist() == [10, 8, 7, 9]
 

@@ -42,3 +42,14 @@ def test_every_method_says_what_it_does() -> None:
         for attribute, member in vars(value).items():
             if callable(member) and not attribute.startswith("_"):
                 assert member.__doc__, f"{name}.{attribute}"
+
+
+def test_what_is_installed_from_source_is_linked_fast_and_wheels_are_optimised() -> None:
+    tomllib = pytest.importorskip("tomllib")
+    project, crate = (
+        tomllib.loads((ROOT / "python" / name).read_text()) for name in ("pyproject.toml", "Cargo.toml")
+    )
+    assert crate["profile"][project["tool"]["maturin"]["profile"]]["lto"] is False
+    assert crate["profile"]["release"]["lto"] == "thin"
+    assert "--profile release" in (ROOT / ".ci" / "wheels").read_text()
+    assert "minutes" in (ROOT / "python" / "README.md").read_text()

@@ -117,9 +117,9 @@ def test_a_missing_label_is_an_error_that_names_its_row(labels: Any) -> None:
 def test_labels_that_are_not_all_there_or_not_all_text_are_errors() -> None:
     with pytest.raises(TamisError, match="masked array"):
         TamisClassifier().fit(["a", "b"], np.ma.array(["x", "y"], mask=[0, 1]))
-    with pytest.raises(TypeError, match="got bytes among them"):
+    with pytest.raises(TamisError, match="got bytes among them"):
         TamisClassifier().fit(["a", "b"], ["x", b"y"])
-    with pytest.raises(TypeError, match="^row 1: expected text, got int"):
+    with pytest.raises(TamisError, match="^row 1: expected text, got int"):
         TamisClassifier().fit(["a", "b"], ["x", 5])
 
 
@@ -205,16 +205,46 @@ def test_mail_is_bytes_and_text_stands_for_them() -> None:
         (5, "got one int"),
         (None, "got one NoneType"),
         (["a", 5], "^row 1: expected text, got int"),
-        (np.array([["a"], ["b"]]), "^row 0: expected text, got numpy.ndarray"),
+        ([1, 2], "^row 0: expected text, got int"),
+        (np.array([["a", "b"], ["c", "d"]]), "^expected one column, got 2"),
+        (pd.DataFrame({"a": ["b", "c"], "d": ["e", "f"]}), "^expected one column, got 2"),
         (np.array(["a", 5], dtype=object), "^row 1: expected text, got int"),
     ],
 )
-def test_what_is_no_text_is_a_type_error(texts: Any, message: str) -> None:
-    with pytest.raises(TypeError, match=message):
+def test_what_is_no_text_is_an_error_in_plain_words(texts: Any, message: str) -> None:
+    with pytest.raises(TamisError, match=message):
         TamisClassifier().fit(texts, ["x", "y"])
 
 
-@pytest.mark.parametrize("texts", [pa.array([1, 2]), pl.Series([1.5, 2.5]), pd.DataFrame({"a": ["b", "c"]})])
+COLUMN = ["apples", "iron"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pd.DataFrame({"a": COLUMN}),
+        pd.DataFrame({"a": COLUMN}, dtype=object),
+        pl.DataFrame({"a": COLUMN}),
+        pa.table({"a": COLUMN}),
+        np.array(COLUMN).reshape(-1, 1),
+        np.array(COLUMN, dtype=object).reshape(-1, 1),
+    ],
+    ids=["pandas", "pandas of objects", "polars", "arrow", "numpy", "numpy of objects"],
+)
+def test_the_only_column_of_a_table_is_taken(texts: Any) -> None:
+    expected = TamisClassifier().fit(COLUMN, ["x", "y"])
+    classifier = TamisClassifier().fit(texts, ["x", "y"])
+    assert classifier.filter_.to_bytes() == expected.filter_.to_bytes()
+    assert classifier.predict(texts).tolist() == expected.predict(COLUMN).tolist()
+
+
+def test_labels_that_scikit_learn_refuses_are_errors_of_tamis() -> None:
+    for labels in [[0.5, 1.25], [["x", "y"], ["y", "x"]]]:
+        with pytest.raises(TamisError):
+            TamisClassifier().fit(COLUMN, labels)
+
+
+@pytest.mark.parametrize("texts", [pa.array([1, 2]), pl.Series([1.5, 2.5])])
 def test_arrays_of_something_else_are_errors(texts: Any) -> None:
     with pytest.raises(TamisError, match="^expected text, got an Arrow array of"):
         TamisClassifier().fit(texts, ["x", "y"])

@@ -240,8 +240,10 @@ def test_who_fits_is_told(spark, capsys):
 
 def test_wrong_rows_and_options_are_told(spark):
     df = spark.createDataFrame([("a", "text"), ("b", None)], "label string, text string").coalesce(1)
-    with pytest.raises(TamisError, match="row 1: expected text, got null"):
+    with pytest.raises(TamisError, match="^partition 0, row 1, column 'text': expected text, got null$") as raised:
         train(df, "label", "text")
+    # Spark's own report is not told again
+    assert raised.value.__cause__ is None and raised.value.__suppress_context__
     with pytest.raises(TamisError, match="alpha"):
         train(df, "label", "text", alpha=-1)
     with pytest.raises(TamisError, match="expected one of text_col and mail_col"):
@@ -253,14 +255,23 @@ def test_wrong_rows_and_options_are_told(spark):
         score(df.withColumnRenamed("label", "probability"), filter, "text")
 
 
+def test_a_null_to_score_is_told_with_its_partition_row_and_column(spark):
+    df = spark.createDataFrame([(1, "text"), (2, None)], "id int, words string").coalesce(1)
+    filter = Filter.train(["a", "b"], ["a", "b"], kind="text")
+    with pytest.raises(Exception, match="partition 0, row 1, column 'words': expected text, got null"):
+        score(df, filter, "words").collect()
+
+
 def test_what_executors_lack_is_told(spark, monkeypatch, tmp_path):
     """Another environment of the same Python, which gets one package after the other."""
     df = frame(spark, texts(10), 1)
     context = spark.sparkContext
 
     def told(message: str) -> None:
-        with pytest.raises(RuntimeError, match=message):
+        with pytest.raises(RuntimeError, match=message) as raised:
             train(df, "label", "text")
+        assert "\n" not in str(raised.value)
+        assert raised.value.__cause__ is None and raised.value.__suppress_context__
 
     monkeypatch.setattr(context, "pythonExec", str(tmp_path / "bin" / "python"))
     told("the executors have no Python at PYSPARK_PYTHON")

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
     ClassId, Classes, Decision, Document, Filter, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
-    Scoring, TrainOptions, Trainer, cross_validate, positive_class, spam_class,
+    Scoring, TrainOptions, Trainer, cross_validate, may_judge, positive_class, spam_class,
 };
 use tamis_mail::Message;
 use tamis_report::{EvaluationReport, Mislabel, Page};
@@ -35,7 +35,7 @@ use crate::model::opened::check_unchanged;
 use crate::output::canvas::Canvas;
 use crate::output::numbers::grouped;
 use crate::output::page;
-use crate::output::path_text::to_text;
+use crate::output::path_text::{file_name, to_text};
 use crate::output::progress::while_shown;
 use crate::output::report::Report;
 use crate::output::shown::{json_line, shown_path};
@@ -125,14 +125,14 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
 fn title(args: &EvaluateArgs) -> Result<String> {
     const MOST: usize = 4;
     let sources = args.input.list.add_to(&args.sources)?;
-    let mut names: Vec<_> = sources.iter().take(MOST).map(|source| to_text(source).into_owned()).collect();
+    let mut names: Vec<_> = sources.iter().take(MOST).map(|source| file_name(source).into_owned()).collect();
     if sources.len() > MOST {
         names.push(format!("and {} more", grouped((sources.len() - MOST) as u64)));
     }
     let how = match args.folds {
         Some(folds) => format!("in {folds} folds"),
         None if args.online => "learned online".to_owned(),
-        None => format!("by {}", to_text(args.model.path()?.as_os_str())),
+        None => format!("by {}", file_name(args.model.path()?.as_os_str())),
     };
     Ok(format!("{} {how}", names.join(" ")))
 }
@@ -321,8 +321,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         while_shown("validating", || hold_out(args, options, &classes, &mut documents, &unlabelled))?;
     let outcome = |(held, mut outcome): (Held, HeldOutScore)| {
         outcome.score.label = match args.decision.decision.unsure {
-            _ if has_thresholds => decided(&decision, &outcome, &classes),
-            Some(least) => likelier_than(least, &outcome.score, classes.len()),
+            _ if has_thresholds => decided(&decision, spam, &outcome, &classes),
+            Some(least) => likelier_than(least, spam, &outcome.score, classes.len()),
             None => outcome.score.label,
         };
         (held.name, outcome)
@@ -364,14 +364,14 @@ fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result
     Ok((documents, finished.unreadable))
 }
 
-/// The likeliest label if it has this probability; none where nothing is known.
-fn likelier_than(least: f64, score: &Score, n_classes: usize) -> Option<ClassId> {
+/// The likeliest label if it has this probability, and there may be one.
+fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: usize) -> Option<ClassId> {
     let is_likely = score.probability > 0.5 || n_classes > 2;
     let (class, probability) = match is_likely {
         true => (score.scored_class, score.probability),
         false => (1 - score.scored_class, 1.0 - score.probability),
     };
-    (score.known_terms > 0 && probability >= least).then_some(class)
+    (may_judge(spam, score.known_terms) && probability >= least).then_some(class)
 }
 
 /// The thresholds without a model.
@@ -383,11 +383,16 @@ fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> 
     }
 }
 
-/// The label by these thresholds; none where nothing is known.
-fn decided(decision: &Decision, held_out: &HeldOutScore, classes: &Classes) -> Option<ClassId> {
+/// The label by these thresholds, if there may be one.
+fn decided(
+    decision: &Decision,
+    spam: Option<ClassId>,
+    held_out: &HeldOutScore,
+    classes: &Classes,
+) -> Option<ClassId> {
     let positive = positive_class(classes);
     let is_positive = decision.is_positive(held_out.log_odds_of(positive))?;
-    (held_out.score.known_terms > 0).then_some(if is_positive { positive } else { 1 - positive })
+    may_judge(spam, held_out.score.known_terms).then_some(if is_positive { positive } else { 1 - positive })
 }
 
 /// Scores every document by what other documents, or those before it, teach; in folds, those that count.

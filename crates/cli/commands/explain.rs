@@ -23,7 +23,7 @@ use crate::model::opened::check_unchanged;
 use crate::output::canvas::{Canvas, signed_bar};
 use crate::output::numbers::{counted, grouped};
 use crate::output::page;
-use crate::output::path_text::to_text;
+use crate::output::path_text::{file_name, to_text};
 use crate::output::shown::{json_line, shown, shown_path};
 use crate::output::verdict::{say_limits, verdict_line};
 
@@ -111,7 +111,10 @@ fn explain(
     let most =
         if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
     if let Some(path) = &args.html {
-        page::write(path, &explanation_page(&to_text(name), filter.classes(), &explanation, args.terms))?;
+        let model = args.model.path()?;
+        let title = format!("{} by {}", file_name(name), file_name(model.as_os_str()));
+        let words = filter.explain_words(document, &explanation);
+        page::write(path, &explanation_page(&title, filter.classes(), &explanation, &words, args.terms))?;
     }
     if args.json {
         print_json(out, filter, name, &explanation, most)

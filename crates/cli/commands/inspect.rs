@@ -18,7 +18,7 @@ use crate::output::expected::expectation;
 use crate::output::facts::{describe_json, print_facts, print_reals, print_terms};
 use crate::output::numbers::counted;
 use crate::output::page;
-use crate::output::path_text::to_text;
+use crate::output::path_text::{file_name, to_text};
 use crate::output::shown::{json_line, shown_path};
 
 #[derive(Args)]
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     if let Some(html) = &args.html {
         let size = if args.terms == 0 { [LABELS, TERMS] } else { [filter.classes().len(), args.terms] };
         let suspects = args.suspects.mislabels(&args.input, &filter)?;
-        page::write(html, &model_page(&to_text(path.as_os_str()), &filter, size, &suspects)?)?;
+        page::write(html, &model_page(&file_name(path.as_os_str()), &filter, size, &suspects)?)?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.json {

@@ -1,10 +1,11 @@
 //! `tamis label`
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use tamis_filter::{Classes, Filter};
@@ -20,7 +21,7 @@ use crate::input::place::Wanted;
 use crate::model::opened::check_unchanged;
 use crate::output::fixed::write_fixed;
 use crate::output::numbers::counted;
-use crate::output::shown::{json_line, say, shown_path};
+use crate::output::shown::{json_line, note, say, shown, shown_path};
 use crate::output::verdict::Verdict;
 use crate::output::verdict::say_truncated;
 
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let mut filter = args.fallback.open(&args.model)?;
     args.decision.apply(&mut filter)?;
     if args.sort_into.is_some() {
-        check_folders(filter.classes())?;
+        note_folders(filter.classes());
     }
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
@@ -85,7 +86,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             if let Some(directory) = &args.sort_into {
                 // a file is where a whole model says
                 check_unchanged(&filter)?;
-                not_filed += u64::from(!file(item, &directory.join(filter.label_of(&score)), args.by)?);
+                not_filed +=
+                    u64::from(!file(item, &directory.join(&*folder_name(filter.label_of(&score))), args.by)?);
             }
             Ok(())
         },
@@ -163,17 +165,29 @@ impl Rows {
     }
 }
 
-/// Checks that no label leads out of the folder, since the model may come from anywhere.
-fn check_folders(classes: &Classes) -> Result<()> {
-    let is_name = |label: &str| {
-        let mut components = Path::new(label).components();
-        components.next().is_some_and(|c| c == Component::Normal(label.as_ref()))
-            && components.next().is_none()
-    };
-    match classes.iter().find(|(_, label)| !is_name(label)) {
-        Some((_, label)) => bail!("--sort-into: expected labels that can name a folder, got {label:?}"),
-        None => Ok(()),
+/// Prints which labels are escaped to name a folder.
+fn note_folders(classes: &Classes) {
+    for (_, label) in classes.iter() {
+        let name = folder_name(label);
+        if name != label {
+            note!("--sort-into: documents of {} go to the folder {name}", shown(label));
+        }
     }
+}
+
+/// The folder of a label, within the one to sort into wherever the model comes from: slashes, control characters, and the
+/// dots of `.` and `..` are escaped as in a URL.
+fn folder_name(label: &str) -> Cow<'_, str> {
+    let is_dots = matches!(label, "." | "..");
+    let is_bad = |c: char| c == '/' || c.is_control() || is_dots;
+    if !label.contains(is_bad) {
+        return Cow::Borrowed(label);
+    }
+    let escaped = |c: char| match is_bad(c) {
+        true => c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
+        false => c.to_string(),
+    };
+    label.chars().map(escaped).collect()
 }
 
 /// Files a document into a folder; `false` if it is part of a larger file. Nothing is overwritten: if another document
@@ -256,12 +270,21 @@ mod tests {
     use crate::input::place::Place;
 
     #[test]
-    fn labels_that_lead_elsewhere_name_no_folder() {
-        for label in ["..", ".", "/etc", "../up", "a/b", "a/"] {
-            let classes = Classes::new([label, "fine"]).unwrap();
-            assert!(check_folders(&classes).unwrap_err().to_string().contains(label), "{label}");
+    fn labels_that_lead_elsewhere_are_escaped() {
+        for (label, folder) in [
+            ("..", "%2E%2E"),
+            (".", "%2E"),
+            ("/etc", "%2Fetc"),
+            ("../up", "..%2Fup"),
+            ("a/", "a%2F"),
+            ("a\nb", "a%0Ab"),
+            ("\u{85}", "%C2%85"),
+        ] {
+            assert_eq!(folder_name(label), folder);
         }
-        assert!(check_folders(&Classes::new(["sci.space", "a b", "..."]).unwrap()).is_ok());
+        for label in ["sci.space", "a b", "...", "100%"] {
+            assert_eq!(folder_name(label), label);
+        }
     }
 
     #[test]

@@ -71,8 +71,8 @@ pub(crate) struct TrainArgs {
     /// Count equal messages as often as given instead of once (text and rows always count as often as given)
     #[arg(long, help_heading = "Documents given twice")]
     pub(crate) repeat: bool,
-    /// What to do if more than 5 % of a label's documents equal documents of another label (never refused for rows of
-    /// tables)
+    /// What to do if more than 5 % of a label's messages equal messages of another label (text and rows are told, never
+    /// refused)
     #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
     pub(crate) contradictions: Contradictions,
     /// Count the documents without fitting a model: -m FILE becomes a partial, and tamis merge makes a model of partials.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::holds::{Holds, Shape};
 use super::rows::Dialect;
-use super::table::{Record, Row, decoded, read, written, wrong_length};
+use super::table::{Record, Row, decoded, first_row, read, written, wrong_length};
 
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
@@ -29,9 +29,9 @@ pub(crate) fn records<'a>(
 ) -> Result<Box<dyn Iterator<Item = Row<Names>> + 'a>> {
     let (mut rows, dialect) = written(reader, holds, shape)?;
     if dialect == Dialect::Lines {
-        return Ok(Box::new(read(None, rows, dialect, Names(Vec::new()))));
+        return Ok(Box::new(read(rows, dialect, Names(Vec::new()))));
     }
-    let Some((lines, first)) = rows.next().transpose()? else { return Ok(Box::new(std::iter::empty())) };
+    let Some((lines, first)) = first_row(&mut rows)? else { return Ok(Box::new(std::iter::empty())) };
     let cells: Vec<_> = dialect.cells(first.bytes()).collect();
     let names = if shape.no_header {
         (1..=cells.len()).map(|number| number.to_string().into()).collect()
@@ -42,8 +42,8 @@ pub(crate) fn records<'a>(
         bail!("expected a column {name:?}, got {}", listed(&names));
     }
     drop(cells);
-    let rest = shape.no_header.then_some((lines, first));
-    Ok(Box::new(read(rest, rows, dialect, Names(names))))
+    let first = shape.no_header.then_some((lines, Ok(first)));
+    Ok(Box::new(read(first.into_iter().chain(rows), dialect, Names(names))))
 }
 
 impl Record<Names> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::error::Category;
 
 use super::holds::{Holds, Shape};
@@ -65,7 +65,7 @@ pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
 ///
 /// The first row holds the names of the columns. Where the user names none, and the first row has neither the name of
 /// the label nor that of the text, a table of two columns has label and text, one of one column text, and there is no
-/// such row.
+/// such row. Nor is there one if what would be its label is a label of later rows.
 pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
@@ -73,17 +73,50 @@ pub(crate) fn rows<'a>(
 ) -> Result<(TextRows<'a>, Option<String>)> {
     let (mut rows, dialect) = written(reader, holds, columns.shape)?;
     if dialect == Dialect::Lines {
-        return Ok((Box::new(read(None, rows, dialect, Position::default())), None));
+        return Ok((Box::new(read(rows, dialect, Position::default())), None));
     }
-    let Some((lines, first)) = rows.next().transpose()? else {
+    let Some((lines, first)) = first_row(&mut rows)? else {
         return Ok((Box::new(std::iter::empty()), None));
     };
     let cells: Vec<_> = dialect.cells(first.bytes()).collect();
-    let position = Position::find(&cells, columns)?;
+    let named = Position::find(&cells, columns);
+    let (mut ahead, mut unnamed) = (Vec::new(), None);
+    if !named.as_ref().is_ok_and(|position| !position.has_names || position.is_certain) {
+        unnamed = Position::without_names(&cells, columns).filter(|position| {
+            ahead = look_ahead(&mut rows);
+            position.label_recurs(&cells, &ahead, dialect)
+        });
+    }
+    let position = unnamed.map_or(named, Ok)?;
     let taken_for = position.describe(&cells, columns);
     drop(cells);
-    let rest = if position.has_names { None } else { Some((lines, first)) };
-    Ok((Box::new(read(rest, rows, dialect, position)), taken_for))
+    let first = (!position.has_names).then_some((lines, Ok(first)));
+    let rows = first.into_iter().chain(ahead).chain(rows);
+    Ok((Box::new(read(rows, dialect, position)), taken_for))
+}
+
+/// A row as written, and the number of line ends before it.
+type Written = (u64, io::Result<Raw>);
+
+/// The first row, if there is one.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn first_row(rows: &mut impl Iterator<Item = Written>) -> Result<Option<(u64, Raw)>> {
+    let Some((lines, raw)) = rows.next() else { return Ok(None) };
+    Ok(Some((lines, raw.with_context(|| format!("row {}", lines + 1))?)))
+}
+
+/// The next rows, a mebibyte of them.
+fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {
+    let (mut ahead, mut bytes) = (Vec::new(), 0);
+    while bytes < 1 << 20
+        && let Some(row) = rows.next()
+    {
+        bytes += row.1.as_ref().map_or(0, |raw| raw.bytes().len() + 1);
+        ahead.push(row);
+    }
+    ahead
 }
 
 /// The rows of a table as written, and their dialect.
@@ -106,19 +139,15 @@ pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> 
 
 /// Rows with the table's information about them. An empty line of JSON is not a row.
 pub(crate) fn read<H>(
-    first: Option<(u64, Raw)>,
-    rows: impl Iterator<Item = io::Result<(u64, Raw)>>,
+    rows: impl Iterator<Item = Written>,
     dialect: Dialect,
     head: H,
 ) -> impl Iterator<Item = Row<H>> {
-    let is_below_names = first.is_none() && dialect != Dialect::Lines;
-    let (head, mut last) = (Arc::new(head), u64::from(is_below_names));
+    let head = Arc::new(head);
     let is_row = move |raw: &Raw| dialect != Dialect::Lines || !is_empty_line(raw.bytes());
-    let rows = first.map(Ok).into_iter().chain(rows);
-    rows.filter(move |row| row.as_ref().map_or(true, |(_, raw)| is_row(raw))).map(move |row| {
-        last = row.as_ref().map_or(last, |(lines, _)| *lines) + 1;
+    rows.filter(move |(_, raw)| raw.as_ref().map_or(true, is_row)).map(move |(lines, raw)| {
         let record = |raw| Record { raw, dialect, head: Arc::clone(&head) };
-        Row { line: last, content: row.map(|(_, raw)| record(raw)).map_err(|error| error.to_string()) }
+        Row { line: lines + 1, content: raw.map(record).map_err(|error| error.to_string()) }
     })
 }
 
@@ -154,11 +183,33 @@ pub(crate) struct Position {
     has_names: bool,
     /// Whether that is a guess, since the row has none of the expected names.
     is_guess: bool,
+    /// Whether the row has the names of both label and text.
+    is_certain: bool,
     n_columns: usize,
 }
 
 impl Position {
+    /// Where they are if the first row is a row like all others, and has a label.
+    fn without_names(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<Self> {
+        let shape = Shape { no_header: true, ..columns.shape };
+        Position::find(first, &Columns { shape, ..*columns }).ok().filter(|position| position.label.is_some())
+    }
+
+    /// Whether the label of the first row is one of these rows'.
+    fn label_recurs(&self, first: &[Cow<'_, [u8]>], rows: &[Written], dialect: Dialect) -> bool {
+        let Some(at) = self.label else { return false };
+        let is_it = |cell: Cow<'_, [u8]>| cell.trim_ascii() == first[at].trim_ascii();
+        let has_it = |raw: &Raw| dialect.cells(raw.bytes()).nth(at).is_some_and(is_it);
+        !first[at].trim_ascii().is_empty() && rows.iter().any(|(_, raw)| raw.as_ref().is_ok_and(has_it))
+    }
+
     fn find(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
+        for name in [Some(columns.label), Some(columns.text), columns.group].into_iter().flatten() {
+            let n = named(first, name, columns.shape).count();
+            if n > 1 {
+                bail!("expected one column {name:?}, got {n}: {}", row_shown(first));
+            }
+        }
         let position = Position::of_label_and_text(first, columns)?;
         let Some(name) = columns.group else { return Ok(position) };
         match column_at(first, name, columns.shape) {
@@ -174,9 +225,19 @@ impl Position {
         let Columns { label, text, shape, .. } = *columns;
         let n_columns = first.len();
         let at = |name: &str| column_at(first, name, shape);
-        let is_guess = named_at(first, label, shape).is_none() && named_at(first, text, shape).is_none();
-        let position =
-            |label, text, has_names| Position { label, text, group: None, has_names, is_guess, n_columns };
+        let is_named = |name| named(first, name, shape).next().is_some();
+        let (is_guess, is_certain) = match [is_named(label), is_named(text)] {
+            [label, text] => (!label && !text, label && text),
+        };
+        let position = |label, text, has_names| Position {
+            label,
+            text,
+            group: None,
+            has_names,
+            is_guess,
+            is_certain,
+            n_columns,
+        };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
                 Ok(position(label_at, text, !shape.no_header))
@@ -213,11 +274,12 @@ impl Position {
                 "the first row holds the names of columns, {}; --no-header if it does not",
                 row_shown(first).chars().take(60).collect::<String>()
             ),
-            (false, Some(_)) => {
-                "column 1 is the label, column 2 the text, from the first row on; --label-column and \
-                                 --text-column say otherwise"
-                    .to_owned()
-            }
+            (false, Some(label)) => format!(
+                "column {} is the label, column {} the text, from the first row on; --label-column and --text-column \
+                 say otherwise",
+                label + 1,
+                self.text + 1
+            ),
             (false, None) => "the only column is the text, from the first row on".to_owned(),
         })
     }
@@ -226,12 +288,13 @@ impl Position {
 /// The column of this name or, from 1, of this number.
 fn column_at(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> Option<usize> {
     let number = || name.parse().ok().filter(|n| (1..=first.len()).contains(n)).map(|n: usize| n - 1);
-    named_at(first, name, shape).or_else(number)
+    named(first, name, shape).next().or_else(number)
 }
 
-fn named_at(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> Option<usize> {
-    let is_it = |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
-    first.iter().position(is_it).filter(|_| !shape.no_header)
+/// The columns of this name.
+fn named(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> impl Iterator<Item = usize> {
+    let is_it = move |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
+    first.iter().enumerate().filter(move |(_, cell)| !shape.no_header && is_it(cell)).map(|(at, _)| at)
 }
 
 fn row_shown(cells: &[Cow<'_, [u8]>]) -> String {
@@ -349,6 +412,30 @@ mod tests {
             read(json, Holds::Jsonl, &COLUMNS),
             [(1, Some("ham".into()), "hi".into()), (3, Some("3".into()), "x".into())]
         );
+    }
+
+    #[test]
+    fn a_first_row_with_a_label_of_later_rows_is_no_header() {
+        let row = |line, label: &str, text: &str| (line, Some(label.to_owned()), text.to_owned());
+        // a text can be the name of a column
+        let rows = read("spam,text\nham,hi\nspam,buy\n", Holds::Csv, &COLUMNS);
+        assert_eq!(rows, [row(1, "spam", "text"), row(2, "ham", "hi"), row(3, "spam", "buy")]);
+        let numbered = Columns { label: "2", text: "1", ..COLUMNS };
+        let rows = read("hello,ham\nbuy,spam\nhi,ham\n", Holds::Csv, &numbered);
+        assert_eq!(rows, [row(1, "ham", "hello"), row(2, "spam", "buy"), row(3, "ham", "hi")]);
+        let rows = read("text,label\nbuy,spam\nhi,label\n", Holds::Csv, &COLUMNS);
+        assert_eq!(rows, [row(2, "spam", "buy"), row(3, "label", "hi")]);
+        // without labels there is nothing to tell it by
+        assert_eq!(read("id,text\n1,hi\n", Holds::Csv, &COLUMNS), [(2, None, "hi".to_owned())]);
+    }
+
+    #[test]
+    fn a_column_named_twice_is_refused() {
+        for table in ["label,text,text\na,b,c\n", "Label,label,text\na,b,c\n"] {
+            let error = rows(table.as_bytes(), Holds::Csv, &COLUMNS).err().unwrap().to_string();
+            assert!(error.starts_with("expected one column"), "{error}");
+        }
+        assert_eq!(read("label,x,x,text\na,b,c,d\n", Holds::Csv, &COLUMNS).len(), 1);
     }
 
     #[test]

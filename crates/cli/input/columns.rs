@@ -127,7 +127,10 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
     if let Some(group) = corpus.group_column().and_then(|group| by_name.get(group)) {
         kinds[*group] = None;
     }
-    for ColumnChoice { name, kind } in choices {
+    for (at, ColumnChoice { name, kind }) in choices.iter().enumerate() {
+        if choices[..at].iter().any(|before| before.name == *name) {
+            bail!("--column: expected each column once, got {name:?} twice");
+        }
         match by_name.get(&**name) {
             Some(column) if name != target => kinds[*column] = *kind,
             _ => bail!("--column: expected a column other than the target, {}, got {name:?}", listed(&names)),

@@ -24,7 +24,7 @@ pub(crate) struct Corpus<'a> {
     pub(crate) kind: Kind,
     pub(super) places: Vec<Place>,
     pub(super) input: &'a InputArgs,
-    pub(super) labelled: bool,
+    pub(super) wanted: Wanted,
     pub(super) unreadable: usize,
     /// Paths that the user named and that could not be read.
     pub(super) failed: AtomicUsize,
@@ -97,13 +97,12 @@ impl<'a> Corpus<'a> {
     }
 
     fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
-        let labelled = wanted == Wanted::Labelled;
         let failed = AtomicUsize::new(0);
         Corpus {
             kind,
             places: Vec::new(),
             input,
-            labelled,
+            wanted,
             unreadable: 0,
             failed,
             target: None,
@@ -111,6 +110,11 @@ impl<'a> Corpus<'a> {
             has_groups: AtomicBool::new(false),
             has_bar: true,
         }
+    }
+
+    /// Whether each document must have a label.
+    pub(super) fn is_labelled(&self) -> bool {
+        self.wanted == Wanted::Labelled
     }
 
     /// The same documents, each with its group if any are asked for.
@@ -226,7 +230,7 @@ impl<'a> Corpus<'a> {
 
     /// Leaves out files with labels that come before under the same label, and those that are `known`.
     fn leave_out_duplicates(&mut self, known: &[Place]) {
-        if !self.labelled && known.is_empty() {
+        if !self.is_labelled() && known.is_empty() {
             return;
         }
         let n = leave_out(&mut self.places, known);

@@ -62,8 +62,7 @@ fn hash_of(item: &Item<'_>) -> u64 {
 /// Number of pairs of documents to name.
 const EXAMPLES: usize = 5;
 
-/// Prints which equal documents have different labels, and refuses more than a twentieth of a label's documents. Rows
-/// are never refused.
+/// Prints which equal documents have different labels, and refuses mail if they are more than a twentieth of a label's.
 pub(crate) fn check_contradictions(
     trainer: &Trainer,
     names: &Names,
@@ -74,16 +73,16 @@ pub(crate) fn check_contradictions(
     if found.is_empty() {
         return Ok(());
     }
-    let is_table = trainer.recipe().kind == Kind::Table;
+    let kind = trainer.recipe().kind;
     let n = found.iter().flat_map(|one| &one.classes).map(|(_, copies)| u64::from(*copies)).sum();
-    let noun = if is_table { "row" } else { "document" };
+    let noun = if kind == Kind::Table { "row" } else { "document" };
     note!("{} equal others under another label, for example", counted(n, noun));
     for pair in examples(trainer, &found, names, corpus)? {
         let [one, other] = pair.map(|(name, label)| format!("{} ({})", shown_path(&name), shown(&label)));
         note!("  {one} and {other}");
     }
-    if is_table || contradictions == Contradictions::Keep {
-        // with few values per column, many rows are bound to be equal
+    if kind != Kind::Mail || contradictions == Contradictions::Keep {
+        // short texts, and rows of few values, are bound to be equal
         return Ok(());
     }
     for (class, label) in trainer.classes().iter() {

@@ -10,7 +10,7 @@ use tamis_mail::{looks_like_mail, maildir};
 use crate::formats::holds::{Holds, extension, extension_is};
 use crate::input::listing::{LeftOut, Listing};
 use crate::input::place::{Place, Source, Wanted};
-use crate::input::reading::{Stream, foreign_in_folder, read_start};
+use crate::input::reading::{Stream, foreign, foreign_or_binary, read_start};
 use crate::output::shown::shown_path;
 
 /// The documents of one source.
@@ -65,6 +65,9 @@ pub(crate) fn find(
     }
     let without_label = |p: &&Place| p.label.is_none() && !p.holds.is_table();
     if let Some(place) = listing.places.iter().find(without_label).filter(|_| labelled) {
+        if let Some(what) = foreign(&place.start()) {
+            bail!("{}: expected labelled documents, got {what}", shown_path(&place.path));
+        }
         bail!("{}: expected a label, as in LABEL={}", shown_path(&place.path), shown_path(path));
     }
     let kind = match &listing.places[..] {
@@ -91,7 +94,7 @@ pub(crate) fn recognise(places: &[Place]) -> Kind {
         let start = if place.holds == Holds::Mbox { Vec::new() } else { place.start() };
         if place.holds == Holds::Mbox || looks_like_mail(&start) {
             mail += 1;
-        } else if !start.is_empty() && foreign_in_folder(&start).is_none() {
+        } else if !start.is_empty() && foreign_or_binary(&start).is_none() {
             text += 1;
         }
     }

@@ -8,6 +8,8 @@ use std::{mem, slice};
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
+use tamis_mail::looks_like_mail;
+use tamis_model::ClassesError;
 
 use crate::formats::holds::Holds;
 use crate::formats::table::{Columns, TextRow};
@@ -15,7 +17,8 @@ use crate::input::corpus::Corpus;
 use crate::input::items::{Content, Item, Layout, cell_of, items};
 use crate::input::loaded::Loaded;
 use crate::input::place::Place;
-use crate::input::reading::{foreign, foreign_in_folder, read_document};
+use crate::input::place::Wanted;
+use crate::input::reading::{foreign, foreign_or_binary, read_document};
 use crate::output::numbers::{counted, grouped};
 use crate::output::progress::Progress;
 use crate::output::shown::{plain, say, shown_path};
@@ -260,7 +263,7 @@ impl Corpus<'_> {
                 let how = (self.kind, item.named());
                 read_document(&item.place.path, how, self.most_of_one(limits), buffer)
                     .map_err(|e| plain(&e))?;
-                if let Some(what) = foreign_in_folder(buffer).filter(|_| !item.named()) {
+                if let Some(what) = foreign_or_binary(buffer).filter(|_| !item.named()) {
                     return Err(Skipped::Foreign(what));
                 }
                 Ok(work(whole(label), self.whole(item, buffer)?.document()))
@@ -271,18 +274,25 @@ impl Corpus<'_> {
     /// The label; none is an error where each document must have one.
     fn expected_label<'l>(&self, label: Option<&'l str>) -> Result<&'l str, String> {
         match (label.unwrap_or_default(), &self.target) {
-            ("", Some(target)) if self.labelled => {
+            ("", Some(target)) if self.is_labelled() => {
                 Err(format!("column {target:?}: expected a label, got none"))
             }
-            ("", None) if self.labelled => Err("expected a label, got none".to_owned()),
+            ("", None) if self.is_labelled() => Err("expected a label, got none".to_owned()),
             (label, _) => Ok(label),
         }
     }
 
-    /// A document of these bytes. A message can begin with any.
+    /// A document of these bytes. What is learned may have been delivered, and a message can begin with any.
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<Loaded<'b>, String> {
-        let is_message = self.kind == Kind::Mail && !self.labelled;
-        match foreign(bytes).filter(|_| item.named() && !is_message) {
+        let what = match self.wanted {
+            Wanted::WhatIsThere if self.kind == Kind::Mail => {
+                foreign(bytes).filter(|_| !has_mail_behind(bytes))
+            }
+            Wanted::WhatIsThere => foreign_or_binary(bytes),
+            Wanted::Documents | Wanted::Inside if self.kind == Kind::Mail => None,
+            Wanted::Documents | Wanted::Inside | Wanted::Labelled => foreign(bytes),
+        };
+        match what.filter(|_| item.named()) {
             Some(what) => Err(format!("expected {}, got {what}", self.kind)),
             None => Ok(Loaded::new(self.kind, bytes)),
         }
@@ -327,7 +337,7 @@ impl Corpus<'_> {
         let layout = match self.kind {
             Kind::Table => Layout::Rows {
                 target: self.target.as_deref(),
-                labelled: self.labelled,
+                labelled: self.is_labelled(),
                 shape: self.input.shape(),
             },
             Kind::Mail | Kind::Text => Layout::Text(self.columns()),
@@ -344,14 +354,32 @@ impl Corpus<'_> {
     }
 }
 
-/// The result of `work` for a document. An unsuitable cell makes the document unreadable, and is not an error of
-/// `work`.
+/// Whether mail follows the first lines: a sender may put the first bytes of another kind of file before it.
+fn has_mail_behind(bytes: &[u8]) -> bool {
+    let mut lines = memchr::memchr_iter(b'\n', &bytes[..bytes.len().min(1 << 10)]).take(3);
+    lines.any(|end| looks_like_mail(&bytes[end + 1..]))
+}
+
+/// The result of `work` for a document. An unsuitable cell or label of a row makes the document unreadable, and is not an
+/// error of `work`.
 fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
     match result {
-        Err(error) if matches!(error.downcast_ref().map(Error::kind), Some(ErrorKind::Cell { .. })) => {
+        Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error.kind(), item)) => {
             Ok(Err(error.to_string().into()))
         }
         result => result.with_context(|| shown_path(&item.name())).map(Ok),
+    }
+}
+
+/// Whether an error is about a row alone: a cell, or the label that the row gives.
+fn is_of_row(error: &ErrorKind, item: &Item<'_>) -> bool {
+    match error {
+        ErrorKind::Cell { .. } => true,
+        ErrorKind::ReservedLabel { .. }
+        | ErrorKind::Classes(ClassesError::Empty | ClassesError::ControlCharacter { .. }) => {
+            item.place.label.is_none()
+        }
+        _ => false,
     }
 }
 

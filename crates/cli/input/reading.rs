@@ -185,7 +185,7 @@ fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
 
 /// The kind of file, other than text and mail, that begins with these bytes.
 pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 19] = [
+    const KNOWN: [(&[u8], &str); 21] = [
         (b"%PDF-", "a PDF"),
         (b"\x89PNG\r\n", "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
@@ -205,6 +205,11 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
         (b"\x04\x22\x4d\x18", "a lz4 file; only gzip and zstd are read through"),
         (b"Dovecot-LZ4\x0d\x2a\x9b\xc5", "a lz4 file; only gzip and zstd are read through"),
         (b"TAMIS\r\n\x1a", "a tamis model"),
+        (b"PAR1", "a Parquet file, which is read by Python: pandas.read_parquet and tamis.TamisClassifier"),
+        (
+            b"ARROW1\0\0",
+            "an Arrow file, which is read by Python: pandas.read_feather and tamis.TamisClassifier",
+        ),
     ];
     let (magic, what) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic))?;
     // a text may begin with these three letters
@@ -212,8 +217,8 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     (!is_text).then_some(what)
 }
 
-/// As [`foreign`], for a file that nobody named: also bytes with zeros at their beginning.
-pub(crate) fn foreign_in_folder(start: &[u8]) -> Option<&'static str> {
+/// As [`foreign`]; also bytes with zeros at their beginning.
+pub(crate) fn foreign_or_binary(start: &[u8]) -> Option<&'static str> {
     let window = &start[..start.len().min(512)];
     foreign(start)
         .or_else(|| (window.contains(&0) && !tamis_mail::looks_like_mail(start)).then_some("binary data"))

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -13,6 +14,11 @@ pub(crate) fn to_text(path: &OsStr) -> Cow<'_, str> {
         Some(text) if !text.starts_with("$'") && !text.ends_with('\r') => Cow::Borrowed(text),
         _ => Cow::Owned(quoted(path.as_encoded_bytes())),
     }
+}
+
+/// The name of a file without its folders, as text.
+pub(crate) fn file_name(path: &OsStr) -> Cow<'_, str> {
+    to_text(Path::new(path).file_name().unwrap_or(path))
 }
 
 fn quoted(bytes: &[u8]) -> String {

@@ -195,6 +195,21 @@ pub enum ErrorKind {
         /// The one that was probably meant.
         nearest: Option<String>,
     },
+    /// A label that is the name of another verdict.
+    ReservedLabel {
+        /// The label.
+        got: String,
+    },
+    /// Two labels that look the same: they differ in case, blanks, invisible or look-alike characters alone.
+    SimilarLabels {
+        /// The labels.
+        got: [String; 2],
+    },
+    /// Cross-validation that leaves a fold without a label to learn.
+    OneFold {
+        /// The label, all of whose documents are in one fold.
+        label: String,
+    },
     /// A buffer for probabilities is too short or too long.
     Buffer {
         /// Numbers it should have room for.

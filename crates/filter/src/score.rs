@@ -11,3 +11,4 @@ pub(crate) mod remembered;
 pub(crate) mod score;
 pub(crate) mod scorer;
 pub(crate) mod verdict;
+pub(crate) mod words;

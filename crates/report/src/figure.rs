@@ -14,6 +14,8 @@ pub(crate) struct Figure {
     /// What is drawn, for those who do not see it; without elements.
     pub(crate) description: String,
     pub(crate) drawing: Svg,
+    /// What stands beside the drawing.
+    pub(crate) beside: Option<String>,
     pub(crate) tables: Vec<Table>,
     /// Whether the tables are seen at once.
     pub(crate) is_open: bool,
@@ -66,7 +68,7 @@ impl Table {
 impl Figure {
     /// Writes the figure; `id` is its own in the page.
     pub(crate) fn write(&self, out: &mut String, id: &str) {
-        let Figure { title, finding, note, description, drawing, tables, is_open } = self;
+        let Figure { title, finding, note, description, drawing, beside, tables, is_open } = self;
         let _ = write!(out, "<figure id=\"{id}\"><figcaption><h2>{title}</h2>");
         if let Some(finding) = finding {
             let _ = write!(out, "<p class=\"finding\">{finding}</p>");
@@ -78,10 +80,11 @@ impl Figure {
         let class = if *is_fixed { "fixed" } else { "plot" };
         let _ = write!(
             out,
-            "</figcaption><div class=\"scroll\" tabindex=\"0\"><svg class=\"{class}\" role=\"img\" \
+            "</figcaption><div class=\"beside\"><div class=\"scroll\" tabindex=\"0\"><svg class=\"{class}\" role=\"img\" \
              aria-labelledby=\"{id}-t {id}-d\" viewBox=\"0 0 {width} {height}\" \
-             style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{description}</desc>{body}</svg></div>",
-            without_elements(title)
+             style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{description}</desc>{body}</svg></div>{}</div>",
+            without_elements(title),
+            beside.as_deref().unwrap_or_default()
         );
         if !tables.is_empty() {
             let open = if *is_open { " open" } else { "" };

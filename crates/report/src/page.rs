@@ -19,7 +19,7 @@ const PAGE_STYLE: &str = include_str!("page.css");
 /// let filter = trainer.finish()?.into_filter()?;
 ///
 /// let explanation = filter.explain_text("a pound of pears", &mut Scratch::default())?;
-/// let page = tamis_report::explanation_page("pears.txt", filter.classes(), &explanation, 20);
+/// let page = tamis_report::explanation_page("pears.txt", filter.classes(), &explanation, &[], 20);
 /// assert!(page.to_html().contains("<bdi>pears</bdi>"));
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```

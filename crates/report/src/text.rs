@@ -21,6 +21,12 @@ impl Display for Plain<'_> {
     }
 }
 
+/// Text of others as it runs: line ends and tabs stay blanks.
+pub(crate) fn running(text: &str) -> String {
+    let escaped = |line: &str| Escaped(&line.replace(['\t', '\r'], " ")).to_string();
+    text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
+}
+
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -47,6 +53,18 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
         || u32::from(c) & 0xfffe == 0xfffe
+}
+
+/// The width of a text in characters of the usual width, to leave room for it: capitals and letters of wide scripts take
+/// more.
+pub(crate) fn width(text: &str) -> f64 {
+    let of = |c: char| match c {
+        '\u{2066}'..='\u{2069}' => 0.0,
+        '\u{1100}'.. => 1.75,
+        c if c.is_uppercase() || matches!(c, 'm' | 'w' | '@' | '%') => 1.35,
+        _ => 1.0,
+    };
+    text.chars().map(of).sum()
 }
 
 /// A text cut to this many characters, with the beginning and the end of a long one.
@@ -161,6 +179,7 @@ mod tests {
         }
         assert_eq!([nats(-0.0), nats(-1.5), nats(12.3456)], ["+0.000", "\u{2212}1.500", "+12.35"]);
         assert_eq!([nats(f64::NEG_INFINITY), nats(f64::NAN)], ["\u{2212}∞", "±∞"]);
+        assert!(width("WWW") > 4.0 && width("猫猫") == 3.5 && width("\u{2068}ab\u{2069}") == 2.0);
         assert_eq!(cut("abcdefghij", 10), "abcdefghij");
         assert_eq!(cut("abcdefghijk", 10), "abcdef…ijk");
     }

@@ -107,7 +107,7 @@ fn every_page_is_well_formed_and_self_contained() {
     let score = filter.score_text("word1", &mut scratch).unwrap();
     let (classes, outcomes) = outcomes(&["a", "b", "c"], 300);
     let pages = [
-        explanation_page(HOSTILE[3], filter.classes(), &explanation, 2),
+        explanation_page(HOSTILE[3], filter.classes(), &explanation, &[], 2),
         model_page(HOSTILE[4], &filter, [2, 5], &[]).unwrap(),
         score_page(filter.classes(), Some("spam"), score.log_odds, scratch.probabilities()),
         page(&classes, &outcomes, &[]),
@@ -125,12 +125,12 @@ fn every_page_is_well_formed_and_self_contained() {
 fn what_is_not_drawn_is_summed_up() {
     let filter = filter(&["fruit", "metal"]);
     let explanation = filter.explain_text("word0 other1 other2 שלום zebra", &mut Scratch::default()).unwrap();
-    let html = explanation_page("x", filter.classes(), &explanation, 1).to_html();
+    let html = explanation_page("x", filter.classes(), &explanation, &[], 1).to_html();
     let rest: f64 = explanation.terms[1..].iter().map(|term| term.contribution).sum();
     assert!(explanation.terms.len() == 4 && explanation.unknown == 1);
     assert!(html.contains("3 other terms") && html.contains("1 word not known"));
     assert!(html.contains(&format!("<data value=\"{rest}\">")), "{rest}");
-    let all = explanation_page("x", filter.classes(), &explanation, 0).to_html();
+    let all = explanation_page("x", filter.classes(), &explanation, &[], 0).to_html();
     assert!(!all.contains("other term") && explanation.terms.iter().all(|term| all.contains(&term.term)));
 }
 

@@ -17,10 +17,10 @@ pub struct Html {
 }
 
 /// What a page may be made of, and how it may be said.
-const ELEMENTS: &str = "a bdi body caption data desc details div figcaption figure h1 h2 head header html i li main meta p path \
+const ELEMENTS: &str = "a bdi body caption data desc details div figcaption figure h1 h2 head header html i li main mark meta p path \
                         rect span strong style summary svg table tbody td text th thead title tr ul";
 const ATTRIBUTES: &str = "aria-labelledby charset class content d data-key fill-opacity height href http-equiv id lang name open \
-                          role scope style tabindex text-anchor transform value viewBox width x y";
+                          role scope style tabindex text-anchor title transform value viewBox width x y";
 
 impl Html {
     /// Reads a page; panics if it is not well formed.

@@ -2,10 +2,11 @@
 
 use std::str::Utf8Error;
 
-use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PySlice, PyString};
 
+use crate::error::TamisError;
 use crate::input::arrow::{self, Bytes};
 use crate::input::decoding::{Cell, Reading};
 
@@ -32,18 +33,22 @@ impl Chunk {
 }
 
 impl Column {
-    /// Takes the values of a list, a numpy array, a Series, an Arrow array or any other iterable.
+    /// Takes the values of a list, a numpy array, a Series, an Arrow array or any other iterable, or of the only column of a
+    /// table or an array.
     ///
     /// # Errors
-    /// If a value is missing, of another type or cannot be decoded; the error names the row.
+    /// If there are several columns, or a value is missing, of another type or cannot be decoded; the error names the row.
     pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Self> {
-        let chunks = match is_of_arrow(values)? {
-            true => match arrow::chunks(values, reading) {
+        let values = only_column(values)?;
+        let chunks = match is_of_arrow(&values)? {
+            true => match arrow::chunks(&values, reading) {
                 // pandas without pyarrow
-                Err(error) if error.is_instance_of::<PyImportError>(values.py()) => iterate(values, reading)?,
+                Err(error) if error.is_instance_of::<PyImportError>(values.py()) => {
+                    iterate(&values, reading)?
+                }
                 chunks => chunks?,
             },
-            false => iterate(values, reading)?,
+            false => iterate(&values, reading)?,
         };
         let ends = chunks.iter().scan(0, |end, chunk| {
             *end += chunk.len();
@@ -82,6 +87,23 @@ impl Column {
     }
 }
 
+/// The only column of what has rows and columns; anything else as it is.
+fn only_column<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let shape = values.getattr_opt("shape")?.and_then(|shape| shape.extract::<(usize, usize)>().ok());
+    let Some((_, n_columns)) = shape else { return Ok(values.clone()) };
+    if n_columns != 1 {
+        return Err(TamisError::new_err(format!("expected one column, got {n_columns}")));
+    }
+    // pandas, polars, pyarrow, numpy
+    if let Some(by_place) = values.getattr_opt("iloc")? {
+        return by_place.get_item((PySlice::full(values.py()), 0));
+    }
+    match ["to_series", "column"].into_iter().find(|name| values.hasattr(*name).unwrap_or(false)) {
+        Some(name) => values.call_method1(name, (0,)),
+        None => values.call_method1("reshape", (-1,)),
+    }
+}
+
 /// Whether values are best taken by Arrow's interface. Objects of Python are not: they would be copied.
 fn is_of_arrow(values: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Some(dtype) = values.getattr_opt("dtype")?
@@ -107,7 +129,7 @@ fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>>
     let Some(rows) = rows else {
         let (expected, got) = (reading.expected(), values.get_type().fully_qualified_name()?);
         let shapes = "a list, numpy array, Series or Arrow array";
-        return Err(PyTypeError::new_err(format!("expected {shapes} of {expected}, got one {got}")));
+        return Err(TamisError::new_err(format!("expected {shapes} of {expected}, got one {got}")));
     };
     let cells = rows.enumerate().map(|(row, value)| reading.read(row, &value?));
     Ok(vec![Chunk::Python(cells.collect::<PyResult<_>>()?)])

@@ -2,7 +2,7 @@
 
 use std::str::Utf8Error;
 
-use pyo3::exceptions::{PyTypeError, PyUnicodeError};
+use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyFloat, PyString};
@@ -108,7 +108,7 @@ impl Reading {
             return Ok(wrong_row(row, format!("expected {expected}, got {}", value.repr()?)));
         }
         let name = value.get_type().fully_qualified_name()?;
-        Ok(PyTypeError::new_err(format!("row {row}: expected {expected}, got {name}")))
+        Ok(wrong_row(row, format!("expected {expected}, got {name}")))
     }
 
     /// What values should be.

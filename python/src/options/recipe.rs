@@ -3,13 +3,17 @@
 use pyo3::prelude::*;
 use tamis_filter::{Kind, Ngrams, Recipe, stop_words};
 
-use crate::options::{Given, wrong};
+use crate::options::{Given, Value, wrong};
 
 /// A range of lengths: one of them, or the least and the most.
 #[derive(FromPyObject)]
 enum Span {
     One(u8),
     Both((u8, u8)),
+}
+
+impl Value for Span {
+    const EXPECTED: &'static str = "a whole number or a pair of them (least, most), from 1 to 255";
 }
 
 impl Span {
@@ -26,6 +30,10 @@ impl Span {
 enum StopWords {
     Of(String),
     These(Vec<String>),
+}
+
+impl Value for StopWords {
+    const EXPECTED: &'static str = "the name of a language or a list of words";
 }
 
 impl StopWords {

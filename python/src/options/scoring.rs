@@ -8,7 +8,7 @@ use tamis_filter::{
     WeightedOptions,
 };
 
-use crate::options::{Given, wrong};
+use crate::options::{Given, Value, wrong};
 
 /// The options of scoring, as far as they are given.
 pub(super) struct ScoringGiven {
@@ -40,6 +40,10 @@ enum Estimate {
 enum Prior {
     Name(String),
     Shares(BTreeMap<String, f64>),
+}
+
+impl Value for Prior {
+    const EXPECTED: &'static str = "'learned', 'smoothed', 'uniform' or a dict of label to share";
 }
 
 impl ScoringGiven {

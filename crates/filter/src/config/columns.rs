@@ -67,13 +67,18 @@ impl Columns {
     }
 
     /// The cell of each column, trimmed; `None` if missing. Other fields are ignored.
-    pub(crate) fn cells<'a>(&self, fields: &[(&str, &'a str)]) -> Vec<Option<&'a str>> {
+    ///
+    /// # Errors
+    /// If a column has two cells.
+    pub(crate) fn cells<'a>(&self, fields: &[(&str, &'a str)]) -> Result<Vec<Option<&'a str>>> {
         let mut cells = vec![None; self.prefixes.len()];
         for (name, cell) in fields {
-            if let Some(column) = self.by_name.get(*name).filter(|_| !is_missing(cell)) {
-                cells[*column] = Some(cell.trim());
+            let Some(column) = self.by_name.get(*name).filter(|_| !is_missing(cell)) else { continue };
+            if cells[*column].replace(cell.trim()).is_some() {
+                let got = format!("{name:?} twice in a row");
+                return Err(ErrorKind::Columns { expected: "each column once".into(), got }.into());
             }
         }
-        cells
+        Ok(cells)
     }
 }

@@ -131,12 +131,19 @@ impl Decision {
         if !(cost > 0.0 && cost.is_finite()) {
             return Err(ErrorKind::Option { option: "cost", expected: "a positive number", got: cost }.into());
         }
-        Ok(self.with_threshold(cost.ln()))
+        self.with_threshold(cost.ln())
     }
 
     /// Sets the upper threshold, and lowers the lower one to it if necessary.
-    pub fn with_threshold(self, upper: f64) -> Self {
-        Decision { upper, lower: self.lower.min(upper), ..self }
+    ///
+    /// # Errors
+    /// The threshold is not finite.
+    pub fn with_threshold(self, upper: f64) -> Result<Self> {
+        if !upper.is_finite() {
+            let expected = "a finite number";
+            return Err(ErrorKind::Option { option: "threshold", expected, got: upper }.into());
+        }
+        Ok(Decision { upper, lower: self.lower.min(upper), ..self })
     }
 
     /// Log-odds under the expected prior, from those under the training prior; in nats.
@@ -228,6 +235,15 @@ mod tests {
         // ham is the positive class of these
         assert_eq!(default_of(["ham", "Junk"]), careful.mirrored());
         assert_eq!(default_of(["cooking", "cycling"]), Decision::PLAIN);
+    }
+
+    #[test]
+    fn thresholds_are_finite() {
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = Decision::PLAIN.with_threshold(odd).unwrap_err().to_string();
+            assert!(error.starts_with("threshold: expected a finite number, got "), "{error}");
+        }
+        assert_eq!(Decision::CAREFUL.with_threshold(-1.0).unwrap().lower, -1.0);
     }
 
     #[test]

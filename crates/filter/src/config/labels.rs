@@ -1,8 +1,52 @@
-//! Suggestions for misspelt labels.
+//! Labels that are refused, and suggestions for misspelt ones.
 
 use tamis_model::Classes;
+use tamis_tokenizer::normalize;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The verdict of no label.
+pub(crate) const UNSURE: &str = "unsure";
+
+/// Checks a label that documents are to be learned under.
+///
+/// # Errors
+/// If it reads as the verdict of no label.
+pub(crate) fn check_label(label: &str) -> Result<()> {
+    match folded(label) == UNSURE {
+        true => Err(ErrorKind::ReservedLabel { got: label.to_owned() }.into()),
+        false => Ok(()),
+    }
+}
+
+/// Checks the labels of a new model.
+///
+/// # Errors
+/// If one is refused by itself, or two look the same.
+pub(crate) fn check_labels(classes: &Classes) -> Result<()> {
+    classes.iter().try_for_each(|(_, label)| check_label(label))?;
+    let mut all: Vec<_> = classes.iter().map(|(_, label)| (folded(label), label)).collect();
+    all.sort_unstable();
+    match all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => Err(ErrorKind::SimilarLabels { got: [pair[0].1, pair[1].1].map(str::to_owned) }.into()),
+        None => Ok(()),
+    }
+}
+
+/// As [`check_labels`], for a model made of others. What one of them has already is not refused.
+pub(crate) fn check_labels_of<'a>(
+    models: impl IntoIterator<Item = &'a Classes>,
+    classes: &Classes,
+) -> Result<()> {
+    let are_checked = models.into_iter().all(|known| check_labels(known).is_ok());
+    if are_checked { check_labels(classes) } else { Ok(()) }
+}
+
+/// A label without what a reader may overlook: case, blanks, invisible and look-alike characters.
+fn folded(label: &str) -> String {
+    let visible = |c: &char| !c.is_whitespace();
+    normalize(label, &mut String::new()).chars().filter(visible).flat_map(char::to_lowercase).collect()
+}
 
 /// The error for an unknown label.
 pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
@@ -44,6 +88,32 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_that_look_the_same_are_refused_with_both_names() {
+        for [one, other] in
+            [["Spam", "spam"], ["ham", "ham "], ["ham", "h\u{202e}am"], ["a b", "ab"], ["h\u{200b}am", "ham"]]
+        {
+            let error = check_labels(&Classes::new([one, other, "x"]).unwrap()).unwrap_err();
+            let ErrorKind::SimilarLabels { got } = error.kind() else { panic!("{error}") };
+            assert!(got.contains(&one.to_owned()) && got.contains(&other.to_owned()), "{error}");
+        }
+        assert!(
+            check_labels(&Classes::new(["ham", "spam", "спам", "sci.space", "sci.med"]).unwrap()).is_ok()
+        );
+        for label in ["unsure", "Unsure", " unsure"] {
+            let error = check_labels(&Classes::new([label, "ham"]).unwrap()).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::ReservedLabel { got } if got == label), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_a_model_has_already_is_not_refused() {
+        let [old, new] = [["Ham", "ham"], ["spam", "x"]].map(|labels| Classes::new(labels).unwrap());
+        let both = Classes::new(["Ham", "ham", "spam", "x"]).unwrap();
+        assert!(check_labels_of([&old, &new], &both).is_ok());
+        assert!(check_labels_of([&new], &both).is_err());
+    }
 
     #[test]
     fn only_near_spellings_are_suggested() {

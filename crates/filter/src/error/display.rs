@@ -104,6 +104,23 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected a label that the model knows ({}), got {got:?}", known.join(", "))?;
                 nearest.as_ref().map_or(Ok(()), |nearest| write!(f, " (did you mean {nearest:?}?)"))
             }
+            ErrorKind::ReservedLabel { got } => {
+                write!(f, "expected a label other than the verdict of no label, got {got:?}; rename it")
+            }
+            ErrorKind::SimilarLabels { got: [one, other] } => {
+                write!(
+                    f,
+                    "expected labels that differ in more than case, blanks, invisible or look-alike characters, got \
+                     {one:?} and {other:?}; use one spelling"
+                )
+            }
+            ErrorKind::OneFold { label } => {
+                write!(
+                    f,
+                    "cross-validation: expected documents of {label:?} in two folds, so that others are left to learn \
+                     from, got them in one; documents of a group stay together"
+                )
+            }
             ErrorKind::Buffer { expected, got } => {
                 write!(f, "expected a buffer of {expected} numbers, documents times labels, got {got}")
             }

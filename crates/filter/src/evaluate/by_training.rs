@@ -6,7 +6,7 @@ use tamis_tokenizer::{CountRow, Vocabulary};
 
 use crate::config::training::TrainOptions;
 use crate::error::{ErrorKind, Result};
-use crate::evaluate::cross_validation::{HeldOutScore, seeded};
+use crate::evaluate::cross_validation::{HeldOutScore, check_fold, seeded};
 use crate::extract::document::Document;
 use crate::extract::extractor::{Counted, Extractor};
 use crate::file::groups;
@@ -24,7 +24,7 @@ use crate::train::trainer::Trainer;
 /// [`Trainer::cross_validate`] does less work for the scorings that it supports, and takes equal documents out.
 ///
 /// # Errors
-/// There are fewer than two labels, or a model of a fold cannot be trained.
+/// There are fewer than two labels, a fold leaves documents of one label only, or a model of a fold cannot be trained.
 ///
 /// ```
 /// use tamis_filter::{Column, ColumnKind, Document, Kind, TrainOptions, cross_validate};
@@ -66,6 +66,8 @@ pub fn cross_validate(
         for (label, group, document) in others.map(|at| labelled[at]) {
             trainer.add_in_group(label, group, document)?;
         }
+        let is_left = |label| trainer.classes().index(label).is_some();
+        check_fold(&classes, |class| classes.label(class).is_some_and(is_left))?;
         unlabelled.iter().try_for_each(|document| trainer.add_unlabelled(*document))?;
         let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
         // a fold that has all documents of a label leaves a model without it

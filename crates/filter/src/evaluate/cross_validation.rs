@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassId, CorrectedStatistics, Counts, InMemory, Labelled, NaiveBayes, Parameters, Statistics,
+    ClassId, Classes, CorrectedStatistics, Counts, InMemory, Labelled, NaiveBayes, Parameters, Statistics,
     WeightedLogOdds, WeightedOptions, deal, hold_back,
 };
 use tamis_tokenizer::{CountRow, CountVector};
@@ -60,6 +60,15 @@ pub(crate) fn seeded(group: u64, seed: u64) -> u64 {
     group ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// Checks that a fold leaves documents of two labels to learn from.
+pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()> {
+    let n_left = classes.iter().filter(|(class, _)| is_left(*class)).count();
+    match classes.iter().find(|(class, _)| !is_left(*class)) {
+        Some((_, label)) if n_left < 2 => Err(ErrorKind::OneFold { label: label.to_owned() }.into()),
+        _ => Ok(()),
+    }
+}
+
 /// The documents of a trainer as count vectors.
 struct Vectors {
     whole: Vec<CountVector>,
@@ -112,8 +121,9 @@ impl Trainer {
     /// into folds. [`cross_validate`](crate::cross_validate) is for any scoring.
     ///
     /// # Errors
-    /// There are fewer than two labels, or the scoring does not fit them, or is mixed naive Bayes or expectation
-    /// maximization.
+    /// [`ErrorKind::CountsAlone`] if the terms of documents were not kept: with naive Bayes of texts
+    /// [`TrainOptions::keep`](crate::TrainOptions) must say so. There are fewer than two labels; a fold leaves documents of one label only; the scoring does not fit the labels, or is
+    /// mixed naive Bayes or expectation maximization.
     pub fn cross_validate(&self, folds: usize, seed: u64) -> Result<Vec<HeldOutScore>> {
         let of_different = self.cross_validate_different(folds, seed)?;
         Ok(self.added.iter().filter_map(|place| of_different.get(*place as usize).copied()).collect())
@@ -127,12 +137,16 @@ impl Trainer {
         }
         let scoring = self.options.scoring();
         scoring.check(&self.options.recipe, self.options.keep)?;
+        if self.counts_alone || !self.options.needs_terms() {
+            return Err(ErrorKind::CountsAlone.into());
+        }
         let union = Union::new(&self.parts)?;
         let vectors = Vectors::new(self, &union)?;
         let (documents, windows) = (vectors.labelled(self, seed), vectors.windows());
         let dealt = deal(&documents, folds);
         let of_fold = |fold: &Vec<usize>| {
             let counts = hold_back(&union.statistics, &documents, fold);
+            check_fold(&self.classes, |class| counts.totals()[usize::from(class)].documents > 0)?;
             match &scoring {
                 Scoring::Weighted(options) => {
                     self.validate_weighted(options, &counts, &documents, &windows, fold)
@@ -233,6 +247,7 @@ impl Trainer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::keep::Keep;
     use crate::config::training::TrainOptions;
     use crate::extract::document::Document;
     use crate::kind::Kind;
@@ -244,11 +259,41 @@ mod tests {
             let (label, word) = if i % 2 == 0 { ("food", "lunch") } else { ("health", "pills") };
             trainer.add(label, Document::Text(&format!("{word} for you number {i}"))).unwrap();
         }
-        // its informative words occur in no other document
+        // its informative words occur in no other document, so the shares decide
+        trainer.add("food", Document::Text("lunch again")).unwrap();
         trainer.add("health", Document::Text("zebra quagga")).unwrap();
         let held_out = trainer.cross_validate(5, 0).unwrap();
-        assert_eq!(held_out.len(), 41);
+        assert_eq!(held_out.len(), 42);
         assert!(held_out[..40].iter().all(|h| h.score.label == Some(h.class)));
-        assert_eq!((held_out[40].score.label, held_out[40].score.known_terms), (None, 0));
+        assert_eq!((held_out[41].score.label, held_out[41].score.known_terms), (Some(0), 0));
+    }
+
+    #[test]
+    fn documents_that_were_not_kept_are_not_taken_for_empty_ones() {
+        let scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
+        let mut trainer = Trainer::new(TrainOptions { scoring, ..TrainOptions::new(Kind::Text) }).unwrap();
+        for (label, text) in [("fruit", "pears"), ("fruit", "plums"), ("metal", "iron"), ("metal", "tin")] {
+            trainer.add(label, Document::Text(text)).unwrap();
+        }
+        assert!(matches!(trainer.cross_validate(2, 0).err().unwrap().kind(), ErrorKind::CountsAlone));
+    }
+
+    #[test]
+    fn a_fold_that_leaves_one_label_is_refused() {
+        for scoring in [None, Some(Scoring::NaiveBayes(Scoring::parameters()))] {
+            for texts in [["pears", "iron"], ["", ""]] {
+                let (scoring, keep) = (scoring.clone(), Keep::Vectors);
+                let options = TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Text) };
+                let mut trainer = Trainer::new(options.clone()).unwrap();
+                trainer.add("fruit", Document::Text(texts[0])).unwrap();
+                trainer.add("metal", Document::Text(texts[1])).unwrap();
+                let labelled =
+                    [("fruit", None, Document::Text(texts[0])), ("metal", None, Document::Text(texts[1]))];
+                let others = crate::evaluate::by_training::cross_validate(&options, &labelled, &[], 2, 0);
+                for error in [trainer.cross_validate(2, 0).err().unwrap(), others.err().unwrap()] {
+                    assert!(matches!(error.kind(), ErrorKind::OneFold { .. }), "{texts:?}: {error}");
+                }
+            }
+        }
     }
 }

@@ -122,10 +122,12 @@ impl Prequential {
         let (counted, statistics) = (&self.trainer.counted, &self.trainer.parts[0].statistics);
         let row = counted.whole();
         let parts = std::iter::once(row).chain(counted.windows());
-        let best =
-            parts.filter_map(|row| self.read(&scorer, statistics, row)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let read = |row| self.read(&scorer, statistics, row);
+        let known = parts.map(read).filter(|(_, _, known_terms)| *known_terms > 0);
+        let best = known.map(|(z, both, _)| (z, both)).max_by(|a, b| a.0.total_cmp(&b.0));
+        let by_shares = || read(CountRow::default()).0;
         let [slope, offset] = if counted.has_windows() { choices.line } else { [1.0, 0.0] };
-        let log_odds = slope * best.map_or(0.0, |(z, _)| z) + offset;
+        let log_odds = slope * best.map_or_else(by_shares, |(z, _)| z) + offset;
         let (decision, spam) = (Decision::for_classes(self.classes()), spam_class(self.classes()));
         let known_terms = usize::from(best.is_some());
         let held_out =
@@ -150,18 +152,18 @@ impl Prequential {
         Ok(held_out)
     }
 
-    /// The log-odds of a row with those of counts and correction; `None` if no term is known.
+    /// The log-odds of a row, those of counts and correction, and the number of known terms.
     fn read(
         &self,
         scorer: &WeightedLogOdds,
         counts: &Statistics,
         row: CountRow<'_>,
-    ) -> Option<(f64, [f64; 2])> {
+    ) -> (f64, [f64; 2], usize) {
         let (mut readings, mut z) = (Readings::default(), Vec::new());
         let correction = self.options.correction.then_some(&self.correction);
         let Ok(()) = scorer.read(&mut CorrectedStatistics::new(counts, correction), row, &mut readings);
         scorer.log_odds(&readings, &mut z);
-        (readings.known_terms > 0).then(|| (z[0], scorer.counts_and_correction(&readings)))
+        (z[0], scorer.counts_and_correction(&readings), readings.known_terms)
     }
 
     fn learn(&mut self, scorer: &WeightedLogOdds, taught: Taught) -> Result<()> {

@@ -9,6 +9,7 @@ use tamis_model::{
 };
 use tamis_tokenizer::{Ngrams, Scratch, Tokenizer, fingerprint};
 
+use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::disk::model::Model;
@@ -96,6 +97,7 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
     drop(text);
     written.check()?;
     let classes = Classes::new(written.classes.iter().map(String::as_str))?;
+    check_labels(&classes)?;
     if classes.len() != written.classes.len() {
         return Err(unlike("labels that differ", "equal ones"));
     }

@@ -288,6 +288,33 @@ impl Extractor {
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
     }
 
+    /// Calls `emit` with each text of a document that is cut into words, of mail those of subject and body, and with the
+    /// prefix of its terms.
+    pub(crate) fn for_each_text(&self, document: Document<'_>, mut emit: impl FnMut(&str, &str)) {
+        match document {
+            Document::Text(text) if self.recipe.raw => emit("", text),
+            Document::Text(text) => emit("", &markup_to_text(text)),
+            Document::Mail(raw) => {
+                let message = Message::parse_ignoring(raw, &self.recipe.limits, &self.recipe.ignored_headers);
+                message.for_each_piece(true, usize::MAX, |piece| {
+                    if let Piece::Words { prefix, text } = piece {
+                        emit(prefix, text);
+                    }
+                });
+            }
+            Document::Fields(_) => (),
+        }
+    }
+
+    /// Calls `emit` with every term of a text whose terms have this prefix.
+    pub(crate) fn for_each_term(&self, prefix: &str, text: &str, mut emit: impl FnMut(&str)) {
+        let (mut buffer, mut spans) = (String::new(), Vec::new());
+        self.tokenizer.for_each_batch(text, &mut Default::default(), |batch| {
+            self.prefix(prefix, batch, &mut buffer, &mut spans);
+            Batch::each(&buffer, &spans).flat_map(|batch| batch.iter()).for_each(&mut emit);
+        });
+    }
+
     fn add_mail(&self, raw: &[u8], counted: &mut Counted, vocabulary: &mut Vocabulary) {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
@@ -359,7 +386,7 @@ impl Extractor {
         counted: &mut Counted,
         vocabulary: &mut Vocabulary,
     ) -> Result<()> {
-        let cells = self.columns.cells(fields);
+        let cells = self.columns.cells(fields)?;
         for (i, (column, cell)) in self.recipe.columns.iter().zip(cells).enumerate() {
             if cell.is_none() {
                 counted.missing.push(i);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tamis_model::{ClassId, Classes};
 
 use crate::config::decision::Decision;
-use crate::config::labels::unknown_label;
+use crate::config::labels::{UNSURE, unknown_label};
 use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
@@ -224,11 +224,11 @@ impl Filter {
 
     /// The label of a score, `unsure` if it has none.
     pub fn label_of(&self, score: &Score) -> &str {
-        score.label.and_then(|class| self.classes().label(class)).unwrap_or("unsure")
+        score.label.and_then(|class| self.classes().label(class)).unwrap_or(UNSURE)
     }
 
-    /// From score to verdict, for two classes. By default a model of two topics is unsure only without known terms, a
-    /// spam filter also between its thresholds.
+    /// From score to verdict, for two classes. By default a model of two topics is never unsure, a spam filter between its
+    /// thresholds and without known terms.
     pub fn decision(&self) -> Decision {
         let decision = self.decision.unwrap_or_else(|| {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
@@ -239,7 +239,7 @@ impl Filter {
     }
 
     /// Makes a document unsure unless its likeliest label has at least this probability, in any model; with 0 only
-    /// documents without known terms are unsure.
+    /// messages without known terms are unsure, in a spam filter.
     ///
     /// # Errors
     /// If it is not at least 0 and below 1.

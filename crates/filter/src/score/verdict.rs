@@ -9,8 +9,8 @@ use crate::config::decision::Decision;
 #[non_exhaustive]
 pub struct Score {
     /// The verdict: for two classes by the thresholds, for more the likeliest class. `None` is unsure: between the
-    /// thresholds, without evidence (no known term or, without smoothing, impossible in every class), or if it would not
-    /// be spam but text may have been left unread.
+    /// thresholds, in a spam filter without a known term, without smoothing impossible in every class, or if it would not
+    /// be spam but text may have been left unread. Elsewhere the shares of the labels decide where no term is known.
     pub label: Option<ClassId>,
     /// The class of `probability` and `log_odds`: spam in a spam filter, else the likeliest.
     pub scored_class: ClassId,
@@ -22,7 +22,7 @@ pub struct Score {
     pub known_terms: usize,
 }
 
-/// The verdict by log-odds between two classes, one of which may be spam; none if no term is known.
+/// The verdict by log-odds between two classes, one of which may be spam.
 pub(crate) fn verdict(
     decision: &Decision,
     positive: ClassId,
@@ -31,12 +31,17 @@ pub(crate) fn verdict(
     known_terms: usize,
 ) -> Score {
     let of_positive = decision.log_odds(log_odds);
-    let is_positive = (known_terms > 0).then(|| decision.is_positive(of_positive)).flatten();
+    let is_positive = decision.is_positive(of_positive).filter(|_| may_judge(spam, known_terms));
     let class = |is_positive: bool| if is_positive { positive } else { 1 - positive };
     let label = is_positive.map(class);
     let scored_class = spam.or(label).unwrap_or(class(of_positive > 0.0));
     let log_odds = if scored_class == positive { of_positive } else { -of_positive };
     Score { label, scored_class, probability: sigmoid(log_odds), log_odds, known_terms }
+}
+
+/// Whether there may be a verdict: without a known term shares alone decide, and no message is spam or ham by these.
+pub fn may_judge(spam: Option<ClassId>, known_terms: usize) -> bool {
+    known_terms > 0 || spam.is_none()
 }
 
 /// The verdict by joint log-likelihoods or log-odds per class, which become the posterior.
@@ -47,7 +52,7 @@ pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [
     let impossible = joint[best] == f64::NEG_INFINITY;
     let log_odds = against_others(scored_class, joint);
     Score {
-        label: (known_terms > 0 && !impossible).then_some(best as ClassId),
+        label: (may_judge(spam, known_terms) && !impossible).then_some(best as ClassId),
         scored_class: scored_class as ClassId,
         probability: sigmoid(log_odds),
         log_odds,

@@ -4,6 +4,7 @@ use tamis_model::{Classes, Counts, GaussianStatistics, Statistics};
 use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
+use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring, TriedPairs};
 use crate::config::training::TrainOptions;
@@ -43,13 +44,14 @@ impl Trainer {
     /// Makes the model of everything learned.
     ///
     /// # Errors
-    /// If there are fewer than two labels, the scoring does not suit the documents, windows or decisions are asked for
+    /// If there are fewer than two labels, two look the same or one is called `unsure`, the scoring does not suit the documents, windows or decisions are asked for
     /// that only [`Scoring::Weighted`] supports, documents are needed that are elsewhere, or the model is larger than its
     /// format allows.
     pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
         }
+        check_labels(&self.classes)?;
         if self.counts_alone && self.options.needs_terms() {
             return Err(ErrorKind::CountsAlone.into());
         }

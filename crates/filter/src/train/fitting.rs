@@ -17,6 +17,7 @@ use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::as_kept;
 use crate::file::groups::is_named;
+use crate::score::verdict::may_judge;
 
 /// The result of fitting.
 pub(crate) struct Fitted {
@@ -125,7 +126,12 @@ pub(crate) fn conclude(
     let groups = count_named(held_out.map(|held| documents.label(held.document).group));
     if classes.len() != 2 {
         return Ok(Fitted {
-            expected: expect_right(&fitted.held_out, (&choices, &fitted.prior), documents, groups),
+            expected: expect_right(
+                &fitted.held_out,
+                (&choices, &fitted.prior),
+                (documents, spam_class(classes)),
+                groups,
+            ),
             ..rest
         });
     }
@@ -180,14 +186,15 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
 fn expect_right(
     held_out: &[HeldOut],
     (choices, prior): (&Choices, &[f64]),
-    documents: &dyn Documents,
+    (documents, spam): (&dyn Documents, Option<ClassId>),
     groups: u64,
 ) -> Option<Expected> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
     for held in held_out.iter().filter(|held| held.weight > 0.0) {
         let Label { class, multiplicity, .. } = documents.label(held.document);
         let z = held.log_odds(choices, prior);
-        let is_right = held.known_terms > 0 && z.iter().all(|other| *other <= z[usize::from(class)]);
+        let is_right =
+            may_judge(spam, held.known_terms) && z.iter().all(|other| *other <= z[usize::from(class)]);
         (all, n) = (all + held.weight, n + u64::from(multiplicity));
         right += if is_right { held.weight } else { 0.0 };
     }
@@ -294,7 +301,7 @@ pub(crate) fn decide(
         let mut ham: Vec<f64> = of_ham.map(|(score, _)| sign * score).collect();
         ham.sort_by(f64::total_cmp);
         let threshold = sign * decision.log_odds(sign * threshold_for_fpr(&ham, max_fpr)?);
-        decision = seen_by_ham(seen_by_ham(decision).with_threshold(threshold));
+        decision = seen_by_ham(seen_by_ham(decision).with_threshold(threshold)?);
     }
     Ok(decision)
 }

@@ -4,6 +4,7 @@ use tamis_model::{ClassId, Classes, Counts};
 use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
+use crate::config::labels::check_label;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Scoring, TriedPairs};
 use crate::config::training::TrainOptions;
@@ -190,6 +191,7 @@ impl Trainer {
         self.count(document)?;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
+            check_label(label)?;
             self.classes.clone().insert(label)?;
         }
         let digest = self.digest();

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use tamis_model::Classes;
 
 use crate::config::keep::Keep;
+use crate::config::labels::check_labels_of;
 use crate::disk::model::Model;
 use crate::error::Result;
 use crate::score::filter::Filter;
@@ -61,12 +62,14 @@ pub struct MergeOptions {
 /// scoring is expectation maximization or of a table's columns, which cannot be merged;
 /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if `retrain` is on and not all models remember the
 /// terms of their documents; [`ErrorKind::Shared`](crate::ErrorKind::Shared) if models share documents, not all of them
-/// remember their terms, and [`MergeOptions::repeat`] is off; if a number outgrows the format or a model is damaged.
+/// remember their terms, and [`MergeOptions::repeat`] is off; [`ErrorKind::SimilarLabels`](crate::ErrorKind::SimilarLabels)
+/// if labels of two models look the same; if there are more than 65,535 models, a number outgrows the format or a model is damaged.
 pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();
     let mut labels = Vec::new();
     stores.iter().for_each(|store| labels.extend(store.header.classes.iter().map(|(_, label)| label)));
     let classes = Classes::new(labels)?;
+    check_labels_of(stores.iter().map(|store| &store.header.classes), &classes)?;
     // the first one must not depend on the order in which they are given
     stores.sort_by_cached_key(|store| {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));

@@ -6,6 +6,7 @@ use zerocopy::IntoBytes;
 
 use crate::config::decision::Decision;
 use crate::config::keep::Keep;
+use crate::config::labels::check_labels_of;
 use crate::config::roles::positive_class;
 use crate::config::scoring::{Chosen, Scoring, Unlabelled};
 use crate::disk::model::Model;
@@ -34,6 +35,7 @@ pub(crate) fn compact(store: &Store) -> Result<Model> {
 pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
+    check_labels_of([&store.header.classes], &classes)?;
     let is_other = !keeps_weights(store, classes.len());
     let model = add_up(&[store], classes, kept(store), true)?;
     let is_weighted = matches!(store.header.scoring, Scoring::Weighted(_) | Scoring::RobinsonFisher(_));

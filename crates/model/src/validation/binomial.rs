@@ -130,7 +130,7 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 /// much. NaN counts as the highest score.
 ///
 /// # Errors
-/// Too little ham to guarantee the rate even without a false positive.
+/// Too little ham to guarantee the rate even without a false positive, or a rate that is not between 0 and 1.
 ///
 /// ```
 /// use tamis_model::threshold_for_fpr;
@@ -143,9 +143,9 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 pub fn threshold_for_fpr(ham_scores: &[f64], max_fpr: f64) -> Result<f64, TooFewNegatives> {
     const CONFIDENCE: f64 = 0.95;
     let got = ham_scores.len() as u64;
-    // 1 - (1 - confidence)^(1/n) <= max_fpr, solved for n; without a share above 0, u64::MAX
-    let expected =
-        if max_fpr > 0.0 { ((1.0 - CONFIDENCE).ln() / (-max_fpr).ln_1p()).ceil() } else { f64::MAX };
+    // 1 - (1 - confidence)^(1/n) <= max_fpr, solved for n
+    let is_share = max_fpr > 0.0 && max_fpr < 1.0;
+    let expected = if is_share { ((1.0 - CONFIDENCE).ln() / (-max_fpr).ln_1p()).ceil() } else { f64::MAX };
     let expected = (expected as u64).max(1);
     if got < expected {
         return Err(TooFewNegatives { max_fpr, expected, got });
@@ -169,7 +169,7 @@ pub fn threshold_for_fpr(ham_scores: &[f64], max_fpr: f64) -> Result<f64, TooFew
 pub struct TooFewNegatives {
     /// The maximum rate requested.
     pub max_fpr: f64,
-    /// Ham documents needed; `u64::MAX` if no number suffices.
+    /// Ham documents needed; `u64::MAX` if no number suffices, as for a rate that is not between 0 and 1.
     pub expected: u64,
     /// Ham documents given.
     pub got: u64,
@@ -181,7 +181,7 @@ impl fmt::Display for TooFewNegatives {
         let percent = 100.0 * max_fpr;
         write!(f, "a false-positive rate of {percent} %: ")?;
         match *expected {
-            u64::MAX => write!(f, "expected a rate greater than 0"),
+            u64::MAX => write!(f, "expected a rate above 0 and below 100 %"),
             _ => write!(f, "expected at least {expected} ham documents to be sure of it, got {got}"),
         }
     }

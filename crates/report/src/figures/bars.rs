@@ -2,7 +2,7 @@
 
 use crate::draw::axes::WIDTH;
 use crate::draw::svg::{Anchor, Svg};
-use crate::text::{Plain, cut};
+use crate::text::{Plain, cut, width};
 
 /// A bar: what it is called, its number and how that is shown. Texts are HTML without elements.
 pub(crate) struct Bar {
@@ -14,6 +14,8 @@ pub(crate) struct Bar {
 
 const ROW: f64 = 21.0;
 const NUMBERS: f64 = 76.0;
+/// The least width of the bars.
+const LEAST: f64 = 160.0;
 
 /// The characters of a name that have room, and the width of one.
 const LONGEST: usize = 36;
@@ -30,10 +32,9 @@ pub(crate) fn name(name: &str) -> String {
 
 /// Draws bars one below the other. Infinite ones are as long as the longest.
 pub(crate) fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
-    let (width, height) = (WIDTH, 8.0 + ROW * bars.len() as f64);
-    let mut svg = Svg::new(width, height);
-    let longest = bars.iter().map(|bar| bar.name.chars().count()).max().unwrap_or(0).min(LONGEST + 2);
-    let names = CHARACTER * longest as f64 + 14.0;
+    let names = CHARACTER * bars.iter().map(|bar| width(&bar.name)).fold(0.0, f64::max) + 14.0;
+    // names never take the room of the bars
+    let wide = WIDTH.max(names + NUMBERS + LEAST);
     let values = || bars.iter().filter_map(|bar| bar.value);
     let finite = values().filter(|value| value.is_finite());
     let [low, high] = finite.fold([0.0, 0.0], |[low, high]: [f64; 2], v| [low.min(v), high.max(v)]);
@@ -42,13 +43,15 @@ pub(crate) fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
     let longest = if high - low > 0.0 { high.max(-low) } else { 1.0 };
     let below = if has(true) { (-low).max(longest / 8.0) } else { 0.0 };
     let above = if has(false) { high.max(longest / 8.0) } else { longest / 8.0 };
-    let (left, right) = (names, width - NUMBERS);
+    let height = 8.0 + ROW * bars.len() as f64;
+    let mut svg = Svg::new(wide, height);
+    let (left, right) = (names, wide - NUMBERS);
     let per_unit = (right - left) / (below + above);
     let zero = left + below * per_unit;
     for (n, bar) in bars.iter().enumerate() {
         let middle = 4.0 + ROW * (n as f64 + 0.5);
         svg.text("key", [names - 10.0, middle + 4.0], Anchor::End, &bar.name);
-        svg.text("small", [width, middle + 4.0], Anchor::End, &bar.shown);
+        svg.text("small", [wide, middle + 4.0], Anchor::End, &bar.shown);
         let Some(value) = bar.value else { continue };
         let end = match value {
             value if value.is_finite() => zero + value * per_unit,

@@ -10,7 +10,7 @@ use crate::draw::svg::{Anchor, Svg};
 use crate::figure::{Figure, Table};
 use crate::figures::mixed_up::pairs_table;
 use crate::figures::order::groups;
-use crate::text::{Name, Plain, count, cut, grouped, number, percent, share};
+use crate::text::{Name, Plain, count, cut, grouped, number, percent, share, width as text_width};
 
 /// Most labels with a row: more could not be read.
 const MOST: usize = 60;
@@ -49,6 +49,7 @@ pub(crate) fn confusion(classes: &Classes, matrix: &ConfusionMatrix) -> Figure {
             shown.len()
         ),
         drawing: Cells::new(classes, matrix, &groups).draw(),
+        beside: None,
         tables: vec![labels_table(classes, matrix), pairs_table(classes, matrix)],
         is_open: false,
     }
@@ -99,8 +100,8 @@ impl<'a> Cells<'a> {
         let longest = order
             .iter()
             .filter_map(|class| classes.label(*class))
-            .map(|label| label.chars().count().min(LONGEST));
-        let longest = longest.max().unwrap_or(0).max(6) as f64;
+            .map(|label| text_width(&Plain(&cut(label, LONGEST)).to_string()));
+        let longest = longest.fold(6.0, f64::max);
         let labels = CHARACTER * longest.max(10.0) + 14.0;
         let digits =
             order.iter().map(|class| grouped(matrix.support(*class)).len()).max().unwrap_or(1) as f64;

@@ -39,6 +39,7 @@ pub(crate) fn costs(
             two.plain_missed()
         ),
         drawing: draw(two, curve, points, band),
+        beside: None,
         tables: vec![table(two, points)],
         is_open: true,
     }

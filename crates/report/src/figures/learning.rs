@@ -52,6 +52,7 @@ pub(crate) fn learning(steps: &[LearningStep]) -> Option<Figure> {
         description: "Lines of the share of wrong and unsure verdicts, over the number of documents learned."
             .to_owned(),
         drawing: svg,
+        beside: None,
         tables: vec![table(steps)],
         is_open: false,
     })

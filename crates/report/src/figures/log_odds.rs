@@ -33,6 +33,7 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
             None => "Numbers of documents by log-odds: labelled wrong upwards, right downwards.".to_owned(),
         },
         drawing: draw(bins, labels, band),
+        beside: None,
         tables: vec![table(bins, labels)],
         is_open: false,
     }

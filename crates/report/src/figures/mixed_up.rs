@@ -71,6 +71,7 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Fi
         ),
         description: "Bars of the documents that two labels have mixed up, the longest first.".to_owned(),
         drawing: bars::draw(&drawn, bars::FOR_SPAM),
+        beside: None,
         tables: vec![table],
         is_open: false,
     })

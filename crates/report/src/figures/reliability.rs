@@ -52,6 +52,7 @@ pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Figur
             .to_owned(),
         description: format!("Points of the share of documents that {what}, over their probability, with intervals."),
         drawing: svg,
+        beside: None,
         tables: vec![table(bins, label)],
         is_open: false,
     }

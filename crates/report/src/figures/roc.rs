@@ -51,6 +51,7 @@ pub(crate) fn roc(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint]) 
             Plain(two.positive)
         ),
         drawing: svg,
+        beside: None,
         tables: vec![table(two, points)],
         is_open: false,
     }

@@ -76,21 +76,26 @@ impl EvaluationReport<'_> {
     pub fn page(&self) -> Page {
         let EvaluationReport { classes, outcomes, evaluation, .. } = self;
         let mut figures = Vec::new();
-        if classes.len() == 2 {
-            figures.extend(self.of_two());
-        }
-        if classes.len() > 2 {
-            figures.extend(mixed_up(classes, &evaluation.confusion));
-        }
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let spam = self.spam.filter(|_| classes.len() == 2);
+        let of_two = if classes.len() == 2 { self.of_two() } else { Vec::new() };
+        // what a threshold costs is the first question of a spam filter alone
+        let (first, last) = if spam.is_some() { (of_two, Vec::new()) } else { (Vec::new(), of_two) };
+        figures.extend(first);
+        if spam.is_none() {
+            figures.extend(mixed_up(classes, &evaluation.confusion).filter(|_| classes.len() > 2));
+            figures.push(confusion(classes, &evaluation.confusion));
+        }
         figures.push(reliability(&evaluation.reliability, spam.map(label)));
         figures.push(log_odds(
             &evaluation.log_odds,
             spam.map(|spam| [label(1 - spam), label(spam)]),
             self.band(),
         ));
-        figures.push(confusion(classes, &evaluation.confusion));
+        if spam.is_some() {
+            figures.push(confusion(classes, &evaluation.confusion));
+        }
+        figures.extend(last);
         figures.extend(learning(self.learning));
         figures.extend(mislabels(self.mislabels));
         Page {

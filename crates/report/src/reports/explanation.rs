@@ -1,15 +1,21 @@
 //! The page of an explanation: what each term adds to the score.
 
-use tamis_filter::{ClassId, Classes, Explanation, TermContribution, spam_class};
+use tamis_filter::{ClassId, Classes, ExplainedWord, Explanation, TermContribution, spam_class};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
 use crate::page::Page;
-use crate::text::{Name, Plain, count, counted, nats, number};
+use crate::text::{Name, Plain, count, counted, nats, number, running};
 
 /// The page of the explanation of one document, called `title`: a bar for each of the `most` strongest terms, 0 for all,
-/// and for what the others add.
-pub fn explanation_page(title: &str, classes: &Classes, explanation: &Explanation, most: usize) -> Page {
+/// and for what the others add; beside them the document's `words`, each shaded by what it adds, if there are any.
+pub fn explanation_page(
+    title: &str,
+    classes: &Classes,
+    explanation: &Explanation,
+    words: &[ExplainedWord],
+    most: usize,
+) -> Page {
     let Explanation { score, class, against, intercept, terms, unknown, .. } = explanation;
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
     let most = if most == 0 { terms.len() } else { most.min(terms.len()) };
@@ -17,7 +23,8 @@ pub fn explanation_page(title: &str, classes: &Classes, explanation: &Explanatio
     let (drawn, rest) = rows.split_at(most);
     let colours = if spam_class(classes) == Some(*class) { bars::FOR_SPAM } else { bars::PLAIN };
     let parts = Parts { drawn, rest, intercept: *intercept };
-    let figure = parts.figure([label(*class), label(*against)], colours);
+    let labels = [label(*class), label(*against)];
+    let figure = Figure { beside: shaded(words, colours), ..parts.figure(labels, colours) };
     let verdict = score.label.map_or("unsure".to_owned(), |verdict| Name(label(verdict)).to_string());
     let mut facts = vec![format!(
         "The verdict is <strong>{verdict}</strong>: probability {} of {}, log-odds {} nats.",
@@ -30,6 +37,30 @@ pub fn explanation_page(title: &str, classes: &Classes, explanation: &Explanatio
         facts.push(format!("{words} not known to the model."));
     }
     Page { title: format!("Why: {}", Name(title)), facts, figures: vec![figure], tables: Vec::new() }
+}
+
+/// The words of a document, each shaded by what it adds; the strongest most.
+fn shaded(words: &[ExplainedWord], colours: [&str; 2]) -> Option<String> {
+    let finite = words.iter().map(|word| word.contribution.abs()).filter(|adds| adds.is_finite());
+    let strongest = finite.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let shade = |word: &ExplainedWord| {
+        let ExplainedWord { text, contribution, .. } = word;
+        let share = (contribution.abs() / strongest).min(1.0);
+        if share.is_nan() || share < 0.02 {
+            return running(text);
+        }
+        let (bare, behind) = text.split_at(text.trim_end().len());
+        format!(
+            "<mark class=\"{}\" style=\"--s:{:.0}%\" title=\"{}\">{}</mark>{}",
+            colours[usize::from(*contribution < 0.0)],
+            8.0 + 62.0 * share,
+            nats(*contribution),
+            running(bare),
+            running(behind)
+        )
+    };
+    let text: String = words.iter().map(shade).collect();
+    (!words.is_empty()).then(|| format!("<p class=\"words\"><bdi>{text}</bdi></p>"))
 }
 
 /// What a term adds.
@@ -88,6 +119,7 @@ impl Parts<'_> {
                 Plain(against)
             ),
             drawing: bars::draw(&bars, colours),
+            beside: None,
             tables: vec![Table::new("", &["term", "adds", "count", &of[0], &of[1]], self.rows())],
             is_open: false,
         }

@@ -76,6 +76,7 @@ pub(crate) fn mislabels(documents: &[Mislabel]) -> Option<Figure> {
             .to_owned(),
         description: "Bars of the log-odds against the labels of documents, the longest first.".to_owned(),
         drawing: bars::draw(&bars, bars::PLAIN),
+        beside: None,
         tables: vec![table.with_texts(3)],
         is_open: false,
     })

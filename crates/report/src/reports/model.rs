@@ -72,6 +72,7 @@ fn documents(filter: &Filter) -> Figure {
         },
         description: "Bars of the number of documents learned of each label.".to_owned(),
         drawing: bars::draw(&bars, bars::PLAIN),
+        beside: None,
         tables: vec![Table::new("", &head, labels.iter().map(row).collect())],
         is_open: false,
     }
@@ -96,6 +97,7 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figu
             .to_owned(),
         description: format!("Bars of the weights of the strongest terms of {}.", Plain(label)),
         drawing: bars::draw(&bars, if filter.spam() == Some(class) { bars::FOR_SPAM } else { bars::PLAIN }),
+        beside: None,
         tables: vec![Table::new("", &head, rows.iter().map(cells).collect())],
         is_open: false,
     }))

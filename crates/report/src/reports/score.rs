@@ -32,6 +32,7 @@ pub fn score_page(classes: &Classes, verdict: Option<&str>, log_odds: f64, proba
         note: String::new(),
         description: "Bars of the probability of each label, the likeliest first.".to_owned(),
         drawing: bars::draw(&drawn, bars::PLAIN),
+        beside: None,
         tables: vec![Table::new("", &["label", "probability"], labels.iter().map(row).collect())],
         is_open: false,
     };

@@ -5,6 +5,7 @@ use tamis_model::{Choices, Coefficients, Correction, Counts, Fitted, ROUNDS, Smo
 use super::messages::{self, Header, PlanHeader, WeightsHeader};
 use super::plan::{FitPlan, HELD_OUT_ROUNDS, add};
 use crate::config::keep::Keep;
+use crate::config::labels::check_labels;
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
@@ -107,6 +108,7 @@ impl DistributedTrainer {
         if counts.classes.len() < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: counts.classes.len() }.into());
         }
+        check_labels(&counts.classes)?;
         if counts.n_unlabelled() > 0 {
             return Err(ErrorKind::Unlabelled.into());
         }

@@ -81,3 +81,32 @@ fn a_document_that_cannot_be_kept_leaves_not_even_its_label() {
     ));
     assert_eq!(state(&trainer), before);
 }
+
+#[test]
+fn labels_that_nobody_can_tell_apart_are_refused() {
+    let refused = trainer(&[("ham", "boiled ham"), ("Ham", "boiled egg")]).finish().err().unwrap();
+    assert!(matches!(refused.kind(), ErrorKind::SimilarLabels { .. }), "{refused}");
+    let mut trainer = trainer(&OWN);
+    let refused = trainer.add("unsure", Document::Text("boiled egg")).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::ReservedLabel { got } if got == "unsure"), "{refused}");
+    assert!(trainer.finish().is_ok());
+}
+
+#[test]
+fn a_rate_that_is_no_share_is_refused() {
+    for max_fpr in [2.0, 1.0, -0.1, f64::NAN] {
+        let decision = DecisionOptions { max_fpr: Some(max_fpr), ..DecisionOptions::default() };
+        let error = trainer(&OWN).with_decision(decision).finish().err().unwrap().to_string();
+        assert!(error.contains("expected a rate above 0 and below 100 %"), "{error}");
+    }
+}
+
+#[test]
+fn a_column_named_twice_in_a_row_is_refused() {
+    let mut options = TrainOptions::new(Kind::Table);
+    options.recipe.columns = vec![crate::Column::new("x", crate::ColumnKind::Categorical)];
+    let mut trainer = Trainer::new(options).unwrap();
+    let error = trainer.add("ham", Document::Fields(&[("x", "1"), ("x", "2")])).unwrap_err().to_string();
+    assert_eq!(error, "columns: expected each column once, got \"x\" twice in a row");
+    trainer.add("ham", Document::Fields(&[("x", "1"), ("y", "2"), ("x", "NA")])).unwrap();
+}

@@ -323,3 +323,23 @@ proptest! {
         prop_assert_eq!(sum.store.as_bytes(), other.as_bytes());
     }
 }
+
+#[test]
+fn more_models_than_the_format_numbers_are_refused() {
+    let model = train(&options(None, Keep::Digests), &[(0, "a".to_owned()), (1, "b".to_owned())]);
+    let options = MergeOptions { repeat: true, ..MergeOptions::default() };
+    let error = merge(&vec![&model; 65_536], options).err().unwrap();
+    assert_eq!(error.to_string(), "too many models to merge: expected at most 65535, got 65536");
+}
+
+#[test]
+fn labels_of_two_models_that_look_the_same_are_refused() {
+    let model = |labels: [&str; 2]| {
+        let mut trainer = Trainer::new(options(None, Keep::Digests)).unwrap();
+        labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
+        trainer.finish().unwrap().into_filter().unwrap()
+    };
+    let [one, other] = [model(["ham", "spam"]), model(["ham", "Spam"])];
+    let error = merge(&[&one, &other], MergeOptions::default()).err().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::SimilarLabels { got } if got == &["Spam", "spam"]), "{error}");
+}

@@ -1,0 +1,137 @@
+//! The text of a document, each word with what it adds to the score.
+
+use std::collections::HashMap;
+
+use tamis_tokenizer::Ngrams;
+
+use crate::extract::document::Document;
+use crate::score::explain::Explanation;
+use crate::score::filter::Filter;
+
+/// A word of a document with what follows it up to the next, and what it adds to the log-odds.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ExplainedWord {
+    /// The word as written.
+    pub text: String,
+    /// Its part of the contributions of its terms, in nats: of a term that occurs twice each occurrence has half, of a pair
+    /// of words each word.
+    pub contribution: f64,
+}
+
+/// Most words of a document: more nobody reads.
+const MOST: usize = 5_000;
+
+impl Filter {
+    /// The words of a document that was explained, in order, of mail those of subject and body; 5,000 at most.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("apples and pears"))?;
+    /// trainer.add("metal", Document::Text("iron and tin"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    /// let document = Document::Text("apples, now");
+    /// let explanation = filter.explain(document, &mut Scratch::default())?;
+    /// let words = filter.explain_words(document, &explanation);
+    /// assert_eq!((words[0].text.as_str(), words[1].contribution), ("apples, ", 0.0));
+    /// assert!(words[0].contribution > 0.0);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    pub fn explain_words(&self, document: Document<'_>, explanation: &Explanation) -> Vec<ExplainedWord> {
+        let of_one = |count: u32| f64::from(count.max(1));
+        let adds: HashMap<&str, f64> =
+            explanation.terms.iter().map(|t| (t.term.as_str(), t.contribution / of_one(t.count))).collect();
+        let mut words: Vec<ExplainedWord> = Vec::new();
+        self.extractor.for_each_text(document, |prefix, text| {
+            let pieces = pieces(text, MOST.saturating_sub(words.len()));
+            if let Some(last) = words.last_mut().filter(|_| !pieces.is_empty()) {
+                last.text.push_str("\n\n");
+            }
+            let sum = |text: &str| {
+                let mut sum = 0.0;
+                self.extractor
+                    .for_each_term(prefix, text, |term| sum += adds.get(term).copied().unwrap_or(0.0));
+                sum
+            };
+            let alone: Vec<f64> = pieces.iter().map(|piece| sum(piece)).collect();
+            let mut all = alone.clone();
+            if !matches!(self.extractor.recipe().tokenizer.terms, Ngrams::Words { max: 1, .. }) {
+                for (at, pair) in pieces.windows(2).enumerate() {
+                    // what only both together are
+                    let half = (sum(&pair.concat()) - alone[at] - alone[at + 1]) / 2.0;
+                    all[at..at + 2].iter_mut().for_each(|sum| *sum += half);
+                }
+            }
+            let word =
+                |(text, contribution): (&&str, f64)| ExplainedWord { text: (*text).to_owned(), contribution };
+            words.extend(pieces.iter().zip(all).map(word));
+        });
+        words
+    }
+}
+
+/// The words of a text, each with the blanks behind it, as many as `most`.
+fn pieces(text: &str, most: usize) -> Vec<&str> {
+    let (mut pieces, mut start, mut is_blank) = (Vec::new(), 0, false);
+    for (at, c) in text.char_indices() {
+        if is_blank && !c.is_whitespace() {
+            pieces.push(&text[start..at]);
+            start = at;
+        }
+        is_blank = c.is_whitespace();
+        if pieces.len() >= most {
+            return pieces;
+        }
+    }
+    if start < text.len() && pieces.len() < most {
+        pieces.push(&text[start..]);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::training::TrainOptions;
+    use crate::kind::Kind;
+    use crate::score::score::Scratch;
+    use crate::train::trainer::Trainer;
+
+    #[test]
+    fn words_add_up_to_the_terms_and_are_the_text() {
+        for (min, max) in [(1, 1), (1, 2)] {
+            let mut options = TrainOptions::new(Kind::Text);
+            options.recipe.tokenizer.terms = Ngrams::Words { min, max };
+            let mut trainer = Trainer::new(options).unwrap();
+            for (label, text) in [("fruit", "ripe apples and pears"), ("metal", "iron and tin, old tin")] {
+                trainer.add(label, Document::Text(text)).unwrap();
+            }
+            let filter = trainer.finish().unwrap().into_filter().unwrap();
+            let text = " ripe apples,  and old\n tin or zebra ";
+            let explanation = filter.explain(Document::Text(text), &mut Scratch::default()).unwrap();
+            let words = filter.explain_words(Document::Text(text), &explanation);
+            assert_eq!(words.iter().map(|word| word.text.as_str()).collect::<String>(), text);
+            let sum: f64 = words.iter().map(|word| word.contribution).sum();
+            let expected: f64 = explanation.terms.iter().map(|term| term.contribution).sum();
+            assert!((sum - expected).abs() < 1e-9, "{sum} and not {expected}");
+        }
+    }
+
+    #[test]
+    fn of_mail_the_subject_and_the_body_are_words() {
+        let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
+        trainer.add("ham", Document::Mail(b"Subject: lunch\n\nsoup at noon\n")).unwrap();
+        trainer.add("spam", Document::Mail(b"Subject: pills\n\ncheap pills\n")).unwrap();
+        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        let mail = Document::Mail(b"Subject: pills\n\nsoup or pills\n");
+        let explanation = filter.explain(mail, &mut Scratch::default()).unwrap();
+        let words = filter.explain_words(mail, &explanation);
+        let of = |text: &str| -> Vec<f64> {
+            words.iter().filter(|w| w.text.trim() == text).map(|w| w.contribution).collect()
+        };
+        assert!(of("pills").len() == 2 && of("pills").iter().all(|adds| *adds > 0.0), "{words:?}");
+        assert!(of("soup").iter().all(|adds| *adds < 0.0), "{words:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Rows that are not as they should be: named by their lines, told, refused or taken.
+
+use crate::support::{World, stderr, stdout};
+
+#[test]
+fn rows_of_windows_tables_are_named_by_their_lines() {
+    let world = World::new();
+    let rows: String = (0..10).map(|i| format!("{},word{i} here\r\n", ["ham", "spam"][i % 2])).collect();
+    world.write("t.csv", format!("label,text\r\n{rows}spam,too,many\r\n"));
+    let said = stderr(&world.run(&["train", "t.csv"]));
+    assert!(said.contains("t.csv:12: expected 2 cells, got 3"), "{said}");
+    let labels = stdout(&world.run(&["label", "t.csv"]));
+    assert!(labels.contains("\nt.csv:2,") && labels.contains("\nt.csv:11,"), "{labels}");
+}
+
+#[test]
+fn a_quote_that_is_not_closed_is_told_with_its_row() {
+    let world = World::new();
+    let rows: String = (0..10).map(|i| format!("{},word{i} here\n", ["ham", "spam"][i % 2])).collect();
+    world.write("t.csv", format!("label,text\n{rows}spam,\"open\n{rows}"));
+    let output = world.run(&["train", "t.csv"]);
+    let said = stderr(&output);
+    assert!(said.contains("t.csv:12: expected the end of a quoted cell"), "{said}");
+    assert!(said.contains("lines not read: 11"), "{said}");
+    assert_eq!(world.run(&["train", "t.csv", "--strict"]).status.code(), Some(3));
+    world.write("h.csv", "label,\"text\nham,x\n");
+    let said = world.fail(&["train", "h.csv"]);
+    assert!(said.contains("h.csv: row 1: expected the end of a quoted cell"), "{said}");
+}
+
+#[test]
+fn texts_under_two_labels_are_told_and_never_refused() {
+    let world = World::new();
+    world.write("t.csv", "label,text\nham,same words\nspam,same words\nham,lunch\nspam,pills\n");
+    for folder in ["a", "b"] {
+        world.write(&format!("texts/{folder}/1.txt"), "the same words");
+    }
+    for source in ["t.csv", "texts"] {
+        let output = world.run(&["train", source]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("2 documents equal others under another label"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let mail = "From: anna@example.org\nSubject: soup\n\nsoup at noon\n";
+    world.write("mail/ham/1.eml", mail);
+    world.write("mail/spam/1.eml", mail);
+    assert!(world.fail(&["train", "--as", "mail", "mail"]).contains("--contradictions keep"));
+}
+
+#[test]
+fn a_bad_label_among_rows_is_the_error_of_its_row() {
+    let world = World::new();
+    world.write("t.csv", "label,text\nham,lunch\nspam,pills\n\"a\nb\",more\nunsure,soup\n");
+    let output = world.run(&["train", "t.csv"]);
+    let said = stderr(&output);
+    assert!(stdout(&output).starts_with("learned 2 documents (1 ham, 1 spam)"), "{said}");
+    assert!(said.contains("t.csv:4: expected a label without control characters, got \"a\\nb\""), "{said}");
+    assert!(said.contains("t.csv:6: expected a label other than the verdict of no label"), "{said}");
+    // which of the two is meant nobody knows
+    world.write("t.csv", "label,text\nham,lunch\nspam,pills\nSpam,more\n");
+    assert!(world.fail(&["train", "t.csv"]).contains("got \"Spam\" and \"spam\""));
+    world.write("t.csv", "label,a,b\nham,lunch,1\nspam,pills,2\n");
+    let said =
+        world.fail(&["train", "t.csv", "--target", "label", "--column", "a=text", "--column", "a=skip"]);
+    assert!(said.contains("--column: expected each column once, got \"a\" twice"), "{said}");
+}
+
+#[test]
+fn binary_files_that_are_named_are_refused() {
+    let world = World::with_mail_model();
+    world.write("t.csv", "label,text\nfruit,pears\nmetal,iron\n");
+    world.succeed(&["train", "-m", "text.tamis", "t.csv"]);
+    let mail = ".local/share/tamis/model.tamis";
+    for (model, kind, name, bytes, what) in [
+        (mail, "mail", "p.parquet", &b"PAR1\x15\x04"[..], "a Parquet file"),
+        (mail, "mail", "i.png", b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        ("text.tamis", "text", "i.png", b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        ("text.tamis", "text", "i.webp", b"RIFF\0\0\0\0WEBPVP8 ", "binary data"),
+    ] {
+        world.write(name, bytes);
+        let output = world.run(&["label", "-m", model, name]);
+        assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
+        let expected = format!("{name}: expected {kind}, got {what}");
+        assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+    }
+    let said = world.fail(&["train", "-m", "new.tamis", "p.parquet"]);
+    assert!(
+        said.contains("p.parquet: expected labelled documents, got a Parquet file, which is read by Python"),
+        "{said}"
+    );
+}
+
+#[test]
+fn labels_that_cannot_name_a_folder_are_escaped() {
+    let world = World::new();
+    world.write("t.csv", "label,text\n..,pears and plums\nmetal,iron and tin\n..,plums\nmetal,tin\n");
+    world.succeed(&["train", "t.csv"]);
+    world.write("in/1.txt", "pears and plums");
+    let output = world.run(&["label", "--sort-into", "out", "in/1.txt"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("documents of .. go to the folder %2E%2E"), "{}", stderr(&output));
+    assert!(world.path("out/%2E%2E/1.txt").exists());
+}
