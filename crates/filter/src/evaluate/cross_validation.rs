@@ -12,9 +12,11 @@ use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::groups::is_named;
 use crate::gather::learned::LearnedDocument;
 use crate::gather::rows::RowId;
 use crate::gather::union::Union;
+use crate::kind::Kind;
 use crate::score::verdict::{Score, likeliest, verdict};
 use crate::train::fitting::{self, Fitted, FittedWeights};
 use crate::train::trainer::Trainer;
@@ -137,7 +139,8 @@ impl Trainer {
         }
         let scoring = self.options.scoring();
         scoring.check(&self.options.recipe, self.options.keep)?;
-        if self.counts_alone || !self.options.needs_terms() {
+        let is_table = self.options.recipe.kind == Kind::Table;
+        if !is_table && (self.counts_alone || !self.options.needs_terms()) {
             return Err(ErrorKind::CountsAlone.into());
         }
         let union = Union::new(&self.parts)?;
@@ -183,7 +186,9 @@ impl Trainer {
         let others: Vec<_> = others.into_iter().map(|i| documents[i]).collect();
         let smoothing = fitting::smoothing(options, counts, &others, &self.classes)?;
         let default = Decision::for_classes(&self.classes);
-        let others = InMemory { documents: &others, windows: &own_windows };
+        let is_grouped =
+            self.options.recipe.kind == Kind::Mail || self.documents.iter().any(|d| is_named(d.group));
+        let others = InMemory { documents: &others, windows: &own_windows, copies_are_apart: !is_grouped };
         let fitted = fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &self.classes)?;
         let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
         let Fitted { weights, chosen, .. } = fitted;
@@ -250,7 +255,6 @@ mod tests {
     use crate::config::keep::Keep;
     use crate::config::training::TrainOptions;
     use crate::extract::document::Document;
-    use crate::kind::Kind;
 
     #[test]
     fn what_is_scored_was_not_learned() {

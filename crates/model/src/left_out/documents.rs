@@ -298,11 +298,17 @@ pub struct InMemory<'a> {
     pub documents: &'a [Labelled<'a>],
     /// The windows of each document; may be empty.
     pub windows: &'a [Vec<CountRow<'a>>],
+    /// See [`Documents::copies_are_apart`].
+    pub copies_are_apart: bool,
 }
 
 impl Documents for InMemory<'_> {
     fn len(&self) -> usize {
         self.documents.len()
+    }
+
+    fn copies_are_apart(&self) -> bool {
+        self.copies_are_apart
     }
 
     fn label(&self, document: usize) -> Label {
@@ -348,19 +354,19 @@ impl Documents for Vec<Labelled<'_>> {
     }
 
     fn n_terms(&self) -> usize {
-        InMemory { documents: self, windows: &[] }.n_terms()
+        InMemory { documents: self, windows: &[], copies_are_apart: false }.n_terms()
     }
 
     fn n_pairs(&self) -> usize {
-        InMemory { documents: self, windows: &[] }.n_pairs()
+        InMemory { documents: self, windows: &[], copies_are_apart: false }.n_pairs()
     }
 
     fn block(&self, block: usize, to: &mut Block) {
-        InMemory { documents: self, windows: &[] }.block(block, to);
+        InMemory { documents: self, windows: &[], copies_are_apart: false }.block(block, to);
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
-        InMemory { documents: self, windows: &[] }.rows(documents)
+        InMemory { documents: self, windows: &[], copies_are_apart: false }.rows(documents)
     }
 }
 
