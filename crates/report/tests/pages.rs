@@ -1,7 +1,6 @@
 //! Pages as a browser gets them: well formed, self-contained, with every number in a table, whatever labels hold.
 #![allow(clippy::unwrap_used)]
 
-
 use tamis_filter::{
     Classes, Document, Evaluation, Filter, HeldOutScore, Kind, LearningStep, Score, Scratch, TrainOptions,
     Trainer, spam_class,

@@ -23,9 +23,8 @@ impl Filter {
         let (py, state) = (messages.py(), self.0.clone());
         let documents = Documents::new(self.model().kind(), messages, decoding)?;
         let progress = Progress::new(py, progress, documents.len(), "documents")?;
-        let job = move |watch: &Watch| {
-            state.ask(|model| Ok((model.clone(), model.score_all(&documents, watch)?)))
-        };
+        let job =
+            move |watch: &Watch| state.ask(|model| Ok((model.clone(), model.score_all(&documents, watch)?)));
         Ok(run(py, threads, progress.callback()?.as_ref(), job)??)
     }
 }
