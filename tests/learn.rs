@@ -217,6 +217,12 @@ fn users_have_models_of_their_own_and_a_shared_one_behind() {
     let said =
         world.fail(&["score", "-m", "texts.tamis", "--fallback", "shared.tamis", &inbox_path("01.eml")]);
     assert!(said.contains("--fallback: models do not add up: recipe."), "{said}");
+    // labels that the shared model does not have make no model
+    let of_others =
+        ["learn", "-m", "other.tamis", "--labels", "ham,junk", "--fallback", "shared.tamis", "ham"];
+    let said = world.fail(&[&of_others[..], &[&inbox_path("01.eml")]].concat());
+    assert!(said.contains("--labels: expected those of the shared model, ham,spam, got ham,junk"), "{said}");
+    assert!(!world.path("other.tamis").exists());
 }
 
 #[test]

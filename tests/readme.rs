@@ -97,8 +97,8 @@ fn the_guide_for_analysts_shows_what_is_printed() {
 /// Registries show these pages away from the repository, where a relative link leads nowhere.
 #[test]
 fn pages_of_crates_have_no_relative_links() {
-    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
-        let Ok(page) = std::fs::read_to_string(entry.unwrap().path().join("README.md")) else { continue };
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let Ok(page) = fs::read_to_string(entry.unwrap().path().join("README.md")) else { continue };
         let links = page.split("](").skip(1).map(|rest| rest.split(')').next().unwrap_or_default());
         links.for_each(|link| assert!(link.starts_with("https://"), "{link}"));
     }

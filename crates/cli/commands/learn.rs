@@ -264,6 +264,14 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
             args.label
         );
     }
+    if let Some(shared) = shared {
+        let known: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
+        let is_same = labels.len() == known.len() && known.iter().all(|label| labels.contains(label));
+        if !is_same {
+            let (known, got) = (known.join(","), labels.join(","));
+            bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
+        }
+    }
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.no_names;
     // so that it can be retrained as it grows
