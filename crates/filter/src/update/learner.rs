@@ -144,7 +144,7 @@ impl Learner {
         self.learn_in_group(label, None, document)
     }
 
-    /// As [`learn`](Self::learn), for a document of a group, see [`Trainer::add_in_group`]. A document that is already known
+    /// As [`learn`](Self::learn), for a document of a group, see [`Trainer::add_in_group`](crate::Trainer::add_in_group). A document that is already known
     /// under the label stays in its group.
     ///
     /// # Errors

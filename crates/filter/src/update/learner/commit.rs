@@ -19,7 +19,7 @@ const LEAST_SHARE: usize = 8;
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
     /// nothing to write. If the log is empty then, and the model [wants it](Self::wants_retraining), it is retrained, unless
-    /// [`LearnOptions::retrain`] is off or a shared model is behind it. Returns whether it was.
+    /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind it. Returns whether it was.
     ///
     /// # Errors
     /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
