@@ -1,8 +1,15 @@
 //! Files: open, memory map, lock, replace, and temporary ones. Knows nothing of their contents.
 
+#[cfg(feature = "files")]
 pub(crate) mod lock;
 pub(crate) mod map;
 pub(crate) mod model;
+#[cfg(feature = "files")]
 pub(crate) mod open;
+#[cfg(feature = "files")]
+pub(crate) mod source;
+#[cfg(not(feature = "files"))]
+#[path = "disk/no_source.rs"]
 pub(crate) mod source;
 pub(crate) mod spool;
+pub(crate) mod temporary;

@@ -24,10 +24,13 @@
 //! # Ok::<(), tamis_filter::Error>(())
 //! ```
 #![deny(unsafe_code)]
+#![cfg_attr(not(feature = "files"), allow(dead_code, unused_imports, reason = "what only files need"))]
 #![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
-#[cfg(not(unix))]
-compile_error!("tamis is made for Unix and tested there: locks, modes of files and inodes keep models whole");
+#[cfg(all(feature = "files", not(unix)))]
+compile_error!(
+    "models in files are for Unix: locks, modes of files and inodes keep them whole; without the feature `files` they come as bytes"
+);
 
 // The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
 mod kind;
@@ -46,16 +49,22 @@ mod extract;
 
 mod score;
 
+#[cfg(feature = "files")]
 mod gather;
 
+#[cfg(feature = "files")]
 mod train;
 
+#[cfg(feature = "files")]
 mod unite;
 
+#[cfg(feature = "files")]
 mod update;
 
+#[cfg(feature = "files")]
 mod evaluate;
 
+#[cfg(feature = "files")]
 mod exchange;
 
 pub use config::column::{Column, ColumnKind, is_missing, parse_flag};
@@ -67,19 +76,31 @@ pub use config::scoring::{
     Chosen, ExpectationMaximization, Mixed, Scoring, Teacher, TriedPairs, TriedTeacher, Unlabelled,
 };
 pub use config::training::{Pairs, TrainOptions};
+#[cfg(feature = "files")]
 pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "files")]
 pub use evaluate::by_training::cross_validate;
+#[cfg(feature = "files")]
 pub use evaluate::cross_validation::HeldOutScore;
+#[cfg(feature = "files")]
 pub use evaluate::curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
+#[cfg(feature = "files")]
 pub use evaluate::evaluation::{Evaluation, Figure};
+#[cfg(feature = "files")]
 pub use evaluate::prequential::Prequential;
+#[cfg(feature = "files")]
 pub use exchange::bogofilter::{Imported, import_bogofilter};
+#[cfg(feature = "files")]
 pub use exchange::export::Known;
+#[cfg(feature = "files")]
 pub use exchange::import::import;
+#[cfg(feature = "files")]
 pub use exchange::salvage::{Salvaged, salvage};
+#[cfg(feature = "files")]
 pub use exchange::scikit_learn::import_scikit_learn;
+#[cfg(feature = "files")]
 pub use exchange::terms::TermRow;
 pub use extract::document::Document;
 pub use file::header::FORMAT_VERSION;
@@ -87,19 +108,28 @@ pub use file::names::document_name;
 pub use kind::Kind;
 pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
+#[cfg(feature = "files")]
 pub use score::live::LiveFilter;
 pub use score::remembered::Suspect;
 pub use score::score::Scratch;
 pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
 pub use store::information::Information;
+#[cfg(feature = "files")]
 pub use train::distributed::lead::DistributedTrainer;
+#[cfg(feature = "files")]
 pub use train::distributed::plan::{FitPlan, PartitionRound};
+#[cfg(feature = "files")]
 pub use train::duplicates::Contradiction;
+#[cfg(feature = "files")]
 pub use train::partial::Partial;
+#[cfg(feature = "files")]
 pub use train::trainer::Trainer;
+#[cfg(feature = "files")]
 pub use update::learner::{Learned, Learner};
+#[cfg(feature = "files")]
 pub use update::merge::{MergeOptions, merge};
+#[cfg(feature = "files")]
 pub use update::options::LearnOptions;
 
 pub use tamis_mail::{Limits, LimitsHit};
@@ -111,7 +141,7 @@ pub use tamis_model::{
 pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
 
 /// The examples of the README and of the guide.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "files"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]
     struct Readme;

@@ -1,9 +1,11 @@
 //! Scoring: from a document to a verdict, and its explanation.
 
+#[cfg(feature = "files")]
 pub(crate) mod current;
 pub(crate) mod explain;
 pub(crate) mod fallback;
 pub(crate) mod filter;
+#[cfg(feature = "files")]
 pub(crate) mod live;
 pub(crate) mod memo;
 pub(crate) mod mixed;

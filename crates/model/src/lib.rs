@@ -24,6 +24,9 @@
 //! [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts categories, and [`MixedNaiveBayes`] combines table columns
 //! of different kinds.
 //!
+//! Without the feature `fit`, which is on by default, there is no rayon and nothing that learns in parallel: no [`Fit`], no
+//! expectation maximization, no [`Statistics::from_matrix`], no bootstrap. What was learned is scored as ever.
+//!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. All terms that a class lacks
 //! have the same weight, so absence costs one multiplication per class.
 //!
@@ -55,6 +58,7 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "fit"), allow(dead_code, unused_imports, reason = "what only a fit needs"))]
 #![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
 // The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
@@ -68,8 +72,10 @@ mod em;
 
 mod linear;
 
+#[cfg(feature = "fit")]
 mod left_out;
 
+#[cfg(feature = "fit")]
 mod fit;
 
 mod gaussian;
@@ -102,25 +108,34 @@ pub use em::error::EmError;
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
 pub use em::expected_error::ExpectedError;
+#[cfg(feature = "fit")]
 #[doc(hidden)]
 pub use fit::choose::LEAST_BELIEF;
+#[cfg(feature = "fit")]
 pub use fit::choose::TAUS;
-pub use fit::fit::{Fit, Fitted, TriedTau};
+#[cfg(feature = "fit")]
+pub use fit::fit::{Fit, Fitted};
+#[cfg(feature = "fit")]
 pub use fit::partition::{Change, DistributedFit, Partition, ROUNDS, fit_partitions};
+#[cfg(feature = "fit")]
 pub use fit::sample::is_sampled;
-pub use fit::tried::TriedParts;
 pub use gaussian::discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
 pub use gaussian::moments::Moments;
 pub use gaussian::naive_bayes::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
 pub use gaussian::scatter::ScatterStatistics;
 pub use gaussian::statistics::GaussianStatistics;
+#[cfg(feature = "fit")]
 pub use left_out::documents::{BLOCK, Block, Documents, InMemory, Label, Labelled};
+#[cfg(feature = "fit")]
 pub use left_out::folds::{deal, hold_back};
+#[cfg(feature = "fit")]
 pub use left_out::held_out::HeldOut;
-pub use left_out::smoothing_choice::{SmoothingChoice, TriedSmoothing, WeightedLoss, is_worse};
+#[cfg(feature = "fit")]
+pub use left_out::smoothing_choice::{SmoothingChoice, WeightedLoss, is_worse};
 pub use linear::choices::{Choices, WeightedOptions};
 pub use linear::coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use linear::columns::Columns;
+pub use linear::tried::{TriedParts, TriedSmoothing, TriedTau};
 pub use linear::weighted::{Readings, WeightedLogOdds};
 pub use numbers::logs::{log_normalize, log_sum_exp, softmax};
 pub use textbook::categorical::{CategoricalNaiveBayes, CategoricalStatistics};

@@ -3,4 +3,5 @@
 pub(crate) mod choices;
 pub(crate) mod coefficients;
 pub(crate) mod columns;
+pub(crate) mod tried;
 pub(crate) mod weighted;

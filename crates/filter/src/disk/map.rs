@@ -1,18 +1,22 @@
 //! Memory maps: the only unsafe code of the libraries.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "files")]
 use std::fs::File;
+#[cfg(feature = "files")]
 use std::io;
 use std::ops::Deref;
 
 /// The bytes of a model file.
 pub(crate) enum Bytes {
+    #[cfg(feature = "files")]
     Mapped(memmap2::Mmap),
     Owned(Vec<u8>),
     /// Of someone else, who may share them.
     Shared(Box<dyn AsRef<[u8]> + Send + Sync>),
 }
 
+#[cfg(feature = "files")]
 impl Bytes {
     /// Maps the first `length` bytes of a file.
     pub(crate) fn map(file: &File, length: usize) -> io::Result<Self> {
@@ -31,11 +35,22 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    pub(crate) fn is_mapped(&self) -> bool {
+        match self {
+            #[cfg(feature = "files")]
+            Bytes::Mapped(_) => true,
+            Bytes::Owned(_) | Bytes::Shared(_) => false,
+        }
+    }
+}
+
 impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match self {
+            #[cfg(feature = "files")]
             Bytes::Mapped(map) => map,
             Bytes::Owned(bytes) => bytes,
             Bytes::Shared(bytes) => (**bytes).as_ref(),

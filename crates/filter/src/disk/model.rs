@@ -1,8 +1,10 @@
 //! The bytes of a model.
 
 use std::io::{self, Write};
+#[cfg(feature = "files")]
 use std::path::Path;
 
+#[cfg(feature = "files")]
 use crate::disk::lock::{LOCK_TIMEOUT, Lock};
 use crate::disk::map::Bytes;
 use crate::disk::spool::Spool;
@@ -61,6 +63,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`Lock::wait`] and [`Lock::save`]; what was there stays.
+    #[cfg(feature = "files")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         Lock::wait(path, LOCK_TIMEOUT)?.save(self)
     }
@@ -71,6 +74,7 @@ impl Model {
     }
 }
 
+#[cfg(feature = "files")]
 impl Lock {
     /// Writes the file anew, so that a reader, or whoever comes after a crash, sees the old file or the new one.
     ///

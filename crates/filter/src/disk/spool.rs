@@ -1,14 +1,13 @@
 //! An append-only buffer: in memory up to a bound, then in a temporary file.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use crate::disk::map::Bytes;
+use crate::disk::temporary::Temporary;
 use crate::error::{Error, ErrorKind};
 
-/// Maximum bytes in memory.
-pub(crate) const IN_MEMORY: usize = 64 << 20;
+/// Maximum bytes in memory; without temporary files all.
+pub(crate) const IN_MEMORY: usize = if cfg!(feature = "files") { 64 << 20 } else { usize::MAX };
 
 /// Bytes written to the file at a time.
 const AT_ONCE: usize = 1 << 20;
@@ -17,7 +16,7 @@ const AT_ONCE: usize = 1 << 20;
 /// pages do not count as memory of this process.
 #[derive(Default)]
 pub(crate) struct Spool {
-    file: Option<File>,
+    file: Option<Temporary>,
     /// Bytes in the file.
     written: u64,
     /// The bytes after those in the file.
@@ -48,9 +47,9 @@ impl Spool {
     fn write(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+            none => none.insert(Temporary::new()?),
         };
-        file.write_all_at(&self.tail, self.written)?;
+        file.write_at(&self.tail, self.written)?;
         self.written += self.tail.len() as u64;
         self.tail.clear();
         self.tail.shrink_to(AT_ONCE);
@@ -63,7 +62,7 @@ impl Spool {
         let (start, first) = (to.len(), (at + in_file as u64).saturating_sub(self.written) as usize);
         to.resize(start + in_file, 0);
         if let Some(file) = self.file.as_ref().filter(|_| in_file > 0) {
-            file.read_exact_at(&mut to[start..], at)?;
+            file.read_at(&mut to[start..], at)?;
         }
         let rest = self.tail.get(first..first + len - in_file).ok_or(io::ErrorKind::UnexpectedEof)?;
         to.extend_from_slice(rest);
@@ -85,7 +84,7 @@ impl Spool {
         if self.file.is_some() {
             self.write()?;
         }
-        self.file.as_ref().map(|file| Bytes::map(file, self.written as usize)).transpose()
+        self.file.as_ref().map(|file| file.map(self.written as usize)).transpose()
     }
 
     /// Visits all bytes in order, in chunks.

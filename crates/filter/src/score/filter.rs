@@ -1,5 +1,6 @@
 //! A model open for scoring.
 
+#[cfg(feature = "files")]
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -96,6 +97,7 @@ impl Filter {
     ///
     /// # Errors
     /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
+    #[cfg(feature = "files")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (source, file) = ModelFile::open(path.as_ref())?;
         let mapped = MappedFile { source: &source, file: &file };
@@ -123,6 +125,7 @@ impl Filter {
     ///
     /// # Errors
     /// As [`Filter::open`]; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file was changed while it was read.
+    #[cfg(feature = "files")]
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let mut tries = 3;
         loop {
@@ -137,6 +140,7 @@ impl Filter {
         }
     }
 
+    #[cfg(feature = "files")]
     fn read_once(path: &Path) -> Result<Self> {
         let (source, file) = ModelFile::open(path)?;
         let store = Store::new(source.read(&file)?, None)?;

@@ -160,7 +160,7 @@ impl Store {
 
     /// Whether the file is mapped rather than held in memory.
     pub(crate) fn is_mapped(&self) -> bool {
-        matches!(self.bytes, Bytes::Mapped(_))
+        self.bytes.is_mapped()
     }
 
     /// Whether everything read so far, except the log, is still in the file.

@@ -4,6 +4,7 @@ pub(crate) mod error;
 
 use std::convert::Infallible;
 
+#[cfg(feature = "fit")]
 use rayon::prelude::*;
 use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
@@ -146,6 +147,7 @@ impl Statistics {
     /// # Errors
     /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (which of several terms is named depends
     /// on the threads).
+    #[cfg(feature = "fit")]
     pub fn from_matrix(
         x: &CountMatrix,
         y: &[ClassId],

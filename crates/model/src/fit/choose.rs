@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use crate::counts::counts::Counts;
-use crate::fit::fit::{Fit, Fitted, TriedTau};
-use crate::fit::tried::{HeldOutScores, TriedParts};
+use crate::fit::fit::{Fit, Fitted};
+use crate::fit::tried::HeldOutScores;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::{SmoothingChoice, priors};
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::Choices;
+use crate::linear::tried::{TriedParts, TriedTau};
 
 /// The shares tau of the counts to choose from, for two classes.
 pub const TAUS: [f64; 2] = [0.5, 1.0];

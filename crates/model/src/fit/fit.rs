@@ -1,7 +1,6 @@
 //! A fit: its inputs and its result.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::counts::{ClassId, Counts};
@@ -10,7 +9,7 @@ use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
 use crate::fit::ascent::Vectors;
 use crate::fit::competitors::{Competitors, LeftOutBayes};
-use crate::fit::tried::{HeldOutScores, TriedParts};
+use crate::fit::tried::HeldOutScores;
 use crate::left_out::documents::{BlockReader, DocumentTerms, Documents, Label};
 use crate::left_out::folds::{Groups, hold_back_rows};
 use crate::left_out::held_out::HeldOut;
@@ -18,6 +17,7 @@ use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_cl
 use crate::linear::choices::{Choices, WeightedOptions};
 use crate::linear::coefficients::{Coefficients, CorrectedStatistics, Correction};
 use crate::linear::columns::Columns;
+use crate::linear::tried::{TriedParts, TriedTau};
 use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
 
 /// The result of a fit: choices, correction and held-out scores.
@@ -55,15 +55,6 @@ impl Fitted {
             held_out: Vec::new(),
         }
     }
-}
-
-/// A share of the counts on which the correction was tried, and the loss of the two together on held-out documents.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TriedTau {
-    /// The share, see [`Choices::tau`].
-    pub tau: f64,
-    /// The mean log loss of held-out documents, in nats per document.
-    pub loss: f64,
 }
 
 /// Number of cross-validation folds.

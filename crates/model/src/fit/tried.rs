@@ -1,25 +1,6 @@
-//! Held-out scores of a fit, and how well the parts of a log-odds predicted them.
-
-use serde::{Deserialize, Serialize};
+//! Held-out scores of a fit.
 
 use crate::left_out::held_out::HeldOut;
-
-/// How three models predict held-out documents, each adding to the one before, and how far the next is believed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct TriedParts {
-    /// The number of held-out documents.
-    pub documents: f64,
-    /// The mean log loss of the class shares alone, in nats per document.
-    pub shares: f64,
-    /// The mean log loss with the counts.
-    pub counts: f64,
-    /// The mean log loss with counts and correction; that of the counts if there is no correction.
-    pub correction: f64,
-    /// How far counts and correction are believed, from 0 (class shares alone) to 1.
-    pub belief: f64,
-    /// How far their fitted ratio is believed, from 0 (the default ratio) to 1.
-    pub belief_in_ratio: f64,
-}
 
 /// The held-out scores of a document.
 pub(super) struct HeldOutScores {

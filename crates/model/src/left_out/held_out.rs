@@ -40,22 +40,6 @@ impl HeldOut {
 }
 
 impl Choices {
-    /// The log-odds of a document of two classes, from B and d of its highest-scoring part.
-    pub fn log_odds(&self, both: [f64; 2]) -> f64 {
-        self.line[0] * self.stacked_of_two(both) + self.line[1]
-    }
-
-    /// q0 B + q1 d + q2 p
-    pub(crate) fn stacked(&self, [b, d, p]: [f64; 3]) -> f64 {
-        let [q0, q1, q2] = self.stack;
-        q0 * b + q1 * d + q2 * p
-    }
-
-    /// The same for two classes, where p is 1.
-    fn stacked_of_two(&self, [b, d]: [f64; 2]) -> f64 {
-        self.stacked([b, d, 1.0])
-    }
-
     /// Refits the stacking weights to held-out documents of two classes: B and d of each, whether it is positive, and
     /// its weight. With `of_windows` refits the calibration line of the windows instead. Unchanged with fewer than 50
     /// documents of a class.

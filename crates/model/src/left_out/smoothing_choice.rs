@@ -1,7 +1,6 @@
 //! Smoothing and idf power, chosen by a grid search with exact leave-one-out.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use tamis_tokenizer::CountVector;
 
 use crate::bayes::smoothing::Smoothing;
@@ -14,6 +13,7 @@ use crate::left_out::leave_one_out::points::{MOST_ALPHAS, MOST_POWERS, Points};
 use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::{Choices, WeightedOptions};
 use crate::linear::columns::Columns;
+use crate::linear::tried::TriedSmoothing;
 use crate::linear::weighted::log_share;
 
 /// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), chosen by leave-one-out.
@@ -29,17 +29,6 @@ pub struct SmoothingChoice {
     pub tried: Vec<TriedSmoothing>,
     /// Log loss and weight of each sampled document with the chosen ones.
     pub losses: Vec<WeightedLoss>,
-}
-
-/// A smoothing and power of idf that were tried, and their loss on left-out documents.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TriedSmoothing {
-    /// The smoothing.
-    pub alpha: Smoothing,
-    /// The power of idf.
-    pub idf_power: f64,
-    /// The mean log loss of exact leave-one-out, in nats per document.
-    pub loss: f64,
 }
 
 /// The log loss of a document that stands for several.

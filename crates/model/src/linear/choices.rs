@@ -124,6 +124,22 @@ impl Choices {
             None => Ok(()),
         }
     }
+
+    /// The log-odds of a document of two classes, from B and d of its highest-scoring part.
+    pub fn log_odds(&self, both: [f64; 2]) -> f64 {
+        self.line[0] * self.stacked_of_two(both) + self.line[1]
+    }
+
+    /// q0 B + q1 d + q2 p
+    pub(crate) fn stacked(&self, [b, d, p]: [f64; 3]) -> f64 {
+        let [q0, q1, q2] = self.stack;
+        q0 * b + q1 * d + q2 * p
+    }
+
+    /// The same for two classes, where p is 1.
+    pub(crate) fn stacked_of_two(&self, [b, d]: [f64; 2]) -> f64 {
+        self.stacked([b, d, 1.0])
+    }
 }
 
 /// The stacking weights without a correction.

@@ -1,6 +1,7 @@
 //! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, bootstrap confidence
 //! intervals, a paired test.
 
+#[cfg(feature = "fit")]
 mod bootstrap;
 mod paired;
 mod probabilities;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::counts::counts::ClassId;
 
+#[cfg(feature = "fit")]
 pub use bootstrap::bootstrap_interval;
 pub use paired::mcnemar_exact;
 pub use probabilities::{brier, expected_calibration_error, log_loss};

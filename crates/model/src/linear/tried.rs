@@ -1,0 +1,42 @@
+//! What a fit tried, and how well it did on documents held out: for the record.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bayes::smoothing::Smoothing;
+
+/// A smoothing and power of idf that were tried, and their loss on left-out documents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TriedSmoothing {
+    /// The smoothing.
+    pub alpha: Smoothing,
+    /// The power of idf.
+    pub idf_power: f64,
+    /// The mean log loss of exact leave-one-out, in nats per document.
+    pub loss: f64,
+}
+
+/// A share of the counts on which the correction was tried, and the loss of the two together on held-out documents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TriedTau {
+    /// The share, see [`Choices::tau`](crate::Choices::tau).
+    pub tau: f64,
+    /// The mean log loss of held-out documents, in nats per document.
+    pub loss: f64,
+}
+
+/// How three models predict held-out documents, each adding to the one before, and how far the next is believed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TriedParts {
+    /// The number of held-out documents.
+    pub documents: f64,
+    /// The mean log loss of the class shares alone, in nats per document.
+    pub shares: f64,
+    /// The mean log loss with the counts.
+    pub counts: f64,
+    /// The mean log loss with counts and correction; that of the counts if there is no correction.
+    pub correction: f64,
+    /// How far counts and correction are believed, from 0 (class shares alone) to 1.
+    pub belief: f64,
+    /// How far their fitted ratio is believed, from 0 (the default ratio) to 1.
+    pub belief_in_ratio: f64,
+}
