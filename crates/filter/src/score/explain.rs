@@ -4,8 +4,8 @@ use tamis_model::{ClassId, KnownTerms};
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::error::Result;
+use crate::extract::counted::Counted;
 use crate::extract::document::Document;
-use crate::extract::extractor::Counted;
 use crate::score::filter::Filter;
 use crate::score::mixed::Reason;
 use crate::score::score::Scratch;

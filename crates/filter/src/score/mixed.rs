@@ -11,7 +11,7 @@ use crate::config::columns::Columns;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Mixed;
 use crate::error::Result;
-use crate::extract::extractor::Counted;
+use crate::extract::counted::Counted;
 use crate::file::table::Table;
 use crate::score::memo::Additive;
 use crate::score::verdict::less;

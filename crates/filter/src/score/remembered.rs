@@ -5,9 +5,9 @@ use tamis_tokenizer::Vocabulary;
 
 use crate::config::roles::positive_class;
 use crate::error::Result;
+use crate::extract::counted::Counted;
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
-use crate::extract::extractor::Counted;
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::names::named;
 use crate::score::filter::Filter;

@@ -4,8 +4,8 @@ use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, Readings};
 
 use crate::error::{ErrorKind, Result};
+use crate::extract::counted::Counted;
 use crate::extract::document::Document;
-use crate::extract::extractor::Counted;
 use crate::score::filter::Filter;
 use crate::score::memo::{Additive, Memo};
 use crate::score::scorer::{Scorer, WeightedScorer};

@@ -9,7 +9,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 use crate::config::roles::positive_class;
 use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
-use crate::extract::extractor::Counted;
+use crate::extract::counted::Counted;
 use crate::file::header::Header;
 use crate::score::memo::Additive;
 use crate::score::mixed::MixedScorer;

@@ -12,7 +12,7 @@ use crate::config::training::{Pairs, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
-use crate::extract::extractor::Counted;
+use crate::extract::counted::Counted;
 use crate::score::filter::Filter;
 use crate::score::score::Scratch;
 use crate::train::trainer::Trainer;

@@ -1,0 +1,192 @@
+//! What extracting a document gives besides its terms.
+
+use tamis_mail::LimitsHit;
+use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, VocabularyFull};
+
+use crate::file::names::message;
+
+/// Results of extracting a document besides its terms, which the vocabulary counts; with buffers.
+#[derive(Default)]
+pub(crate) struct Counted {
+    pub(super) scratch: tamis_tokenizer::Scratch,
+    pub(super) term: String,
+    /// Spans of the prefixed terms.
+    pub(super) spans: Vec<[usize; 2]>,
+    /// The error if the vocabulary was full.
+    pub(super) full: Option<VocabularyFull>,
+    /// With windows or columns: positions among the document's terms of those outside the body, and in it.
+    pub(super) outside: Vec<u32>,
+    pub(super) body: Vec<u32>,
+    /// End of each stretch (half a window) in `body`.
+    pub(super) stretches: Vec<usize>,
+    /// End of each column's terms in `outside`.
+    pub(super) group_ends: Vec<usize>,
+    /// Whether to hash the body.
+    pub(super) grouping: bool,
+    /// A hash of the terms of the body, in order.
+    pub(super) body_hash: u64,
+    /// Date and name; only set if the body is hashed (for documents that are learned).
+    pub(super) date: Option<i64>,
+    pub(super) name: String,
+    pub(super) limits_hit: LimitsHit,
+    /// Bytes of a text, or of all texts of a row, that may still be read.
+    pub(super) bytes_left: usize,
+    /// The real values of a row.
+    pub(super) reals: Vec<Option<f64>>,
+    /// The missing columns.
+    pub(super) missing: Vec<usize>,
+    pub(super) pairs: Vec<(TermId, u32)>,
+    pub(super) whole: CountVector,
+    pub(super) windows: Vec<CountVector>,
+    pub(super) n_windows: usize,
+    pub(super) groups: Vec<CountVector>,
+}
+
+impl Counted {
+    /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
+    pub(crate) fn grouping() -> Self {
+        Counted { grouping: true, ..Self::default() }
+    }
+
+    /// The whole document; call [`rows`](Self::rows) before.
+    pub(crate) fn whole(&self) -> CountRow<'_> {
+        self.whole.row()
+    }
+
+    /// Its windows: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body. Empty if the body is
+    /// a single window.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.windows[..self.n_windows].iter().map(CountVector::row)
+    }
+
+    /// The terms of each categorical, flag or text column of a row.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
+        self.groups[..self.group_ends.len()].iter().map(CountVector::row)
+    }
+
+    /// Whether the body is long enough for windows.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.stretches.len() > 2
+    }
+
+    /// A hash of the cuts between stretches, if there are windows: equal words can be cut at different places.
+    pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
+        let mut start = 0;
+        let stretches = self.stretches.iter().take_while(|_| self.has_windows());
+        stretches.fold(0, |hash, end| {
+            let within = &self.body[std::mem::replace(&mut start, *end)..*end];
+            let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
+            chain(hash, within.iter().fold(0, sum))
+        })
+    }
+
+    /// A hash of the body: the words of a mail, all of a text or a row. Only with [`grouping`](Self::grouping).
+    pub(crate) fn body_hash(&self) -> u64 {
+        self.body_hash
+    }
+
+    /// The date of the document in seconds since 1970, if known. Only with [`grouping`](Self::grouping).
+    pub(crate) fn date(&self) -> Option<i64> {
+        self.date
+    }
+
+    /// The name of the document; may be empty. Only with [`grouping`](Self::grouping).
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What stays of a mail on its way, see [`message`]. Only with [`grouping`](Self::grouping).
+    pub(crate) fn message(&self) -> u64 {
+        message(&self.name, self.body_hash)
+    }
+
+    /// The limits that truncated the message.
+    pub(crate) fn limits_hit(&self) -> LimitsHit {
+        self.limits_hit
+    }
+
+    /// The real values of a row, in column order; `None` if missing.
+    pub(crate) fn reals(&self) -> &[Option<f64>] {
+        &self.reals
+    }
+
+    /// The missing columns of a row.
+    pub(crate) fn missing(&self) -> &[usize] {
+        &self.missing
+    }
+
+    /// Makes the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
+    /// the terms of the document; terms without an id are left out.
+    pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
+        self.pairs.clear();
+        self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
+        self.whole.assign_pairs(&mut self.pairs);
+        let Counted { outside, body, stretches, pairs, groups, windows, .. } = self;
+        let mut count = |more: CountRow<'_>, places: &[u32], rows: &mut Vec<CountVector>, i: usize| {
+            pairs.clear();
+            pairs.extend(more.iter());
+            pairs.extend(places.iter().filter_map(|place| Some((id(*place as usize)?, 1))));
+            rows.resize_with(rows.len().max(i + 1), CountVector::default);
+            rows[i].assign_pairs(pairs);
+        };
+        let mut start = 0;
+        for (i, end) in self.group_ends.iter().enumerate() {
+            count(CountRow::default(), &outside[start..*end], groups, i);
+            start = *end;
+        }
+        self.n_windows = 0;
+        if stretches.len() <= 2 {
+            return;
+        }
+        // computed once: there can be many windows
+        let mut all_outside = Vec::new();
+        count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
+        let mut start = 0;
+        for pair in stretches.windows(2) {
+            count(all_outside[0].row(), &body[start..pair[1]], windows, self.n_windows);
+            self.n_windows += 1;
+            start = pair[0];
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.full = None;
+        self.body_hash = 0;
+        self.date = None;
+        self.name.clear();
+        self.limits_hit = LimitsHit::default();
+        self.outside.clear();
+        self.body.clear();
+        self.stretches.clear();
+        self.n_windows = 0;
+        self.reals.clear();
+        self.group_ends.clear();
+        self.missing.clear();
+    }
+
+    /// As much of a text as the limit still allows, whole characters.
+    pub(super) fn within_limit<'a>(&mut self, text: &'a str) -> &'a str {
+        let read = &text[..text.floor_char_boundary(self.bytes_left)];
+        self.bytes_left -= read.len();
+        if read.len() < text.len() {
+            (self.limits_hit.bytes, self.limits_hit.text) = (true, true);
+        }
+        read
+    }
+
+    /// Ends a stretch of the body, unless empty.
+    pub(super) fn end_stretch(&mut self) {
+        if self.body.len() > self.stretches.last().copied().unwrap_or(0) {
+            self.stretches.push(self.body.len());
+        }
+    }
+}
+
+/// Maximum number of occurrences outside the body in each window: more than real mail has, and few enough that a
+/// message with many of them and many windows stays cheap.
+pub(super) const MOST_OUTSIDE: usize = 4_096;
+
+/// Adds one more term to a hash of terms in order.
+pub(super) fn chain(group: u64, fingerprint: u64) -> u64 {
+    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
