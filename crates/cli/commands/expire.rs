@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
     let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
     let today = today();
-    // a date in the future is none
+    // a date in the future does not count
     let date_of = |known: &Known| known.date.filter(|date| *date <= today);
     let undated = known.iter().filter(|known| date_of(known).is_none()).count();
     let before_day = args.before.map(|day| day.0).or(args.older_than.map(|age| today - age.0));

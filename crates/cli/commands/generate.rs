@@ -68,7 +68,7 @@ pub(crate) fn run(args: &GenerateArgs, mut program: Command) -> Result<u8> {
     Ok(0)
 }
 
-/// Writes the page of a command and those of the commands in it.
+/// Writes the manual pages of a command and its subcommands.
 fn manual(folder: &Path, command: &mut Command, date: &str) -> Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     write(&folder.join(format!("{name}.1")), &command_page(command, date))?;

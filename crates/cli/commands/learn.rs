@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::{Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions};
+use tamis_filter::{Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions};
 use tamis_mail::looks_like_mail;
 
 use crate::args::input::{GroupArgs, InputArgs};
@@ -264,13 +264,15 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
             args.label
         );
     }
-    if let Some(shared) = shared {
-        let known: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
-        let is_same = labels.len() == known.len() && known.iter().all(|label| labels.contains(label));
-        if !is_same {
-            let (known, got) = (known.join(","), labels.join(","));
-            bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
-        }
+    if let Some(shared) = shared
+        && Classes::new(labels.iter().copied())? != *shared.classes()
+    {
+        let known = self::labels(shared).join(",");
+        bail!(
+            "--labels: expected those of the shared model, {}, got {}",
+            shown(&known),
+            shown(&labels.join(","))
+        );
     }
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.no_names;

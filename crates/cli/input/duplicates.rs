@@ -12,20 +12,18 @@ use crate::input::corpus::Corpus;
 use crate::input::items::Item;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{note, shown, shown_path};
+use crate::output::verdict::noun;
 
 /// Prints how many documents equal others, and whether they count.
 pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
     let (n, is_one) = (trainer.n_equal(), trainer.n_equal() == 1);
-    let (noun, once) = match trainer.recipe().kind {
-        Kind::Mail => ("message", !repeat),
-        Kind::Text => ("document", false),
-        Kind::Table => ("row", false),
-    };
+    let kind = trainer.recipe().kind;
+    let once = kind == Kind::Mail && !repeat;
     let (equal, were) = if is_one { ("equals another", "was") } else { ("equal others", "were") };
     let (count, are) = if is_one { ("counts", "it is") } else { ("count", "they are") };
     let n = match n {
         0 => return,
-        n => counted(n, noun),
+        n => counted(n, noun(kind)),
     };
     match once {
         true => note!("{n} {equal} and {were} counted once (--repeat counts each)"),

@@ -55,12 +55,16 @@ pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) 
 
 /// Says how many documents were read in part.
 pub(crate) fn say_truncated(n: u64, kind: Kind) {
-    let noun = match kind {
+    if n > 0 {
+        say!("tamis: {} read in part, because of limits", counted(n, noun(kind)));
+    }
+}
+
+/// What a document of this kind is called.
+pub(crate) fn noun(kind: Kind) -> &'static str {
+    match kind {
         Kind::Mail => "message",
         Kind::Text => "document",
         Kind::Table => "row",
-    };
-    if n > 0 {
-        say!("tamis: {} read in part, because of limits", counted(n, noun));
     }
 }

@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use crate::disk::map::Bytes;
 use crate::error::Result;
 
-/// The file of an open model, of which there is none.
+/// Stands for the file of an open model. There never is one.
 pub(crate) enum ModelFile {}
 
-/// A file while it is open, of which there is none.
+/// Stands for a file while it is open. There never is one.
 #[derive(Clone, Copy)]
 pub(crate) struct MappedFile<'a>(&'a Infallible);
 

@@ -1,4 +1,4 @@
-//! An unnamed temporary file. Without the feature `files` there is none, and all stays in memory.
+//! An unnamed temporary file. Without the feature `files` there are no files, and everything stays in memory.
 
 use std::io;
 

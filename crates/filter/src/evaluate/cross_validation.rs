@@ -12,7 +12,7 @@ use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::groups::is_named;
+use crate::file::groups::copies_are_apart;
 use crate::gather::learned::LearnedDocument;
 use crate::gather::rows::RowId;
 use crate::gather::union::Union;
@@ -186,9 +186,9 @@ impl Trainer {
         let others: Vec<_> = others.into_iter().map(|i| documents[i]).collect();
         let smoothing = fitting::smoothing(options, counts, &others, &self.classes)?;
         let default = Decision::for_classes(&self.classes);
-        let is_grouped =
-            self.options.recipe.kind == Kind::Mail || self.documents.iter().any(|d| is_named(d.group));
-        let others = InMemory { documents: &others, windows: &own_windows, copies_are_apart: !is_grouped };
+        let copies_are_apart =
+            copies_are_apart(self.options.recipe.kind, self.documents.iter().map(|document| document.group));
+        let others = InMemory { documents: &others, windows: &own_windows, copies_are_apart };
         let fitted = fitting::fit((options, smoothing), |_| Ok(default), counts, &others, &self.classes)?;
         let (bias, positive) = (fitted.bias(), positive_class(&self.classes));
         let Fitted { weights, chosen, .. } = fitted;

@@ -15,7 +15,6 @@ use crate::config::training::{Pairs, TrainOptions};
 use crate::error::{ErrorKind, Result};
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::file::groups;
-use crate::kind::Kind;
 use crate::score::verdict::verdict;
 use crate::train::fitting::{self, FittedWeights, LATEST};
 use crate::train::trainer::Trainer;
@@ -209,7 +208,9 @@ impl Prequential {
         let windows = if self.trainer.options.recipe.windows.is_some() { &windows[..] } else { &[] };
         let smoothing = fitting::smoothing(&self.options, statistics, &documents, classes)?;
         let decide = |_: &[(f64, bool)]| Ok(Decision::PLAIN);
-        let copies_are_apart = self.trainer.options.recipe.kind != Kind::Mail;
+        let kind = self.trainer.options.recipe.kind;
+        let copies_are_apart =
+            groups::copies_are_apart(kind, documents.iter().map(|document| document.group));
         let all = InMemory { documents: &documents, windows, copies_are_apart };
         let fitted = fitting::fit((&self.options, smoothing), decide, statistics, &all, classes)?;
         let judged = fitted.held_out.iter();
@@ -227,6 +228,7 @@ impl Prequential {
 mod tests {
     use super::*;
     use crate::extract::document::Document;
+    use crate::kind::Kind;
 
     #[test]
     fn online_learning_starts_from_nothing() {

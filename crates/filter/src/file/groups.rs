@@ -2,6 +2,8 @@
 
 use tamis_tokenizer::fingerprint;
 
+use crate::kind::Kind;
+
 /// Named groups have the numbers below this. Of several groups the least counts, so a name comes before none.
 const NAMED: u64 = 1 << 48;
 
@@ -13,6 +15,12 @@ pub(crate) fn group(name: Option<&str>, body: u64) -> u64 {
         _ if is_named(body) => body | 1 << 63,
         _ => body,
     }
+}
+
+/// Whether copies of documents of this kind, with these groups, may be held out one by one. A further copy of a text is like
+/// a new text; but a mail does not vouch for itself, nor a document for its named group.
+pub(crate) fn copies_are_apart(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
+    kind != Kind::Mail && !groups.any(is_named)
 }
 
 /// Whether a group was named.

@@ -10,7 +10,7 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::disk::spool::{Spool, spill};
 use crate::error::Result;
-use crate::file::groups::is_named;
+use crate::file::groups::copies_are_apart;
 use crate::file::varint::{put_varint, take_varint};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::packed::{Packed, pack};
@@ -102,11 +102,10 @@ impl Ordered {
         })
     }
 
-    /// The documents of a model of this kind. A further copy of a text is like a new text, so copies may be held out one by
-    /// one; but a mail does not vouch for itself, nor a document for its named group.
+    /// The documents of a model of this kind, see [`copies_are_apart`].
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
-        let is_grouped = kind == Kind::Mail || self.documents.iter().any(|document| is_named(document.group));
-        Ordered { copies_are_apart: !is_grouped, ..self }
+        let copies_are_apart = copies_are_apart(kind, self.documents.iter().map(|document| document.group));
+        Ordered { copies_are_apart, ..self }
     }
 
     /// Checks that everything that was asked for could be read.

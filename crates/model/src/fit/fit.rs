@@ -147,7 +147,7 @@ impl Fit<'_> {
 
     /// The same with all documents of a group left out together, by cross-validation.
     pub(super) fn left_out_by_groups(&self, choices: &Choices) -> Vec<HeldOutScores> {
-        let source = BlockReader::new(self.documents);
+        let source = BlockReader::unread(self.documents);
         let score = |fold: &Fold| {
             let counts = hold_back_rows(self.counts, self.documents, fold.rows());
             self.score_held_out(choices, fold, &counts)

@@ -99,9 +99,9 @@ impl Groups {
         let n_classes = self.groups.chunk_by(|a, b| a.class == b.class).count();
         if n_classes > most / 2 && self.groups.len() > most {
             sampled.extend(self.groups.iter().step_by(self.groups.len().div_ceil(most)));
-            weights.extend(sampled.iter().flat_map(|group| self.members(group)).map(|i| (i, 0.0)));
-            let stand_for = all as f64 / weights.len() as f64;
-            weights.iter_mut().for_each(|(_, weight)| *weight = stand_for);
+            let n_kept: u32 = sampled.iter().map(|group: &Group| group.len).sum();
+            let stand_for = all as f64 / f64::from(n_kept);
+            weights.extend(sampled.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
             weights.sort_unstable_by_key(|(i, _)| *i);
             self.groups = sampled;
             return Sample { groups: self, weights };
