@@ -1,8 +1,7 @@
 //! Dual coordinate ascent for the L2-regularised logistic regression of the correction.
 
-use tamis_tokenizer::TermId;
+use rayon::prelude::*;
 
-use crate::counts::term_frequency::TF_UNIT;
 use crate::left_out::documents::{BLOCK, Block, BlockReader, DocumentTerms};
 use crate::numbers::logs::sigmoid;
 use crate::numbers::random::SplitMix64;
@@ -33,14 +32,6 @@ const CHEAP_PASSES: usize = 1_000;
 /// The smallest change of an error worth updating the weights for, as a share of the tolerance.
 const MIN_STEP: f64 = 0.05;
 
-/// Documents as vectors of length at most 1: the numbers that stay constant over the passes.
-pub(crate) struct Vectors {
-    /// idf^2 of every term, nats squared; of a partition, times [`spread`].
-    pub(crate) squares: Vec<f32>,
-    /// 1 / |v| of every document, at most 1; 0 for documents without terms.
-    pub(crate) scales: Vec<f32>,
-}
-
 /// The documents of a block that train any of the current columns.
 #[derive(Clone, Default)]
 pub(crate) struct TrainingRows<const N: usize> {
@@ -54,7 +45,7 @@ pub(crate) struct TrainingRows<const N: usize> {
     pub(crate) weights: Vec<f64>,
 }
 
-/// The weights of some columns: `idf^2 u` of every term, and the biases.
+/// The weights of some columns, by which [vectors](Block::vector) are multiplied: of every term, and the biases.
 pub(crate) struct DualWeights<const N: usize> {
     pub(crate) terms: Vec<[f32; N]>,
     pub(crate) bias: [f64; N],
@@ -65,28 +56,35 @@ impl<const N: usize> DualWeights<N> {
         DualWeights { terms: vec![[0.0; N]; n_terms], bias: [0.0; N] }
     }
 
-    /// The dot product of a document (`scale` is 1 / |v|) and the weights of each column, without the bias.
+    /// The dot product of a document and the weights of each column, without the bias.
     #[inline]
-    pub(crate) fn dot(&self, terms: DocumentTerms<'_>, scale: f32) -> [f64; N] {
+    pub(crate) fn dot(&self, vector: DocumentTerms<'_>) -> [f64; N] {
         let mut sums = [0f32; N];
-        for (id, factor) in terms.iter() {
-            for (sum, weight) in sums.iter_mut().zip(&self.terms[id as usize]) {
-                *sum += factor * weight;
+        for (id, value) in vector.iter() {
+            let weights = &self.terms[id as usize];
+            for lane in 0..N {
+                sums[lane] += value * weights[lane];
             }
         }
-        let scale = f64::from(scale) * TF_UNIT;
-        sums.map(|sum| f64::from(sum) * scale)
+        sums.map(f64::from)
     }
 
-    /// Adds `steps` times a document to the weights.
+    /// What the first of these columns say of each document.
+    pub(crate) fn said(&self, documents: &Block, n_columns: usize) -> Vec<Vec<f64>> {
+        let said = |at: usize| {
+            let sums = self.dot(documents.vector(at));
+            (0..n_columns).map(|lane| sums[lane] + self.bias[lane]).collect()
+        };
+        (0..documents.len()).into_par_iter().map(said).collect()
+    }
+
+    /// Adds `steps` times a document to the weights, and `n` times the steps to the biases.
     #[inline]
-    fn add(&mut self, squares: &[f32], terms: DocumentTerms<'_>, scale: f32, (steps, n): ([f32; N], f32)) {
-        let scale = scale * TF_UNIT as f32;
-        let steps_per_unit = steps.map(|step| step * scale);
-        for (id, factor) in terms.iter() {
-            let factor = factor * squares[id as usize];
-            for (weight, step) in self.terms[id as usize].iter_mut().zip(steps_per_unit) {
-                *weight += factor * step;
+    fn add(&mut self, vector: DocumentTerms<'_>, steps: [f32; N], n: f32) {
+        for (id, value) in vector.iter() {
+            let weights = &mut self.terms[id as usize];
+            for lane in 0..N {
+                weights[lane] += value * steps[lane];
             }
         }
         for (bias, step) in self.bias.iter_mut().zip(steps) {
@@ -102,21 +100,16 @@ pub(crate) fn spread(n_partitions: u32, document_frequency: u64) -> f32 {
     document_frequency.min(n_partitions.into()) as f32
 }
 
-impl Vectors {
-    /// |x|^2 + 1: the contribution of one unit of a document's coefficient to its own log-odds; `n` of the 1.
-    fn squared_norm(&self, terms: DocumentTerms<'_>, scale: f32, n: f32) -> f64 {
-        let square = |(id, factor): (TermId, f32)| factor * factor * self.squares[id as usize];
-        let scale = f64::from(scale) * TF_UNIT;
-        let sum: f32 = terms.iter().map(square).sum();
-        f64::from(n) + scale * scale * f64::from(sum)
-    }
+/// |x|^2: the contribution of one unit of a document's coefficient to its own log-odds, without the bias.
+fn squared_norm(vector: DocumentTerms<'_>) -> f32 {
+    vector.iter().map(|(_, value)| value * value).sum()
 }
 
 impl DualAscent {
     /// Sets each document's coefficient in turn to C times its error given all others, until hardly any changes. Starts
-    /// from the given coefficients; `weights` must be zeros, and are the result at the end.
+    /// from the given coefficients and weights; these are added up from the documents if there are none. Returns the weights.
     ///
-    /// Of a partition, `weights` must be those of all partitions. What changes here then counts as often as there are
+    /// Of a partition, `weights` are those of all partitions. What changes here then counts as often as there are
     /// partitions, as if each changed as much in the same direction, so that the changes of all can be added up. At the end
     /// `weights` are of no use.
     ///
@@ -127,23 +120,24 @@ impl DualAscent {
     /// (2011). Partitions: Ma et al., "Adding vs. averaging in distributed primal-dual optimization" (2015).
     pub(crate) fn fit<const N: usize>(
         &self,
-        (source, vectors): (&BlockReader<'_>, &Vectors),
+        source: &BlockReader<'_>,
         rows: impl Fn(usize, &Block) -> TrainingRows<N> + Sync,
         coefficients: &mut [[f32; N]],
-        weights: &mut DualWeights<N>,
-    ) {
-        let Vectors { squares, scales } = vectors;
+        weights: Option<DualWeights<N>>,
+    ) -> DualWeights<N> {
         let n_partitions = self.partitions.map_or(1.0, |n| n as f32);
+        let is_new = weights.is_none();
+        let mut weights = weights.unwrap_or_else(|| DualWeights::new(source.idf().len()));
         let mut squared_norms = vec![0f32; coefficients.len()];
         let (mut blocks, mut kept, mut n_pairs) = (Vec::new(), Vec::new(), 0);
-        source.for_all(|first, block| {
+        source.for_all_vectors(|first, block| {
             let rows = rows(first, block);
             for at in rows.positions.iter().map(|at| *at as usize) {
-                let (terms, scale) = (block.terms(at), scales[first + at]);
-                n_pairs += terms.len();
-                squared_norms[first + at] = vectors.squared_norm(terms, scale, n_partitions) as f32;
-                if self.partitions.is_none() && coefficients[first + at] != [0.0; N] {
-                    weights.add(squares, terms, scale, (coefficients[first + at], 1.0));
+                let vector = block.vector(at);
+                n_pairs += vector.len();
+                squared_norms[first + at] = n_partitions + squared_norm(vector);
+                if is_new && coefficients[first + at] != [0.0; N] {
+                    weights.add(vector, coefficients[first + at], 1.0);
                 }
             }
             blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
@@ -161,7 +155,7 @@ impl DualAscent {
             // blocks in random order, documents shuffled within each
             let mut order = blocks.clone();
             random.shuffle(&mut order);
-            source.for_each(&order, |first, block| {
+            source.for_each_vector(&order, |first, block| {
                 let own;
                 let (heads, rows) = match kept.get(first / BLOCK) {
                     Some(kept) => kept,
@@ -179,18 +173,18 @@ impl DualAscent {
                     if std::mem::take(&mut is_converged[document]) {
                         continue;
                     }
-                    let (terms, scale) = (block.terms(at), scales[document]);
+                    let vector = block.vector(at);
                     let row = TrainingRow {
                         offsets: &rows.offsets[at..at + n],
                         is_positive: &rows.is_positive[at..at + n],
                         weights: &rows.weights[at..at + n],
                         squared_norm: f64::from(squared_norms[document]),
                     };
-                    let sums = weights.dot(terms, scale);
+                    let sums = weights.dot(vector);
                     let own = &mut coefficients[document..document + n];
                     let (steps, moved) = self.update(row, sums, &weights.bias, own);
                     if let Some(steps) = steps {
-                        weights.add(squares, terms, scale, (steps, n_partitions));
+                        weights.add(vector, steps, n_partitions);
                     }
                     is_converged[document] = self.only_rivals && moved < MIN_STEP * self.tolerance;
                     worst = f64::max(worst, moved);
@@ -200,6 +194,7 @@ impl DualAscent {
                 break;
             }
         }
+        weights
     }
 
     /// Updates the coefficients of equal documents from their dot products. Returns the steps of all together, if large

@@ -5,12 +5,18 @@ use crate::counts::counts::ClassId;
 use crate::counts::statistics::error::StatisticsError;
 use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, FoldView};
+use crate::fit::fit::{Fit, Fold, copies_left};
 use crate::left_out::documents::{Block, BlockReader};
 use crate::linear::coefficients::{Coefficient, Coefficients, Correction, GroupCoefficients};
 
-/// Maximum passes over the documents, and again per fold; a fold starts from the full fit.
-pub(super) const PASSES: usize = 10;
+/// Maximum passes over the documents, and again without each fold, from where they ended.
+pub(super) const PASSES: usize = 8;
+pub(super) const PASSES_OF_FOLD: usize = 5;
+/// Maximum passes where documents are held out once: without them, then with them. One is enough for them if they are fewer than
+/// one in [`FEW_HELD_OUT`].
+pub(super) const PASSES_WITHOUT: usize = 4;
+pub(super) const PASSES_WITH: usize = 3;
+pub(super) const FEW_HELD_OUT: usize = 20;
 /// The fit stops when no error changes by this much in a pass.
 pub(super) const TOLERANCE: f64 = 0.02;
 /// Number of columns fitted together.
@@ -21,6 +27,22 @@ pub(super) const COLUMNS_TOGETHER: usize = 8;
 pub(super) struct FitColumn {
     pub(super) column: ClassId,
     pub(super) tau: f64,
+}
+
+/// Some passes over the documents.
+pub(super) struct Passes<'a> {
+    pub(super) most: usize,
+    /// What is held out, if anything.
+    pub(super) held: Option<&'a Fold>,
+    /// The counts' log-odds of each document and competing column.
+    pub(super) odds: &'a [f32],
+}
+
+/// A fitted group of columns.
+pub(super) struct GroupFit {
+    pub(super) coefficients: GroupCoefficients,
+    /// What each column says of each held-out row.
+    pub(super) said: Vec<Vec<f64>>,
 }
 
 /// Fits columns to documents.
@@ -36,7 +58,7 @@ impl ColumnFit<'_> {
     pub(super) fn ascent(&self) -> DualAscent {
         DualAscent {
             c: self.fit.options.regularisation,
-            passes: if self.fit.options.correction { PASSES } else { 0 },
+            passes: PASSES,
             tolerance: TOLERANCE,
             seed: self.fit.options.seed,
             only_rivals: !self.fit.columns.is_one(),
@@ -44,15 +66,43 @@ impl ColumnFit<'_> {
         }
     }
 
-    /// Fits a group of columns to all documents.
-    pub(super) fn fit_group(&self, view: &FoldView<'_>, group: &[FitColumn]) -> GroupCoefficients {
-        let mut fitted = self.unfitted(group);
-        match fitted.columns.len() {
-            2 => drop(self.fit_columns::<2>(view, group, &mut fitted.values)),
-            4 => drop(self.fit_columns::<4>(view, group, &mut fitted.values)),
-            _ => drop(self.fit_columns::<COLUMNS_TOGETHER>(view, group, &mut fitted.values)),
+    /// Fits a group of columns by these passes, one after another, from these coefficients or from none. `rows` are scored
+    /// after the first of them.
+    pub(super) fn fit_group(
+        &self,
+        group: &[FitColumn],
+        start: Option<&GroupCoefficients>,
+        passes: &[Passes<'_>],
+        rows: &Block,
+    ) -> GroupFit {
+        match group.len() {
+            0..=2 => self.fit_columns::<2>(group, start, passes, rows),
+            3..=4 => self.fit_columns::<4>(group, start, passes, rows),
+            _ => self.fit_columns::<COLUMNS_TOGETHER>(group, start, passes, rows),
         }
-        fitted.packed()
+    }
+
+    fn fit_columns<const N: usize>(
+        &self,
+        group: &[FitColumn],
+        start: Option<&GroupCoefficients>,
+        passes: &[Passes<'_>],
+        rows: &Block,
+    ) -> GroupFit {
+        let mut fitted = self.unfitted(group);
+        if let Some(start) = start {
+            fitted.values = start.of_all(self.fit.documents.len());
+        }
+        let (mut weights, mut said) = (None, None);
+        for passes in passes {
+            let most = if self.fit.options.correction { passes.most } else { 0 };
+            let ascent = DualAscent { passes: most, ..self.ascent() };
+            let after: DualWeights<N> =
+                self.ascend(&ascent, (passes, group), &mut fitted.values, weights.take());
+            said.get_or_insert_with(|| after.said(rows, group.len()));
+            weights = Some(after);
+        }
+        GroupFit { coefficients: fitted.packed(), said: said.unwrap_or_default() }
     }
 
     /// The coefficients of a group of columns before anything is learned.
@@ -70,36 +120,24 @@ impl ColumnFit<'_> {
         }
     }
 
-    /// Fits up to `N` columns without the held-out documents of the view. Starts from these values, `N` per document,
-    /// and leaves the fitted ones. Returns the weights.
-    pub(super) fn fit_columns<const N: usize>(
-        &self,
-        view: &FoldView<'_>,
-        group: &[FitColumn],
-        values: &mut [f32],
-    ) -> DualWeights<N> {
-        let mut weights = DualWeights::new(view.vectors.squares.len());
-        self.ascend(&self.ascent(), (view, group), values, &mut weights);
-        weights
-    }
-
-    /// The same by this ascent, from these weights.
+    /// Fits up to `N` columns by this ascent, from these values, `N` per document, and these weights, which are added up
+    /// from the documents if there are none. Leaves the fitted values, and returns the weights.
     pub(super) fn ascend<const N: usize>(
         &self,
         ascent: &DualAscent,
-        (view, group): (&FoldView<'_>, &[FitColumn]),
+        (passes, group): (&Passes<'_>, &[FitColumn]),
         values: &mut [f32],
-        weights: &mut DualWeights<N>,
-    ) {
+        weights: Option<DualWeights<N>>,
+    ) -> DualWeights<N> {
         let group: [Option<FitColumn>; N] = std::array::from_fn(|lane| group.get(lane).copied());
-        let rows = |first: usize, block: &Block| self.training_rows(view, group, first, block);
-        ascent.fit((self.source, &view.vectors), rows, values.as_chunks_mut::<N>().0, weights);
+        let rows = |first: usize, block: &Block| self.training_rows(passes, group, first, block);
+        ascent.fit(self.source, rows, values.as_chunks_mut::<N>().0, weights)
     }
 
     /// The documents of a block that train any of these columns, in order.
     fn training_rows<const N: usize>(
         &self,
-        view: &FoldView<'_>,
+        passes: &Passes<'_>,
         group: [Option<FitColumn>; N],
         first: usize,
         block: &Block,
@@ -110,7 +148,7 @@ impl ColumnFit<'_> {
         for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
             let document = first + at;
             let label = self.fit.documents.label(document);
-            let copies = view.copies_left(document, &label);
+            let copies = copies_left(passes.held, document, &label);
             if copies == 0 {
                 continue;
             }
@@ -125,7 +163,7 @@ impl ColumnFit<'_> {
                 let Some(FitColumn { column, tau }) = to else { continue };
                 if let Some(place) = self.competitors.place(document, *column) {
                     let is_own = own == Some(usize::from(*column));
-                    let offset = view.odds[place] * *tau as f32;
+                    let offset = passes.odds[place] * *tau as f32;
                     offsets[at][lane] = offset;
                     is_positive[at][lane] = is_own;
                 }
@@ -133,6 +171,13 @@ impl ColumnFit<'_> {
             positions.extend(offsets[at].iter().any(|offset| !offset.is_nan()).then_some(at as u32));
         }
         TrainingRows { positions, offsets, is_positive, weights }
+    }
+
+    /// 1 / |v| of every document.
+    pub(super) fn scales(&self) -> Vec<f32> {
+        let mut scales = Vec::with_capacity(self.fit.documents.len());
+        self.source.for_all_vectors(|_, block| scales.extend_from_slice(block.scales()));
+        scales
     }
 
     /// The correction: exact sums of the coefficients.

@@ -1,22 +1,24 @@
 //! The fit of the correction: all columns on all documents and on each cross-validation fold, then stacking.
 
 use rayon::prelude::*;
-use tamis_tokenizer::{CountRow, CountVector};
+use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::bayes::error::FitError;
 use crate::counts::statistics::error::StatisticsError;
-use crate::fit::ascent::DualWeights;
 use crate::fit::choose::TAUS;
-use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn};
+use crate::fit::column_fit::{
+    COLUMNS_TOGETHER, ColumnFit, FEW_HELD_OUT, FitColumn, GroupFit, PASSES, PASSES_OF_FOLD, PASSES_WITH,
+    PASSES_WITHOUT, Passes,
+};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fitted, Fold, FoldView, scale};
+use crate::fit::fit::{Fit, Fitted, Fold};
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{Block, BlockReader};
+use crate::left_out::documents::{Block, BlockReader, TermScales};
 use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::SmoothingChoice;
 use crate::linear::choices::Choices;
-use crate::linear::coefficients::{Coefficients, GroupCoefficients};
+use crate::linear::coefficients::Coefficients;
 
 impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
@@ -56,177 +58,151 @@ impl Fit<'_> {
             let read = if by_groups { self.left_out_by_groups(&choices) } else { self.left_out(&choices) };
             return Ok(self.choose(none, &read).0);
         }
-        let source = BlockReader::new(self.documents);
+        let idf = self.idf(self.counts);
+        let source = BlockReader::new(self.documents).weighed(TermScales { idf, ..TermScales::default() });
         let competitors = Competitors::new(self.columns, self.counts, &source, &choices);
         let folds = self.folds(&source);
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
-        let cross_fit = CrossFit { fit: self, columns, folds: &folds };
-        if self.columns.is_one() { cross_fit.fit_two_classes(none) } else { cross_fit.fit_one_vs_rest(none) }
+        let to_fit = self.fit_columns(&choices);
+        let groups = to_fit.chunks(COLUMNS_TOGETHER).collect();
+        let (mut coefficients, read) = CrossFit { columns, groups, folds: &folds, choices }.fit();
+        let (mut fitted, lane) = self.choose(none, &read);
+        if !self.options.correction {
+            return Ok(fitted);
+        }
+        if self.columns.is_one() {
+            let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
+            group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
+        }
+        fitted.correction = columns.sum_correction(&coefficients)?;
+        Ok(Fitted { coefficients, ..fitted })
+    }
+
+    /// The columns to fit: of two classes one with each share of the counts, otherwise one of each class.
+    pub(super) fn fit_columns(&self, choices: &Choices) -> Vec<FitColumn> {
+        match self.columns.is_one() {
+            true => TAUS.map(|tau| FitColumn { column: 0, tau }).to_vec(),
+            false => self.columns.classes().map(|column| FitColumn { column, tau: choices.tau }).collect(),
+        }
     }
 }
 
-/// The view without the documents of a fold, and their scores by the counts.
-type FoldScores<'a> = (FoldView<'a>, Vec<HeldOut>);
-
-/// Fits all columns, on all documents and by cross-validation.
+/// Fits all columns, on all documents and without those that are held out.
 struct CrossFit<'a> {
-    fit: &'a Fit<'a>,
     columns: ColumnFit<'a>,
+    groups: Vec<&'a [FitColumn]>,
     folds: &'a [Fold],
+    choices: Choices,
+}
+
+/// A fold, and what is known of it without it.
+struct HeldFold<'a> {
+    fold: &'a Fold,
+    /// The scores by the counts of the other documents.
+    read: Vec<HeldOut>,
+    /// Each document, then its windows with a known term: vectors of the terms that other documents have.
+    rows: Block,
+    /// The number of rows of each document.
+    lengths: Vec<usize>,
+    /// Where the others start from; none if the fold is the only one, as its few documents make no difference.
+    odds: Option<Vec<f32>>,
 }
 
 impl<'a> CrossFit<'a> {
-    /// Two classes, one column: chooses tau by the held-out loss.
-    fn fit_two_classes(&self, fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let group = TAUS.map(|tau| FitColumn { column: 0, tau });
-        let groups: [&[FitColumn]; 1] = [&group];
-        let (mut coefficients, views) = self.fit_all(&fitted.choices, &groups);
-        let read = self.fit_folds(&fitted.choices, &groups, &coefficients, views);
-        let (mut fitted, lane) = self.fit.choose(fitted, &read);
-        let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
-        group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
-        fitted.correction = self.columns.sum_correction(&coefficients)?;
-        Ok(self.with_coefficients(fitted, coefficients))
-    }
-
-    /// One-vs-rest: a column per class, [`COLUMNS_TOGETHER`] fitted together.
-    fn fit_one_vs_rest(&self, mut fitted: Fitted) -> Result<Fitted, FitError<StatisticsError>> {
-        let tau = fitted.choices.tau;
-        let columns: Vec<FitColumn> =
-            self.fit.columns.classes().map(|column| FitColumn { column, tau }).collect();
-        let groups: Vec<&[FitColumn]> = columns.chunks(COLUMNS_TOGETHER).collect();
-        let (coefficients, views) = self.fit_all(&fitted.choices, &groups);
-        let (read, correction) = rayon::join(
-            || self.fit_folds(&fitted.choices, &groups, &coefficients, views),
-            || self.columns.sum_correction(&coefficients),
-        );
-        fitted.correction = correction?;
-        let (fitted, _) = self.fit.choose(fitted, &read);
-        Ok(self.with_coefficients(fitted, coefficients))
-    }
-
-    /// Fits groups of columns to all documents; also makes the views of the folds if documents are few.
-    fn fit_all(
-        &self,
-        choices: &Choices,
-        groups: &[&[FitColumn]],
-    ) -> (Coefficients, Option<Vec<FoldScores<'a>>>) {
-        let CrossFit { columns: ColumnFit { fit, source, competitors }, folds, .. } = *self;
-        let full = || {
-            let view = fit.view(choices, source, competitors, None, (fit.counts, fit.squares(fit.counts)));
-            let of_group = |group: &&[FitColumn]| self.columns.fit_group(&view, group);
-            let groups = groups.par_iter().with_max_len(1).map(of_group).collect();
-            Coefficients { scales: view.vectors.scales, groups }
-        };
-        // with many documents, only after the full view is dropped, to save memory
-        let views = || {
-            let view = |fold: &'a Fold| self.view_fold(choices, fold);
-            source.is_kept().then(|| folds.par_iter().map(view).collect())
-        };
-        rayon::join(full, views)
-    }
-
-    /// Scores of the held-out documents, in their order, by fits without each fold that start from these coefficients.
-    fn fit_folds(
-        &self,
-        choices: &Choices,
-        groups: &[&[FitColumn]],
-        coefficients: &Coefficients,
-        views: Option<Vec<FoldScores<'a>>>,
-    ) -> Vec<HeldOutScores> {
-        let of_fold = |(at, fold): (usize, &'a Fold)| {
-            let own;
-            let (view, readings) = match views.as_ref().and_then(|views| views.get(at)) {
-                Some(view) => view,
+    /// The coefficients of all documents, and the scores of those held out, in order.
+    ///
+    /// A fold that is the only one takes no part in the first passes. Otherwise, each is left out of a fit of its own that
+    /// starts from the one to all documents.
+    fn fit(&self) -> (Coefficients, Vec<HeldOutScores>) {
+        let ColumnFit { fit, source, competitors } = self.columns;
+        let odds = fit.odds(&self.choices, source, competitors, (fit.counts, None));
+        let with = |most| Passes { most, held: None, odds: &odds };
+        let (fitted, read) = if let [fold] = self.folds {
+            let held = self.hold_out(fold);
+            let without = Passes { held: Some(fold), ..with(PASSES_WITHOUT) };
+            let are_few = fold.documents.len() * FEW_HELD_OUT < fit.documents.len();
+            let last = with(if are_few { 1 } else { PASSES_WITH });
+            let fitted = self.fit_groups(None, &[without, last], &held.rows);
+            let read = held.scores(&fitted);
+            (fitted, read)
+        } else {
+            let full = || self.fit_groups(None, &[with(PASSES)], &Block::default());
+            // if documents are many, one after another, to save memory
+            let hold_out = || self.folds.par_iter().map(|fold| self.hold_out(fold)).collect::<Vec<_>>();
+            let (fitted, held) = rayon::join(full, || source.is_kept().then(hold_out));
+            let read = match held {
+                Some(held) => held.par_iter().map(|held| self.score(held, &fitted)).flatten().collect(),
                 None => {
-                    own = self.view_fold(choices, fold);
-                    &own
+                    let score = |fold| self.score(&self.hold_out(fold), &fitted);
+                    self.folds.par_iter().map(score).flatten().collect()
                 }
             };
-            self.score_fold(view, readings, (fold, groups), coefficients)
+            (fitted, read)
         };
-        let mut read: Vec<HeldOutScores> = self.folds.par_iter().enumerate().map(of_fold).flatten().collect();
-        read.sort_by_key(|read| read.held.document);
-        // copies of a document in several folds count together, by the mean of their scores
-        read.dedup_by(|other, read| other.held.document == read.held.document && read.add(other));
-        read
+        let groups = fitted.into_iter().map(|fit| fit.coefficients).collect();
+        (Coefficients { scales: self.columns.scales(), groups }, in_order(read))
     }
 
-    /// The view without the documents of a fold, and their scores by the counts.
-    fn view_fold(&self, choices: &Choices, fold: &'a Fold) -> FoldScores<'a> {
+    fn fit_groups(&self, start: Option<&[GroupFit]>, passes: &[Passes<'_>], rows: &Block) -> Vec<GroupFit> {
+        let fit = |(at, group): (usize, &&[FitColumn])| {
+            let start = start.and_then(|fitted| fitted.get(at)).map(|fitted| &fitted.coefficients);
+            self.columns.fit_group(group, start, passes, rows)
+        };
+        self.groups.par_iter().enumerate().with_max_len(1).map(fit).collect()
+    }
+
+    /// Scores of a fold by the fit without it.
+    fn score(&self, held: &HeldFold<'_>, fitted: &[GroupFit]) -> Vec<HeldOutScores> {
+        let odds = held.odds.as_deref().unwrap_or_default();
+        let without = Passes { most: PASSES_OF_FOLD, held: Some(held.fold), odds };
+        held.scores(&self.fit_groups(Some(fitted), &[without], &held.rows))
+    }
+
+    fn hold_out(&self, fold: &'a Fold) -> HeldFold<'a> {
         let ColumnFit { fit, source, competitors } = self.columns;
         let counts = hold_back_rows(fit.counts, fit.documents, fold.rows());
-        let readings = fit.score_held_out(choices, fold, &counts);
-        let counts = (&counts, fit.squares(&counts));
-        (fit.view(choices, source, competitors, Some(fold), counts), readings)
-    }
-
-    /// Scores of the documents of a fold by the fit without them.
-    fn score_fold(
-        &self,
-        view: &FoldView<'_>,
-        readings: &[HeldOut],
-        (fold, groups): (&Fold, &[&[FitColumn]]),
-        coefficients: &Coefficients,
-    ) -> Vec<HeldOutScores> {
-        let is_known =
-            |row: &CountVector| row.row().ids().iter().any(|id| view.vectors.squares[*id as usize] > 0.0);
+        let read = fit.score_held_out(&self.choices, fold, &counts);
+        let is_known = |id: &TermId| counts.document_frequency(*id) > 0;
+        let windows = |document: &usize| {
+            let windows = fit.documents.windows(*document).into_iter();
+            windows.filter(|row| row.row().ids().iter().any(is_known)).collect::<Vec<_>>()
+        };
         let rows = |(document, row): (&usize, &CountVector)| {
-            let windows = self.fit.documents.windows(*document).into_iter().filter(is_known);
-            std::iter::once(row.clone()).chain(windows).collect::<Vec<_>>()
+            std::iter::once(row.clone()).chain(windows(document)).collect::<Vec<_>>()
         };
         let rows: Vec<Vec<CountVector>> = fold.documents.iter().zip(&fold.rows).map(rows).collect();
+        let lengths = rows.iter().map(Vec::len).collect();
         let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
-        let terms = Block::of(all.into_iter());
-        let groups = groups.par_iter().zip(&coefficients.groups).with_max_len(1);
-        let said: Vec<Vec<Vec<f64>>> =
-            groups.map(|(group, start)| self.fit_and_score(view, group, start, &terms)).collect();
+        let mut rows = Block::of(all.into_iter());
+        let ids = (0..=TermId::MAX).zip(source.idf());
+        let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
+        rows.weigh(&TermScales { idf, ..TermScales::default() });
+        let odds = || fit.odds(&self.choices, source, competitors, (&counts, Some(fold)));
+        let odds = (self.folds.len() > 1).then(odds);
+        HeldFold { fold, read, rows, lengths, odds }
+    }
+}
+
+impl HeldFold<'_> {
+    /// The scores, with what fitted columns say.
+    fn scores(&self, fitted: &[GroupFit]) -> Vec<HeldOutScores> {
         let mut first = 0;
-        let read = |(held, rows): (&HeldOut, &Vec<_>)| {
-            let own = first..first + rows.len();
+        let scores = |(held, n): (&HeldOut, &usize)| {
+            let own = first..first + n;
             first = own.end;
-            let of_row = |row: usize| said.iter().flat_map(|said| &said[row]).copied().collect();
+            let of_row = |row: usize| fitted.iter().flat_map(|fit| &fit.said[row]).copied().collect();
             HeldOutScores { held: held.clone(), said: own.map(of_row).collect() }
         };
-        readings.iter().zip(&rows).map(read).collect()
+        self.read.iter().zip(&self.lengths).map(scores).collect()
     }
+}
 
-    /// Fits a group of columns without the held-out documents, starting from these coefficients, and scores each row.
-    fn fit_and_score(
-        &self,
-        view: &FoldView<'_>,
-        group: &[FitColumn],
-        start: &GroupCoefficients,
-        rows: &Block,
-    ) -> Vec<Vec<f64>> {
-        match group.len() {
-            0..=2 => self.fit_and_score_rows::<2>(view, group, start, rows),
-            3..=4 => self.fit_and_score_rows::<4>(view, group, start, rows),
-            _ => self.fit_and_score_rows::<COLUMNS_TOGETHER>(view, group, start, rows),
-        }
-    }
-
-    fn fit_and_score_rows<const N: usize>(
-        &self,
-        view: &FoldView<'_>,
-        group: &[FitColumn],
-        start: &GroupCoefficients,
-        rows: &Block,
-    ) -> Vec<Vec<f64>> {
-        let weights: DualWeights<N> =
-            self.columns.fit_columns(view, group, &mut start.of_all(self.fit.documents.len()));
-        let read = |row: usize| {
-            let terms = rows.terms(row);
-            let sums = weights.dot(terms, scale(&view.vectors.squares, terms));
-            (0..group.len()).map(|lane| sums[lane] + weights.bias[lane]).collect()
-        };
-        (0..rows.len()).into_par_iter().map(read).collect()
-    }
-
-    /// Adds the coefficients, if there is a correction.
-    fn with_coefficients(&self, fitted: Fitted, coefficients: Coefficients) -> Fitted {
-        if self.fit.options.correction { Fitted { coefficients, ..fitted } } else { fitted }
-    }
+/// Scores in the order of their documents. Copies of a document in several folds count together, by the mean of their
+/// scores.
+fn in_order(mut read: Vec<HeldOutScores>) -> Vec<HeldOutScores> {
+    read.sort_by_key(|read| read.held.document);
+    read.dedup_by(|other, read| other.held.document == read.held.document && read.add(other));
+    read
 }
 
 #[cfg(test)]

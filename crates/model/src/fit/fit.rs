@@ -5,12 +5,10 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::counts::{ClassId, Counts};
 use crate::counts::statistics::Statistics;
-use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
-use crate::fit::ascent::Vectors;
 use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{BlockReader, DocumentTerms, Documents, Label};
+use crate::left_out::documents::{BlockReader, Documents, Label};
 use crate::left_out::folds::{Groups, hold_back_rows};
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::{SampleTerms, SmoothingChoice, min_per_class, priors, sample_size};
@@ -18,7 +16,7 @@ use crate::linear::choices::{Choices, WeightedOptions};
 use crate::linear::coefficients::{Coefficients, CorrectedStatistics, Correction};
 use crate::linear::columns::Columns;
 use crate::linear::tried::{TriedParts, TriedTau};
-use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
+use crate::linear::weighted::{Readings, WeightedLogOdds};
 
 /// The result of a fit: choices, correction and held-out scores.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +62,8 @@ const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
 /// Maximum number of held-out documents for two classes, where thresholds need many, and for more.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
+/// From this many documents on, two classes have enough of them in a tenth.
+const MANY: usize = 40_000;
 
 /// The inputs of a fit: documents, counts, columns and options.
 #[derive(Clone, Copy)]
@@ -95,24 +95,13 @@ impl Fold {
     }
 }
 
-/// The training data without the documents of a fold.
-pub(super) struct FoldView<'a> {
-    pub(super) vectors: Vectors,
-    /// What is held out, if anything.
-    pub(super) held: Option<&'a Fold>,
-    /// The offsets of each document and competing column, for tau = 1.
-    pub(super) odds: Vec<f32>,
-}
-
-impl FoldView<'_> {
-    /// The number of a document's copies that are not held out.
-    pub(super) fn copies_left(&self, document: usize, label: &Label) -> u32 {
-        let held = self.held.and_then(|fold| {
-            let at = fold.documents.binary_search(&document).ok()?;
-            fold.copies.get(at)
-        });
-        label.multiplicity.saturating_sub(held.copied().unwrap_or(0))
-    }
+/// The number of a document's copies that are not in this fold.
+pub(super) fn copies_left(held: Option<&Fold>, document: usize, label: &Label) -> u32 {
+    let held = held.and_then(|fold| {
+        let at = fold.documents.binary_search(&document).ok()?;
+        fold.copies.get(at)
+    });
+    label.multiplicity.saturating_sub(held.copied().unwrap_or(0))
 }
 
 impl Fit<'_> {
@@ -161,8 +150,13 @@ impl Fit<'_> {
     }
 
     fn max_held_out(&self) -> usize {
-        let [two, many] = MAX_HELD_OUT;
-        sample_size(if self.columns.is_one() { two } else { many }, self.columns)
+        let ([two, many], n) = (MAX_HELD_OUT, self.documents.len());
+        let most = match self.columns.is_one() {
+            true if n >= MANY => two.min(n / 10),
+            true => two,
+            false => many,
+        };
+        sample_size(most, self.columns)
     }
 
     /// The held-out documents, dealt into folds.
@@ -201,38 +195,35 @@ impl Fit<'_> {
         folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
     }
 
-    /// idf^2 of every term by these counts; 0 of one without counts.
-    pub(super) fn squares(&self, counts: &Statistics) -> Vec<f32> {
+    /// idf of every term by these counts, nats; 0 of one without counts.
+    pub(super) fn idf(&self, counts: &Statistics) -> Vec<f32> {
         let documents = counts.totals().iter().map(|totals| totals.documents).sum();
         let log_documents = log_documents(documents);
         let ids: Vec<TermId> = (0..=TermId::MAX).take(self.documents.n_terms()).collect();
-        let square = |term: &TermId| {
-            let df = counts.document_frequency(*term);
-            let idf = if df == 0 { 0.0 } else { idf(df, log_documents) };
-            (idf * idf) as f32
+        let idf = |term: &TermId| match counts.document_frequency(*term) {
+            0 => 0.0,
+            df => idf(df, log_documents) as f32,
         };
-        ids.par_iter().with_min_len(1 << 12).map(square).collect()
+        ids.par_iter().with_min_len(1 << 12).map(idf).collect()
     }
 
-    /// The training data without the fold `held`; `counts` are without them too, and `squares` those of the terms.
-    pub(super) fn view<'a>(
+    /// The log-odds of each document and competing column by these counts, which are without a fold: the document itself
+    /// is left out.
+    pub(super) fn odds(
         &self,
         choices: &Choices,
         source: &BlockReader<'_>,
         competitors: &Competitors,
-        held: Option<&'a Fold>,
-        (counts, squares): (&Statistics, Vec<f32>),
-    ) -> FoldView<'a> {
+        (counts, held): (&Statistics, Option<&Fold>),
+    ) -> Vec<f32> {
         let left_out = LeftOutBayes::new(self.columns, choices, counts);
-        let (n, width) = (self.documents.len(), competitors.width());
-        let (mut scales, mut odds) = (vec![0.0; n], vec![0.0; n * width]);
-        let mut view = FoldView { vectors: Vectors { squares, scales: Vec::new() }, held, odds: Vec::new() };
+        let width = competitors.width();
+        let mut odds = vec![0.0; self.documents.len() * width];
         source.for_all(|first, block| {
-            let prepare = |(at, (scale_of, out)): (usize, (&mut f32, &mut [f32]))| {
+            let prepare = |(at, out): (usize, &mut [f32])| {
                 let (terms, document) = (block.terms(at), first + at);
-                *scale_of = if terms.is_empty() { 0.0 } else { scale(&view.vectors.squares, terms) };
                 let label = self.documents.label(document);
-                if view.copies_left(document, &label) == 0 {
+                if copies_left(held, document, &label) == 0 {
                     return;
                 }
                 let competing = (self.columns, competitors.of(document));
@@ -241,10 +232,9 @@ impl Fit<'_> {
             };
             let end = first + block.len();
             let out = odds[first * width..end * width].par_chunks_mut(width);
-            scales[first..end].par_iter_mut().zip(out).with_min_len(64).enumerate().for_each(prepare);
+            out.with_min_len(64).enumerate().for_each(prepare);
         });
-        (view.vectors.scales, view.odds) = (scales, odds);
-        view
+        odds
     }
 
     /// Scores of the documents of a fold by counts without them.
@@ -285,14 +275,4 @@ impl Fit<'_> {
         };
         fold.documents.par_iter().enumerate().map(read).collect()
     }
-}
-
-/// 1 / max(|v|, 1) of a document.
-pub(super) fn scale(squares: &[f32], terms: DocumentTerms<'_>) -> f32 {
-    let square = |(id, tf): (TermId, f32)| {
-        let tf = f64::from(tf);
-        tf * tf * f64::from(squares.get(id as usize).copied().unwrap_or(0.0))
-    };
-    let sum: f64 = terms.iter().map(square).sum();
-    (1.0 / vector_length(sum * TF_UNIT * TF_UNIT)) as f32
 }

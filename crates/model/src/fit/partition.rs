@@ -1,17 +1,17 @@
 //! The correction fitted by partitions: documents stay where they are, only changed weights travel.
 
 use rayon::prelude::*;
+use tamis_tokenizer::TermId;
 
 use crate::bayes::error::{FitError, ParametersError};
 use crate::counts::counts::ClassId;
 use crate::counts::statistics::Statistics;
 use crate::counts::statistics::error::StatisticsError;
 use crate::fit::ascent::{DualAscent, DualWeights, spread};
-use crate::fit::choose::TAUS;
-use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES};
+use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES, Passes};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, FoldView};
-use crate::left_out::documents::{BlockReader, MAX_COPIES};
+use crate::fit::fit::Fit;
+use crate::left_out::documents::{BlockReader, MAX_COPIES, TermScales};
 use crate::linear::choices::Choices;
 use crate::linear::coefficients::{COEFFICIENT_ONE, Coefficients, Correction, GroupCoefficients};
 use crate::numbers::random::scramble;
@@ -43,9 +43,9 @@ pub struct Partition<'a> {
     fit: Fit<'a>,
     source: BlockReader<'a>,
     competitors: Competitors,
-    view: FoldView<'a>,
-    /// idf^2 of every term; `view` has these times [`spread`].
-    squares: Vec<f32>,
+    odds: Vec<f32>,
+    /// What the weights of a correction are multiplied by: idf of every term, by the root of its [`spread`].
+    factors: Vec<f32>,
     columns: Vec<FitColumn>,
     coefficients: Coefficients,
     round: u64,
@@ -87,17 +87,14 @@ impl<'a> Partition<'a> {
     ) -> Result<Self, ParametersError> {
         fit.options.check()?;
         choices.check()?;
-        let source = BlockReader::new(fit.documents);
+        let idf = fit.idf(fit.counts);
+        let root = |term| spread(n_partitions, fit.counts.document_frequency(term)).sqrt().max(1.0);
+        let roots: Vec<f32> = (0..=TermId::MAX).take(idf.len()).map(root).collect();
+        let factors = std::iter::zip(&idf, &roots).map(|(idf, root)| idf / root).collect();
+        let source = BlockReader::new(fit.documents).weighed(TermScales { idf, roots });
         let competitors = Competitors::new(fit.columns, fit.counts, &source, choices);
-        let squares = fit.squares(fit.counts);
-        let mut view = fit.view(choices, &source, &competitors, None, (counts, squares.clone()));
-        for (term, square) in (0..).zip(&mut view.vectors.squares) {
-            *square *= spread(n_partitions, fit.counts.document_frequency(term));
-        }
-        let columns: Vec<FitColumn> = match fit.columns.is_one() {
-            true => TAUS.map(|tau| FitColumn { column: 0, tau }).to_vec(),
-            false => fit.columns.classes().map(|column| FitColumn { column, tau: choices.tau }).collect(),
-        };
+        let odds = fit.odds(choices, &source, &competitors, (counts, None));
+        let columns = fit.fit_columns(choices);
         let column_fit = ColumnFit { fit: &fit, source: &source, competitors: &competitors };
         let unfitted = |(at, group): (usize, &[FitColumn])| {
             let mut unfitted = column_fit.unfitted(group);
@@ -107,7 +104,7 @@ impl<'a> Partition<'a> {
             unfitted
         };
         let groups = columns.chunks(COLUMNS_TOGETHER).enumerate().map(unfitted).collect();
-        let coefficients = Coefficients { scales: view.vectors.scales.clone(), groups };
+        let coefficients = Coefficients { scales: column_fit.scales(), groups };
         let ascent = column_fit.ascent();
         let ascent = DualAscent {
             passes: ascent.passes.min(if n_partitions > 1 { LOCAL_PASSES } else { PASSES }),
@@ -116,7 +113,7 @@ impl<'a> Partition<'a> {
             partitions: Some(n_partitions),
             ..ascent
         };
-        Ok(Partition { fit, source, competitors, view, squares, columns, coefficients, round: 0, ascent })
+        Ok(Partition { fit, source, competitors, odds, factors, columns, coefficients, round: 0, ascent })
     }
 
     /// The coefficients of its documents.
@@ -152,20 +149,21 @@ impl<'a> Partition<'a> {
     /// # Errors
     /// Overflow of a sum of coefficients.
     pub fn round(&mut self, correction: &Correction) -> Result<Change, FitError<StatisticsError>> {
-        let Partition { fit, source, competitors, view, squares, columns, coefficients, round, ascent } =
+        let Partition { fit, source, competitors, odds, factors, columns, coefficients, round, ascent } =
             self;
-        let (column_fit, view) = (ColumnFit { fit, source, competitors }, &*view);
+        let column_fit = ColumnFit { fit, source, competitors };
+        let passes = Passes { most: ascent.passes, held: None, odds };
         // the same order of documents in no two rounds; in the first that of a fit by one machine
         let ascent = DualAscent { seed: ascent.seed.wrapping_add(scramble(*round)), ..*ascent };
         *round += 1;
         let before = coefficients.groups.clone();
         let groups = columns.par_chunks(COLUMNS_TOGETHER).zip(&mut coefficients.groups).enumerate();
         groups.with_max_len(1).for_each(|(at, (group, fitted))| {
-            let how = (&ascent, (correction, &squares[..]), at * COLUMNS_TOGETHER);
+            let how = (&ascent, (correction, &factors[..]), at * COLUMNS_TOGETHER);
             match fitted.columns.len() {
-                2 => ascend::<2>(column_fit, how, (view, group), fitted),
-                4 => ascend::<4>(column_fit, how, (view, group), fitted),
-                _ => ascend::<COLUMNS_TOGETHER>(column_fit, how, (view, group), fitted),
+                2 => ascend::<2>(column_fit, how, (&passes, group), fitted),
+                4 => ascend::<4>(column_fit, how, (&passes, group), fitted),
+                _ => ascend::<COLUMNS_TOGETHER>(column_fit, how, (&passes, group), fitted),
             }
         });
         let correction = column_fit.sum(|at, own| own.extend(coefficients.change(&before, at)))?;
@@ -191,27 +189,27 @@ impl<'a> Partition<'a> {
 /// Fits a group of columns, of which the first is this one, from the weights of a correction.
 fn ascend<const N: usize>(
     fit: ColumnFit<'_>,
-    (ascent, (correction, squares), first): (&DualAscent, (&Correction, &[f32]), usize),
-    (view, group): (&FoldView<'_>, &[FitColumn]),
+    (ascent, (correction, factors), first): (&DualAscent, (&Correction, &[f32]), usize),
+    to_fit: (&Passes<'_>, &[FitColumn]),
     fitted: &mut GroupCoefficients,
 ) {
-    let mut weights = weights_of::<N>(correction, squares, first, group.len());
-    fit.ascend(ascent, (view, group), &mut fitted.values, &mut weights);
+    let weights = weights_of::<N>(correction, factors, first, to_fit.1.len());
+    fit.ascend(ascent, to_fit, &mut fitted.values, Some(weights));
 }
 
-/// The weights of so many columns of a correction, the first of which is this one.
+/// The weights of so many columns of a correction, the first of which is this one, each times the factor of its term.
 pub(super) fn weights_of<const N: usize>(
     correction: &Correction,
-    squares: &[f32],
+    factors: &[f32],
     first: usize,
     n: usize,
 ) -> DualWeights<N> {
-    let mut weights = DualWeights::<N>::new(squares.len());
+    let mut weights = DualWeights::<N>::new(factors.len());
     // columns are numbered by `ClassId`
     let columns = first as ClassId..=(first + n - 1) as ClassId;
-    for ((term, to), square) in (0..).zip(&mut weights.terms).zip(squares) {
+    for ((term, to), factor) in (0..).zip(&mut weights.terms).zip(factors) {
         for weight in correction.weights_of(term, columns.clone()) {
-            to[usize::from(weight.class) - first] = (weight.value() * f64::from(*square)) as f32;
+            to[usize::from(weight.class) - first] = (weight.value() * f64::from(*factor)) as f32;
         }
     }
     for (to, units) in weights.bias.iter_mut().zip(correction.bias().iter().skip(first).take(n)) {

@@ -1,16 +1,14 @@
 //! What a fit by partitions chooses by a sample of the documents that its correction has not learned from.
 
-use rayon::prelude::*;
-
 use crate::bayes::error::FitError;
 use crate::counts::counts::ClassId;
 use crate::counts::statistics::error::StatisticsError;
 use crate::fit::choose::TAUS;
 use crate::fit::column_fit::COLUMNS_TOGETHER;
-use crate::fit::fit::{Fit, Fitted, Fold, scale};
+use crate::fit::fit::{Fit, Fitted, Fold};
 use crate::fit::partition::weights_of;
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{Block, BlockReader};
+use crate::left_out::documents::{Block, BlockReader, TermScales};
 use crate::left_out::folds::hold_back_rows;
 use crate::left_out::held_out::HeldOut;
 use crate::left_out::smoothing_choice::SmoothingChoice;
@@ -57,17 +55,13 @@ impl Fit<'_> {
         fold: &Fold,
         correction: &Correction,
     ) -> Vec<HeldOutScores> {
-        let squares = self.squares(self.counts);
-        let block = Block::of(fold.rows.iter().map(|row| row.row()));
+        let idf = self.idf(self.counts);
+        let mut block = Block::of(fold.rows.iter().map(|row| row.row()));
+        block.weigh(&TermScales { idf: idf.clone(), ..TermScales::default() });
         let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
         let of_group = |first: usize| {
             let n = COLUMNS_TOGETHER.min(n_columns - first);
-            let weights = weights_of::<COLUMNS_TOGETHER>(correction, &squares, first, n);
-            let said = |at: usize| {
-                let sums = weights.dot(block.terms(at), scale(&squares, block.terms(at)));
-                (0..n).map(|lane| sums[lane] + weights.bias[lane]).collect::<Vec<_>>()
-            };
-            (0..block.len()).into_par_iter().map(said).collect::<Vec<_>>()
+            weights_of::<COLUMNS_TOGETHER>(correction, &idf, first, n).said(&block, n)
         };
         let groups: Vec<_> = (0..n_columns).step_by(COLUMNS_TOGETHER).map(of_group).collect();
         let scores = |(at, held)| HeldOutScores {

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::counts::counts::ClassId;
-use crate::counts::term_frequency::tf_units;
+use crate::counts::term_frequency::{TF_UNIT, tf_units};
+use crate::linear::weighted::vector_length;
 
 /// Class, multiplicity and group of a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,12 +104,24 @@ pub trait Documents: Sync {
 /// order.
 pub const BLOCK: usize = 1 << 16;
 
+/// What a term counts for in a document's vector.
+#[derive(Default)]
+pub(crate) struct TermScales {
+    /// idf of every term, nats; empty if documents need not be vectors.
+    pub(crate) idf: Vec<f32>,
+    /// A factor of every term that changes no length, see [`spread`](crate::fit::ascent::spread); empty if all are 1.
+    pub(crate) roots: Vec<f32>,
+}
+
 /// The terms of a block of documents, each with ln(1 + tf) in units: all that fitting reads.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     rows: Vec<Range<usize>>,
     ids: Vec<TermId>,
     factors: Vec<f32>,
+    /// The same as vectors of length at most 1, and 1 / |v| of each document, once they are [weighed](Block::weigh).
+    values: Vec<f32>,
+    scales: Vec<f32>,
 }
 
 impl Block {
@@ -166,6 +179,39 @@ impl Block {
         let row = self.rows[document].clone();
         DocumentTerms { ids: &self.ids[row.clone()], factors: &self.factors[row] }
     }
+
+    /// The terms of a document, each with its value: the document as a vector of length at most 1.
+    #[inline]
+    pub(crate) fn vector(&self, document: usize) -> DocumentTerms<'_> {
+        let row = self.rows[document].clone();
+        DocumentTerms { ids: &self.ids[row.clone()], factors: &self.values[row] }
+    }
+
+    /// Makes vectors of the documents.
+    pub(crate) fn weigh(&mut self, TermScales { idf, roots }: &TermScales) {
+        let idf = |id: &TermId| idf.get(*id as usize).copied().unwrap_or(0.0);
+        let (ids, factors) = (&self.ids, &self.factors);
+        self.values.clear();
+        self.values.extend(std::iter::zip(ids, factors).map(|(id, factor)| factor * idf(id)));
+        self.scales.clear();
+        for row in &self.rows {
+            let values = &mut self.values[row.clone()];
+            let square: f64 = values.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
+            // documents without terms have no length
+            let scale = if values.is_empty() { 0.0 } else { 1.0 / vector_length(square * TF_UNIT * TF_UNIT) };
+            values.iter_mut().for_each(|value| *value *= (scale * TF_UNIT) as f32);
+            self.scales.push(scale as f32);
+            if !roots.is_empty() {
+                let ids = &self.ids[row.clone()];
+                std::iter::zip(values, ids).for_each(|(value, id)| *value *= roots[*id as usize]);
+            }
+        }
+    }
+
+    /// 1 / |v| of each document, at most 1; 0 without terms.
+    pub(crate) fn scales(&self) -> &[f32] {
+        &self.scales
+    }
 }
 
 /// The terms of a document, each with ln(1 + tf) in units.
@@ -194,18 +240,20 @@ pub(crate) struct BlockReader<'a> {
     pub(crate) documents: &'a dyn Documents,
     pub(crate) weights: CopyWeights,
     kept: Vec<Block>,
+    terms: TermScales,
     /// Blocks whose memory can be reused.
     spare: Mutex<Vec<Block>>,
 }
 
 /// Keep the documents up to this number of terms, eight bytes each.
-const KEPT: usize = 1 << 23;
+const KEPT: usize = 1 << 24;
 
 impl<'a> BlockReader<'a> {
     pub(crate) fn new(documents: &'a dyn Documents) -> Self {
         let mut source = BlockReader::unread(documents);
         if documents.n_pairs() <= KEPT {
-            source.kept = (0..source.n_blocks()).into_par_iter().map(|block| source.read(block)).collect();
+            source.kept =
+                (0..source.n_blocks()).into_par_iter().map(|block| source.read(block, false)).collect();
         }
         source
     }
@@ -216,14 +264,29 @@ impl<'a> BlockReader<'a> {
             documents,
             weights: CopyWeights::new(documents),
             kept: Vec::new(),
+            terms: TermScales::default(),
             spare: Mutex::default(),
         }
     }
 
-    fn read(&self, block: usize) -> Block {
-        let mut terms = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
-        self.documents.block(block, &mut terms);
-        terms
+    /// The same with documents as vectors too.
+    pub(crate) fn weighed(mut self, terms: TermScales) -> Self {
+        self.kept.par_iter_mut().for_each(|block| block.weigh(&terms));
+        BlockReader { terms, ..self }
+    }
+
+    /// idf of every term, nats; none if documents are no vectors.
+    pub(crate) fn idf(&self) -> &[f32] {
+        &self.terms.idf
+    }
+
+    fn read(&self, block: usize, as_vectors: bool) -> Block {
+        let mut read = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        self.documents.block(block, &mut read);
+        if as_vectors {
+            read.weigh(&self.terms);
+        }
+        read
     }
 
     /// The weight of a document in a fit.
@@ -246,15 +309,19 @@ impl<'a> BlockReader<'a> {
         Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
     }
 
-    /// Visits blocks in this order, each with the number of its first document. The next block is read in the
+    /// Visits blocks in this order as vectors, each with the number of its first document. The next block is read in the
     /// background.
-    pub(crate) fn for_each(&self, order: &[usize], mut visit: impl FnMut(usize, &Block) + Send) {
+    pub(crate) fn for_each_vector(&self, order: &[usize], visit: impl FnMut(usize, &Block) + Send) {
+        self.for_each(order, true, visit);
+    }
+
+    fn for_each(&self, order: &[usize], as_vectors: bool, mut visit: impl FnMut(usize, &Block) + Send) {
         if self.is_kept() {
             return order.iter().for_each(|block| visit(block * BLOCK, &self.kept[*block]));
         }
-        let mut here = order.first().map(|first| self.read(*first));
+        let mut here = order.first().map(|first| self.read(*first, as_vectors));
         for (at, block) in order.iter().enumerate() {
-            let next = || order.get(at + 1).map(|next| self.read(*next));
+            let next = || order.get(at + 1).map(|next| self.read(*next, as_vectors));
             let Some(terms) = here.take() else { return };
             here = rayon::join(|| visit(block * BLOCK, &terms), next).1;
             if let Ok(mut spare) = self.spare.lock() {
@@ -265,7 +332,12 @@ impl<'a> BlockReader<'a> {
 
     /// Visits all blocks in order.
     pub(crate) fn for_all(&self, visit: impl FnMut(usize, &Block) + Send) {
-        self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), visit);
+        self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), false, visit);
+    }
+
+    /// Visits all blocks in order as vectors.
+    pub(crate) fn for_all_vectors(&self, visit: impl FnMut(usize, &Block) + Send) {
+        self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), true, visit);
     }
 }
 

@@ -50,7 +50,7 @@ const MAX_SAMPLE: usize = 3_000;
 /// Documents of the sample reserved for rare classes, all classes together.
 const MIN_RARE: usize = 1_500;
 /// Maximum number of scores that all documents may have to be scored.
-const MAX_SCORES: usize = 1 << 22;
+const MAX_SCORES: usize = 1 << 18;
 /// Maximum number of scores of a sample; with several points of a grid it is held in memory as often.
 const MAX_SAMPLE_SCORES: usize = 1 << 21;
 
@@ -68,7 +68,7 @@ impl SmoothingChoice {
     /// Grid search by exact leave-one-out over five smoothings and three powers, unless the options fix them. Of the
     /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
     /// Scores a stratified sample of at most 3,000 documents, rare classes oversampled and weighted; then fits k to all
-    /// documents, unless that takes more than 4,194,304 scores. `counts` must include these documents. The result is
+    /// documents, unless that takes more than 262,144 scores. `counts` must include these documents. The result is
     /// the same for any number of threads.
     pub fn new(
         counts: &Statistics,

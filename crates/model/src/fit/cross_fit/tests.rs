@@ -8,9 +8,8 @@ use super::*;
 use crate::bayes::smoothing::Smoothing;
 use crate::counts::counts::{ClassId, Counts};
 use crate::counts::statistics::Statistics;
-use crate::counts::term_frequency::TF_UNIT;
 use crate::counts::transform::{idf, log_documents};
-use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows, Vectors};
+use crate::fit::ascent::{DualAscent, TrainingRows};
 use crate::fit::column_fit::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
 use crate::left_out::documents::{Block, Documents, Labelled};
 use crate::left_out::leave_one_out::LeaveOneOut;
@@ -108,24 +107,17 @@ impl Set {
         Columns::new(self.golden.n_classes, 1).unwrap()
     }
 
-    /// The documents as vectors, and as rows of all columns with tau times the golden offsets.
-    fn problem<'a, const N: usize>(
-        &self,
-        source: &'a BlockReader<'a>,
-        tau: f64,
-    ) -> (Vectors, TrainingRows<N>) {
-        let columns = self.columns();
+    /// The documents as vectors.
+    fn source<'a>(&self, documents: &'a dyn Documents) -> BlockReader<'a> {
         let log_documents = log_documents(self.counts.totals().iter().map(|totals| totals.documents).sum());
-        let square = |term: TermId| {
-            let idf = idf(self.counts.document_frequency(term).max(1), log_documents);
-            (idf * idf) as f32
-        };
-        let squares: Vec<_> = crate::counts::counts::term_ids(&self.counts).map(square).collect();
-        let (mut scales, mut rows) = (Vec::new(), TrainingRows::default());
-        source.for_all(|_, block| {
-            let terms = (0..block.len()).map(|at| block.terms(at));
-            scales.extend(terms.map(|terms| if terms.is_empty() { 0.0 } else { scale(&squares, terms) }));
-        });
+        let idf = |term: TermId| idf(self.counts.document_frequency(term).max(1), log_documents) as f32;
+        let idf = crate::counts::counts::term_ids(&self.counts).map(idf).collect();
+        BlockReader::new(documents).weighed(TermScales { idf, ..TermScales::default() })
+    }
+
+    /// The documents as rows of all columns with tau times the golden offsets.
+    fn problem<const N: usize>(&self, source: &BlockReader<'_>, tau: f64) -> TrainingRows<N> {
+        let (columns, mut rows) = (self.columns(), TrainingRows::default());
         for (i, offsets) in self.golden.offsets.iter().enumerate() {
             let (mut own, mut is_positive) = ([f32::NAN; N], [false; N]);
             for (column, offset) in offsets.iter().flatten().enumerate() {
@@ -137,27 +129,21 @@ impl Set {
             rows.weights.push(source.weight(i));
             rows.positions.extend(offsets.is_some().then_some(i as u32));
         }
-        (Vectors { squares, scales }, rows)
+        rows
     }
 }
 
 /// What is least at the optimum: of every column |w|^2 / 2 + sum of n C ln(1 + exp(-s z)).
 fn objective<const N: usize>(
-    (source, vectors): (&BlockReader<'_>, &Vectors),
+    source: &BlockReader<'_>,
     (rows, coefficients): (&TrainingRows<N>, &[[f32; N]]),
     c: f64,
 ) -> f64 {
     let mut block = Block::default();
-    source.documents.block(0, &mut block);
-    let features = |document: usize| {
-        let scale = f64::from(vectors.scales[document]) * TF_UNIT;
-        let feature = move |(id, tf): (TermId, f32)| {
-            (id as usize, scale * f64::from(tf) * f64::from(vectors.squares[id as usize]).sqrt())
-        };
-        block.terms(document).iter().map(feature)
-    };
+    source.for_all_vectors(|_, only| block = only.clone());
+    let features = |document: usize| block.vector(document).iter().map(|(id, x)| (id as usize, f64::from(x)));
     let positions = || rows.positions.iter().map(|at| *at as usize);
-    let bias = vectors.squares.len();
+    let bias = source.idf().len();
     let mut sum = 0.0;
     let first = rows.positions[0] as usize;
     for lane in (0..N).filter(|lane| !rows.offsets[first][*lane].is_nan()) {
@@ -218,11 +204,10 @@ fn leaving_out_and_choosing_are_the_formulas() {
 fn the_ascent_ends_at_the_optimum() {
     for set in sets() {
         let documents = set.documents();
-        let source = BlockReader::new(&documents);
+        let source = set.source(&documents);
         for expected in &set.golden.correction {
-            let (vectors, rows) = set.problem::<COLUMNS_TOGETHER>(&source, expected.tau);
+            let rows = set.problem::<COLUMNS_TOGETHER>(&source, expected.tau);
             let mut coefficients = vec![[0.0; COLUMNS_TOGETHER]; documents.len()];
-            let mut weights = DualWeights::new(vectors.squares.len());
             let (tolerance, passes) = (1e-6, 10_000);
             let ascent = DualAscent {
                 c: expected.c,
@@ -232,8 +217,8 @@ fn the_ascent_ends_at_the_optimum() {
                 only_rivals: false,
                 partitions: None,
             };
-            ascent.fit((&source, &vectors), |_, _| rows.clone(), &mut coefficients, &mut weights);
-            let got = objective((&source, &vectors), (&rows, &coefficients), expected.c);
+            let weights = ascent.fit(&source, |_, _| rows.clone(), &mut coefficients, None);
+            let got = objective(&source, (&rows, &coefficients), expected.c);
             check_near(&set.golden.name, &[got / expected.objective], &[1.0], 1e-6);
             for document in rows.positions.iter().map(|at| *at as usize) {
                 let of_document = expected.coefficients[document].as_ref().unwrap();
@@ -254,17 +239,16 @@ fn the_ascent_ends_at_the_optimum() {
 fn it_comes_as_near_as_the_prototype() {
     for set in sets() {
         let documents = set.documents();
-        let source = BlockReader::new(&documents);
+        let source = set.source(&documents);
         for expected in &set.golden.correction {
             let objective = |passes, tolerance| {
-                let (vectors, rows) = set.problem::<COLUMNS_TOGETHER>(&source, expected.tau);
+                let rows = set.problem::<COLUMNS_TOGETHER>(&source, expected.tau);
                 let mut coefficients = vec![[0.0; COLUMNS_TOGETHER]; documents.len()];
-                let mut weights = DualWeights::new(vectors.squares.len());
                 let only_rivals = set.golden.n_classes > 2;
                 let ascent =
                     DualAscent { c: expected.c, passes, tolerance, seed: 0, only_rivals, partitions: None };
-                ascent.fit((&source, &vectors), |_, _| rows.clone(), &mut coefficients, &mut weights);
-                objective((&source, &vectors), (&rows, &coefficients), expected.c)
+                ascent.fit(&source, |_, _| rows.clone(), &mut coefficients, None);
+                objective(&source, (&rows, &coefficients), expected.c)
             };
             let in_the_end = objective(1_000, 1e-6) / expected.objective_of_all_passes[0];
             check_near(&set.golden.name, &[in_the_end], &[1.0], 1e-3);

@@ -4,6 +4,7 @@ use tamis_tokenizer::{CountVector, TermId};
 use super::*;
 use crate::counts::statistics::Statistics;
 use crate::counts::term_frequency::TF_UNIT;
+use crate::fit::choose::TAUS;
 use crate::left_out::documents::Labelled;
 use crate::left_out::smoothing_choice::SmoothingChoice;
 use crate::linear::choices::WeightedOptions;
@@ -70,14 +71,13 @@ fn objective(partitions: &[Partition<'_>]) -> f64 {
         let mut margins = Vec::new();
         for adds in [true, false] {
             for partition in partitions {
-                let Partition { fit, source, competitors, view, squares, coefficients, .. } = partition;
+                let Partition { fit, source, competitors, odds, coefficients, .. } = partition;
                 let group = &coefficients.groups[at / COLUMNS_TOGETHER];
                 for document in 0..fit.documents.len() {
                     let terms = source.kept(document).unwrap();
-                    let scale = f64::from(view.vectors.scales[document]) * TF_UNIT;
+                    let scale = f64::from(coefficients.scales[document]) * TF_UNIT;
                     let x = |(id, tf): (TermId, f32)| {
-                        let idf = f64::from(squares[id as usize]).sqrt();
-                        (id as usize, scale * f64::from(tf) * idf)
+                        (id as usize, scale * f64::from(tf) * f64::from(source.idf()[id as usize]))
                     };
                     let Some(place) = competitors.place(document, column.column) else { continue };
                     if terms.is_empty() {
@@ -89,7 +89,7 @@ fn objective(partitions: &[Partition<'_>]) -> f64 {
                         w[n_terms] += f64::from(c);
                         continue;
                     }
-                    let z = f64::from(view.odds[place] * column.tau as f32)
+                    let z = f64::from(odds[place] * column.tau as f32)
                         + w[n_terms]
                         + terms.iter().map(x).map(|(term, x)| w[term] * x).sum::<f64>();
                     let own = fit.columns.of(fit.documents.label(document).class);
