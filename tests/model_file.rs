@@ -30,7 +30,7 @@ const ROW: [(&str, &str); 4] = [("miles", "2"), ("raining", "yes"), ("sky", "?")
 
 fn train(options: TrainOptions, texts: &[(&str, &str)], unlabelled: &[&str]) -> Model {
     let mut options = options;
-    options.keep = Keep::Vectors;
+    options.keep = Some(Keep::Vectors);
     let mut trainer = Trainer::new(options).unwrap();
     texts.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
     unlabelled.iter().for_each(|text| trainer.add_unlabelled(Document::Text(text)).unwrap());

@@ -53,7 +53,7 @@ fn the_least_name_of_equal_mail_stays_whatever_order_it_came_in() {
     for (repeat, keep) in [(false, Keep::Vectors), (true, Keep::Vectors), (false, Keep::Digests)] {
         let mut options = TrainOptions::new(Kind::Mail);
         options.repeat = repeat;
-        options.keep = keep;
+        options.keep = Some(keep);
         let model = train(&options, &mails).finish().unwrap();
         assert_eq!(names(&filter(&model)), named(&["11", "30", "40"]));
         assert!(train(&options, mails.iter().rev()).finish().unwrap() == model);

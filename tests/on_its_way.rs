@@ -174,7 +174,7 @@ fn message(number: usize) -> String {
 /// A model of mail that remembers of its documents what is asked.
 fn trained(keep: Keep, names: bool, ham: &[String]) -> Trainer {
     let mut options = TrainOptions::new(Kind::Mail);
-    (options.keep, options.names) = (keep, names);
+    (options.keep, options.names) = (Some(keep), names);
     let mut trainer = Trainer::new(options).unwrap();
     for i in 0..10 {
         let spam = format!(

@@ -122,7 +122,7 @@ fn a_text_that_is_labelled_is_not_learned_again_without_its_label() {
 #[test]
 fn a_model_that_learned_unlabelled_documents_is_not_fitted_to_them_again() {
     let mut options = TrainOptions::new(Kind::Text);
-    options.keep = Keep::Vectors;
+    options.keep = Some(Keep::Vectors);
     let plain = trainer(options.clone(), &topics(30, 7), &[]).finish().unwrap().into_filter().unwrap();
     let taught = trainer(options, &topics(30, 1), &topics(600, 2)).finish().unwrap().into_filter().unwrap();
     let mut retrain = MergeOptions::default();

@@ -72,7 +72,7 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
     options.recipe = recipe;
     options.scoring = scoring;
     options.decision = decision;
-    options.keep = choices.of(&[Keep::Vectors, Keep::Digests]);
+    options.keep = Some(choices.of(&[Keep::Vectors, Keep::Digests]));
     options.repeat = true;
     options.pairs = Pairs::Auto;
     options.names = kind == Kind::Mail;

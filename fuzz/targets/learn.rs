@@ -17,7 +17,7 @@ pub fn run(data: &[u8]) {
     let path = folder.join("model.tamis");
     let _ = std::fs::remove_file(&path);
     let mut options = TrainOptions::new(Kind::Text);
-    options.keep = choices.of(&[Keep::Vectors, Keep::Digests]);
+    options.keep = Some(choices.of(&[Keep::Vectors, Keep::Digests]));
     let n_labels = 2 + usize::from(choices.flag());
     let mut uncorrected = WeightedOptions::default();
     uncorrected.correction = false;
@@ -130,7 +130,7 @@ fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) 
     let mut options = TrainOptions::new(Kind::Text);
     options.recipe = about.recipe.clone();
     options.scoring = Some(about.scoring.clone());
-    options.keep = about.keep;
+    options.keep = Some(about.keep);
     let labels: Vec<String> = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
     let mut trainer = Trainer::new(options).expect("options that were in use");
     let mut others = Documents::default();

@@ -167,7 +167,7 @@ fn models() -> Vec<Vec<u8>> {
     let text = |scoring| {
         let mut options = TrainOptions::new(Kind::Text);
         options.scoring = Some(scoring);
-        options.keep = Keep::Vectors;
+        options.keep = Some(Keep::Vectors);
         options
     };
     let bayes = |likelihood| Scoring::NaiveBayes(Parameters { likelihood, ..Scoring::parameters() });

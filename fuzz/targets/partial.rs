@@ -40,7 +40,7 @@ fn partials() -> Vec<Vec<u8>> {
     let mut text = TrainOptions::new(Kind::Text);
     text.pairs = Pairs::Fixed;
     let mut remembered = text.clone();
-    remembered.keep = Keep::Vectors;
+    remembered.keep = Some(Keep::Vectors);
     let mut bayes = text.clone();
     bayes.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
     let mut windows = TrainOptions::new(Kind::Mail);

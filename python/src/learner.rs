@@ -189,7 +189,7 @@ impl Learner {
         let kind = kind.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))?;
         let mut train = TrainOptions::new(kind);
         // so that the model can be fitted again as it grows
-        train.keep = Keep::Vectors;
+        train.keep = Some(Keep::Vectors);
         let labels = labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]);
         let attempt = |options| {
             let labels = labels.iter().map(String::as_str);

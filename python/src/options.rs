@@ -47,8 +47,8 @@ impl Options {
         train.repeat = !deduplicate;
         train.names = false;
         train.keep = match given.take::<bool>("documents")? {
-            Some(true) => Keep::Vectors,
-            Some(false) => Keep::Digests,
+            Some(true) => Some(Keep::Vectors),
+            Some(false) => Some(Keep::Digests),
             None => train.keep,
         };
         let decision = DecisionGiven::take(&given)?;

@@ -152,7 +152,7 @@ pub(super) fn labels(filter: &Filter) -> Result<[String; 2]> {
 /// The options of a new model, which can be retrained as it grows.
 fn of_mail() -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Mail);
-    options.keep = Keep::Vectors;
+    options.keep = Some(Keep::Vectors);
     options
 }
 

@@ -434,7 +434,7 @@ fn by_counts(
     seed: u64,
 ) -> Result<Vec<HeldOutScore>> {
     // folds take documents away again
-    options.keep = Keep::Vectors;
+    options.keep = Some(Keep::Vectors);
     let mut trainer = Trainer::new(options.clone())?;
     let mut counts = Vec::with_capacity(documents.len());
     for held in &*documents {

@@ -277,7 +277,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.no_names;
     // so that it can be retrained as it grows
-    new.keep = Keep::Vectors;
+    new.keep = Some(Keep::Vectors);
     args.model.make_folder(path)?;
     let names = labels.join(" and ");
     let learner = Learner::create(path, new, labels, options).map_err(named(path))?;

@@ -19,7 +19,7 @@ use crate::output::shown::{named, note};
 Labels are matched by name; a model may have labels that others lack. All models must have the \
 same options for terms and scoring. Counts, corrections and documents are added up; the order of \
 models does not matter. A document that several models know counts once. Models that share \
-documents but remember only their digests, the default for text, are refused unless --repeat is \
+documents but remember only their digests (train --no-documents) are refused unless --repeat is \
 given.
 
 If all models remember the terms of their documents, the merged model is fitted to all of them, \

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, ErrorKind, ExpectationMaximization, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions,
-    Trainer,
+    Document, ErrorKind, ExpectationMaximization, Filter, Keep, LearnOptions, Lock, Pairs, Scoring,
+    TrainOptions, Trainer,
 };
 
 use crate::args::decision::DecisionArgs;
@@ -26,6 +26,7 @@ use crate::input::place::Wanted;
 use crate::output::expected::{report, report_counted};
 use crate::output::numbers::counted;
 use crate::output::progress::while_shown;
+use crate::output::shown::note;
 use crate::output::verdict::say_truncated;
 
 #[derive(Args)]
@@ -82,10 +83,11 @@ pub(crate) struct TrainArgs {
     /// Replace a model that has learned since it was trained, and lose what it learned
     #[arg(long, help_heading = "Model")]
     pub(crate) replace: bool,
-    /// Remember the terms of each document, so that it can be forgotten without its file (the default for mail)
+    /// Remember the terms of each document, so that the model can be fitted again when it has learned more, and a document be
+    /// forgotten without its file (the default; for text as long as they take no more than 64 MB)
     #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
     pub(crate) documents: bool,
-    /// Remember only a digest of each document (the default for text)
+    /// Remember only a digest of each document
     #[arg(long, help_heading = "Model")]
     pub(crate) no_documents: bool,
     /// Do not remember the names of messages (their Message-IDs), now or when the model learns more
@@ -149,8 +151,22 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     drop(lock);
     let filter = model.into_filter()?;
     say_chosen_terms(&options, filter.information().recipe);
+    say_terms_left_out(&options, &filter);
     report(&path, &filter)?;
     Ok(corpus.conclude(unreadable))
+}
+
+/// Says so if terms of documents are not kept only because they are many.
+fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
+    let information = filter.information();
+    let is_fitted =
+        matches!(information.scoring, Scoring::Weighted(_)) && information.recipe.windows.is_none();
+    if options.keep.is_none() && information.keep == Keep::Digests && is_fitted {
+        note!(
+            "the terms of documents would take more than 64 MB and are not kept, so what is learned later is not fitted \
+            together with them; --documents keeps them"
+        );
+    }
 }
 
 /// The options that are known before anything is learned.
@@ -165,8 +181,8 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
     }
     options.names &= !args.no_names && !args.partial;
     options.keep = match (args.documents, args.no_documents) {
-        (true, _) => Keep::Vectors,
-        (_, true) => Keep::Digests,
+        (true, _) => Some(Keep::Vectors),
+        (_, true) => Some(Keep::Digests),
         _ => options.keep,
     };
     if args.scoring.asks_for_expectation_maximization(&args.unlabelled) && !args.partial {

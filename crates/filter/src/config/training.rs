@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tamis_tokenizer::Ngrams;
 
 use crate::config::decision::DecisionOptions;
-use crate::config::keep::Keep;
+use crate::config::keep::{Keep, MOST_TERMS_KEPT};
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::kind::Kind;
@@ -19,8 +19,9 @@ pub struct TrainOptions {
     pub scoring: Option<Scoring>,
     /// Requirements on decisions between two classes.
     pub decision: DecisionOptions,
-    /// What is remembered of each document.
-    pub keep: Keep,
+    /// What is remembered of each document. By default their terms, if anything is fitted to them: of mail always, of text
+    /// while they take no more than some 64 MB.
+    pub keep: Option<Keep>,
     /// Whether equal documents of the same label count again. By default mail counts once and text every time, since
     /// equal short texts are data. Documents without terms and rows of a table always count every time.
     pub repeat: bool,
@@ -34,15 +35,11 @@ pub struct TrainOptions {
 impl TrainOptions {
     /// The defaults for a kind of documents.
     pub fn new(kind: Kind) -> Self {
-        let keep = match kind {
-            Kind::Mail => Keep::Vectors,
-            Kind::Text | Kind::Table => Keep::Digests,
-        };
         TrainOptions {
             recipe: Recipe::new(kind),
             scoring: None,
             decision: DecisionOptions::default(),
-            keep,
+            keep: None,
             repeat: kind != Kind::Mail,
             pairs: Pairs::Auto,
             names: kind == Kind::Mail,
@@ -54,9 +51,20 @@ impl TrainOptions {
         !self.repeat && self.recipe.kind != Kind::Table
     }
 
+    /// What is remembered of documents with so many terms in all.
+    pub(crate) fn kept(&self, n_terms: usize) -> Keep {
+        let is_fitted = matches!(self.scoring(), Scoring::Weighted(_)) && self.recipe.windows.is_none();
+        match (self.keep, self.recipe.kind) {
+            (Some(keep), _) => keep,
+            (None, Kind::Mail) => Keep::Vectors,
+            (None, Kind::Text) if is_fitted && n_terms <= MOST_TERMS_KEPT => Keep::Vectors,
+            (None, Kind::Text | Kind::Table) => Keep::Digests,
+        }
+    }
+
     /// Whether the terms of documents are needed after counting; also to count documents once that two trainers know.
     pub(crate) fn needs_terms(&self) -> bool {
-        self.keep == Keep::Vectors
+        self.kept(0) == Keep::Vectors
             || self.counts_once()
             || !matches!(self.scoring(), Scoring::NaiveBayes(_) | Scoring::Mixed(_))
     }

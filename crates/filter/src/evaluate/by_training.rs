@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn scores_are_those_of_counts_taken_away() {
-        let options = TrainOptions { keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+        let options = TrainOptions { keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
         let mut trainer = Trainer::new(options).unwrap();
         trainer = trainer.with_scoring(Scoring::NaiveBayes(Scoring::parameters()));
         for (label, text) in texts() {

@@ -138,7 +138,7 @@ impl Trainer {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: n_classes }.into());
         }
         let scoring = self.options.scoring();
-        scoring.check(&self.options.recipe, self.options.keep)?;
+        scoring.check(&self.options.recipe, self.options.kept(0))?;
         let is_table = self.options.recipe.kind == Kind::Table;
         if !is_table && (self.counts_alone || !self.options.needs_terms()) {
             return Err(ErrorKind::CountsAlone.into());
@@ -287,7 +287,7 @@ mod tests {
         for scoring in [None, Some(Scoring::NaiveBayes(Scoring::parameters()))] {
             for texts in [["pears", "iron"], ["", ""]] {
                 let (scoring, keep) = (scoring.clone(), Keep::Vectors);
-                let options = TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Text) };
+                let options = TrainOptions { scoring, keep: Some(keep), ..TrainOptions::new(Kind::Text) };
                 let mut trainer = Trainer::new(options.clone()).unwrap();
                 trainer.add("fruit", Document::Text(texts[0])).unwrap();
                 trainer.add("metal", Document::Text(texts[1])).unwrap();

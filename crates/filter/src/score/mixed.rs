@@ -233,7 +233,7 @@ mod tests {
         let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
         assert!(matches!(weighted.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
         assert!(matches!(trained().cross_validate(2, 0).err().unwrap().kind(), ErrorKind::Columns { .. }));
-        let remembering = Trainer::new(TrainOptions { keep: Keep::Vectors, ..options() }).unwrap();
+        let remembering = Trainer::new(TrainOptions { keep: Some(Keep::Vectors), ..options() }).unwrap();
         let mut remembering = remembering;
         remembering.add("a", Document::Fields(&[])).unwrap();
         remembering.add("b", Document::Fields(&[])).unwrap();

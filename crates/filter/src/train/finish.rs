@@ -1,6 +1,6 @@
 //! Finishing training: from counts to the bytes of a model file.
 
-use tamis_model::{Classes, Counts, GaussianStatistics, Statistics};
+use tamis_model::{Classes, Counts, Documents, GaussianStatistics, Statistics};
 use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
@@ -89,7 +89,7 @@ pub(crate) fn write_model(
     tried_pairs: Option<TriedPairs>,
 ) -> Result<Model> {
     let InOrder { parts, union, mut documents } = learned;
-    let (keep, statistics) = (options.keep, &union.statistics);
+    let (keep, statistics) = (options.kept(documents.n_pairs()), &union.statistics);
     let (sections, documents) = rayon::join(
         || {
             term_sections(union.n_terms(), |writer, id| {
@@ -125,7 +125,7 @@ pub(crate) fn settle_scoring(
 ) -> Result<Scoring> {
     let has_unlabelled = statistics.totals().len() > n_classes;
     let scoring = options.scoring();
-    scoring.check(&options.recipe, options.keep)?;
+    scoring.check(&options.recipe, options.kept(0))?;
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
         return Err(ErrorKind::Unlabelled.into());
     }

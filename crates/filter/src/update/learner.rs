@@ -87,8 +87,8 @@ pub struct Learner {
     filter: Filter,
     /// Records not yet in the file.
     pending: Vec<u8>,
-    /// Whether documents were learned since the last commit.
-    has_learned: bool,
+    /// The number of documents learned and forgotten since the last commit.
+    changes: u64,
     /// Whether the file must be rewritten: with naive Bayes, since its header holds summaries over all terms.
     must_compact: bool,
     counted: Counted,
@@ -179,7 +179,6 @@ impl Learner {
         let mut done = Vec::new();
         let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
         self.finish_change(done, outcome)?;
-        self.has_learned = true;
         let stays = stays.iter().filter(|known| known.class != class);
         let labels: Vec<_> = stays.map(|known| self.label(known.class)).collect();
         Ok(match (labels.is_empty(), from.is_empty()) {
@@ -281,18 +280,18 @@ impl Learner {
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
 
-    /// The most documents of a model that is retrained automatically.
-    pub(crate) const MOST_REFITTED: u64 = 2_000;
+    /// The most documents of a model that is retrained between two messages.
+    pub(crate) const MOST_REFITTED: u64 = 20_000;
+    /// A model wants to be retrained after one change for so many documents.
+    pub(crate) const UNFITTED: u64 = 10;
 
-    /// Whether more than a quarter of all documents were learned one by one, so that it pays to
+    /// Whether documents were learned or forgotten one by one, more than one for ten that are known, so that it pays to
     /// [`retrain`](Self::retrain). Corrections made when few documents were known, or after many of one label in a row,
-    /// are worse than those fitted to all documents. Always false for a model that cannot be retrained, and for one
-    /// with more than 2,000 documents, since retraining it takes long: the caller then decides. A model of
+    /// are worse than those fitted to all documents. Always false for a model that cannot be retrained. A model of
     /// bogofilter's word list wants it once it remembers 100 documents of each label.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
-        let n = store.n_documents() as u64;
-        n <= Self::MOST_REFITTED && store.unfitted() > n / 4 && rewrite::can_refit(store)
+        store.unfitted() > store.n_documents() as u64 / Self::UNFITTED && rewrite::can_refit(store)
     }
 
     /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.
@@ -418,6 +417,7 @@ impl Learner {
 
     /// Makes a record of the entries; on an error, undoes them.
     fn finish_change(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
+        self.changes += 1;
         let (start, log) = &self.filter.store.log;
         let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store.checksum);
         let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));

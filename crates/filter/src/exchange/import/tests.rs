@@ -33,7 +33,8 @@ fn model(which: usize, keep: Keep, documents: &[(usize, String)]) -> Model {
         _ => (2, Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(1)))),
     };
     let is_em = which == 6;
-    let mut trainer = Trainer::new(TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Text) }).unwrap();
+    let mut trainer =
+        Trainer::new(TrainOptions { scoring, keep: Some(keep), ..TrainOptions::new(Kind::Text) }).unwrap();
     for (label, text) in LABELS[..n].iter().zip(["w0 w1", "w2 \"w3\"", "w4 \u{e9}"]) {
         trainer.add(label, Document::Text(text)).unwrap();
     }

@@ -38,7 +38,7 @@ fn contents(model: &[u8]) -> [Vec<u8>; N_SECTIONS] {
 fn text(scoring: Scoring, n_labels: usize) -> Vec<u8> {
     let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
     let options =
-        TrainOptions { scoring: Some(scoring), keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+        TrainOptions { scoring: Some(scoring), keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
     let mut trainer = Trainer::new(options).unwrap();
     TEXTS[..2 * n_labels].iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
     if is_em {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tamis_model::Counts;
 
+use crate::config::keep::Keep;
 use crate::{
     Document, ErrorKind, Filter, Kind, LearnOptions, Learner, MergeOptions, Scoring, Scratch, TrainOptions,
     Trainer, WeightedOptions, merge,
@@ -20,7 +21,9 @@ fn text(words: &[u8]) -> String {
 fn options(is_corrected: bool) -> TrainOptions {
     let mut weighted = WeightedOptions::default();
     weighted.correction = is_corrected;
-    TrainOptions { scoring: Some(Scoring::Weighted(weighted)), ..TrainOptions::new(Kind::Text) }
+    // merged models are not fitted again
+    let keep = Some(Keep::Digests);
+    TrainOptions { scoring: Some(Scoring::Weighted(weighted)), keep, ..TrainOptions::new(Kind::Text) }
 }
 
 fn train(n_labels: usize, is_corrected: bool, documents: &Documents) -> Filter {

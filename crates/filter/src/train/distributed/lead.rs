@@ -250,7 +250,7 @@ impl DistributedTrainer {
         };
         let FitPlan { options, weighted, classes, parts, union, .. } = plan;
         // documents are elsewhere
-        let options = TrainOptions { keep: Keep::Digests, names: false, ..options };
+        let options = TrainOptions { keep: Some(Keep::Digests), names: false, ..options };
         let scoring = settle_scoring(&options, classes.len(), &union.statistics)?;
         let (asked, totals) = (&options.decision, union.statistics.totals());
         let default = asked.default_for(&classes)?;

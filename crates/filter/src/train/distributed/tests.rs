@@ -176,7 +176,7 @@ fn what_needs_all_documents_is_refused() {
 #[test]
 fn samples_and_the_rest_are_the_whole() {
     let (rows, mut options) = (documents(500, 3), options());
-    options.keep = Keep::Vectors;
+    options.keep = Some(Keep::Vectors);
     let whole = count(&options, &rows);
     let half = whole.sample(0.5).unwrap();
     let n = |partial: &Partial| partial.documents().iter().sum::<u64>();

@@ -54,7 +54,7 @@ fn options() -> impl Strategy<Value = TrainOptions> {
     let keep = prop::sample::select(vec![Keep::Digests, Keep::Vectors]);
     let windows = prop::sample::select(vec![None, None, Some(8)]);
     (keep, any::<bool>(), windows).prop_map(|(keep, repeat, windows)| {
-        let mut options = TrainOptions { keep, repeat, ..TrainOptions::new(Kind::Text) };
+        let mut options = TrainOptions { keep: Some(keep), repeat, ..TrainOptions::new(Kind::Text) };
         options.recipe.windows = windows;
         options
     })

@@ -116,7 +116,7 @@ fn cases() -> Vec<Case> {
         case("pairs not chosen", Kind::Text, numbers(240), &|_| ()),
         case("words", Kind::Text, two(), &|options| options.pairs = Pairs::Fixed),
         case("four labels", Kind::Text, four(), &|_| ()),
-        case("remembered", Kind::Text, four(), &|options| options.keep = Keep::Vectors),
+        case("remembered", Kind::Text, four(), &|options| options.keep = Some(Keep::Vectors)),
         case("counts alone", Kind::Text, four(), &counts_alone),
         case("multinomial", Kind::Text, four(), &bayes(Likelihood::Multinomial)),
         case("bernoulli", Kind::Text, two(), &bayes(Likelihood::Bernoulli)),

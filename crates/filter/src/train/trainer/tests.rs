@@ -5,7 +5,7 @@ use crate::config::keep::Keep;
 use crate::kind::Kind;
 
 fn trainer(documents: &[(&str, &str)]) -> Trainer {
-    let options = TrainOptions { keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+    let options = TrainOptions { keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
     let mut trainer = Trainer::new(options).unwrap();
     documents.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
     trainer

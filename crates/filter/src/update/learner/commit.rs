@@ -16,9 +16,13 @@ const SEGMENTS: usize = 4;
 const SHARE_OF_BASE: usize = 4;
 const LEAST_SHARE: usize = 8;
 
+/// Fewer changes in one commit are no bulk: a message must not wait for a fit.
+const BULK: u64 = 10;
+
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
-    /// nothing to write. If the log is empty then, and the model [wants it](Self::wants_retraining), it is retrained, unless
+    /// nothing to write. If the model [wants it](Self::wants_retraining), it is retrained: at once after many changes in one
+    /// commit, otherwise when the log is full, and only with at most 20,000 documents. Not if
     /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind it. Returns whether it was.
     ///
     /// # Errors
@@ -30,9 +34,11 @@ impl Learner {
         }
         // a shared model's documents would be missing
         let may_retrain = self.options.retrain && self.filter.fallback().is_none();
-        let has_learned = std::mem::take(&mut self.has_learned);
-        let is_due =
-            may_retrain && has_learned && self.filter.store.log.1.is_empty() && self.wants_retraining();
+        let changes = std::mem::take(&mut self.changes);
+        let n = self.filter.store.n_documents() as u64;
+        let is_bulk = changes >= BULK && changes > n / Self::UNFITTED;
+        let is_quiet = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
+        let is_due = may_retrain && (is_bulk || is_quiet) && self.wants_retraining();
         if is_due {
             self.retrain()?;
         }

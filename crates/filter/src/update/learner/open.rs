@@ -115,7 +115,7 @@ impl Learner {
             options,
             filter,
             pending: Vec::new(),
-            has_learned: false,
+            changes: 0,
             counted: Counted::grouping(),
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),

@@ -20,7 +20,8 @@ use crate::train::trainer::Trainer;
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
 
 fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
-    let mut trainer = Trainer::new(TrainOptions { keep, ..TrainOptions::new(Kind::Text) }).unwrap();
+    let mut trainer =
+        Trainer::new(TrainOptions { keep: Some(keep), ..TrainOptions::new(Kind::Text) }).unwrap();
     LABELS[..n_labels].iter().for_each(|label| {
         trainer.class_of(label).unwrap();
     });
@@ -381,8 +382,11 @@ fn of_every_scoring() -> Vec<Vec<u8>> {
         Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(4))),
     ];
     let model = |scoring: &Option<Scoring>, n_labels: usize| {
-        let options =
-            TrainOptions { scoring: scoring.clone(), keep: Keep::Vectors, ..TrainOptions::new(Kind::Text) };
+        let options = TrainOptions {
+            scoring: scoring.clone(),
+            keep: Some(Keep::Vectors),
+            ..TrainOptions::new(Kind::Text)
+        };
         let mut trainer = Trainer::new(options).unwrap();
         texts[..n_labels]
             .iter()

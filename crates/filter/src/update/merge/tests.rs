@@ -16,7 +16,7 @@ use crate::update::options::LearnOptions;
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 
 fn options(scoring: Option<Scoring>, keep: Keep) -> TrainOptions {
-    TrainOptions { scoring, keep, ..TrainOptions::new(Kind::Text) }
+    TrainOptions { scoring, keep: Some(keep), ..TrainOptions::new(Kind::Text) }
 }
 
 /// A model that knows two labels, and others of which it has documents.
@@ -199,7 +199,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
 fn logs_that_are_cut_while_models_are_merged_are_not_missed() {
     let folder = tempfile::tempdir().unwrap();
     let train = |path: &std::path::Path, first: usize| {
-        let limits = LearnOptions { log_limit: 1 << 20, ..LearnOptions::default() };
+        let limits = LearnOptions { log_limit: 1 << 20, retrain: false, ..LearnOptions::default() };
         let mut learner =
             Learner::create(path, options(None, Keep::Vectors), ["ham", "spam"], limits).unwrap();
         let base = learner.filter().information().bytes as u64;
