@@ -7,6 +7,7 @@ use super::Learner;
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::log::{self, Rest};
+use crate::update::rewrite;
 
 /// Where segments are made, the log may have only this share of its limit, since it costs readers more than segments.
 const SEGMENTS: usize = 4;
@@ -16,14 +17,16 @@ const SEGMENTS: usize = 4;
 const SHARE_OF_BASE: usize = 4;
 const LEAST_SHARE: usize = 8;
 
-/// Fewer changes in one commit are no bulk: a message must not wait for a fit.
+/// Fewer changes in one commit are no bulk, nor fewer than one for so many documents: a message must not wait for a fit.
 const BULK: u64 = 10;
+const BULK_SHARE: u64 = 100;
 
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
-    /// nothing to write. If the model [wants it](Self::wants_retraining), it is retrained: at once after many changes in one
-    /// commit, otherwise when the log is full, and only with at most 20,000 documents. Not if
-    /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind it. Returns whether it was.
+    /// nothing to write. Then the model may be retrained: if one document in a hundred was learned or forgotten since the last
+    /// commit, but at least ten; otherwise once it [wants it](Self::wants_retraining) and the log is full, with at most 20,000
+    /// documents. Not if [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind it. Returns
+    /// whether it was.
     ///
     /// # Errors
     /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
@@ -36,9 +39,9 @@ impl Learner {
         let may_retrain = self.options.retrain && self.filter.fallback().is_none();
         let changes = std::mem::take(&mut self.changes);
         let n = self.filter.store.n_documents() as u64;
-        let is_bulk = changes >= BULK && changes > n / Self::UNFITTED;
-        let is_quiet = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
-        let is_due = may_retrain && (is_bulk || is_quiet) && self.wants_retraining();
+        let is_bulk = changes >= BULK && changes > n / BULK_SHARE && rewrite::can_refit(&self.filter.store);
+        let is_full = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
+        let is_due = may_retrain && (is_bulk || is_full && self.wants_retraining());
         if is_due {
             self.retrain()?;
         }
