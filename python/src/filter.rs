@@ -367,11 +367,8 @@ impl Filter {
         if folds < 2 {
             return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")));
         }
-        let given = options.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?;
-        // folds take documents away again
-        given.set_item("documents", true)?;
         let threads = threads(n_jobs)?;
-        let training = prepare(documents, labels, groups, kind, threads, Some(&given))?;
+        let training = prepare(documents, labels, groups, kind, threads, options)?;
         let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
         evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads)
     }

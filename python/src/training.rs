@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use tamis_filter::{Classes, Error, HeldOutScore, Model, Partial, TrainOptions, Trainer};
+use tamis_filter::{
+    Classes, Document, Error, HeldOutScore, Model, Pairs, Partial, TrainOptions, Trainer, cross_validate,
+};
 
 use crate::error::{TamisError, raised, wrong_row};
 use crate::input::documents::{Documents, Labels};
@@ -41,6 +43,12 @@ impl Labelled {
 
     pub(crate) fn len(&self) -> usize {
         self.documents.len()
+    }
+
+    /// Label, group and document of a row.
+    fn row(&self, row: usize) -> Result<(&str, Option<&str>, Document<'_>), Utf8Error> {
+        let group = self.groups.as_ref().map(|groups| groups.get(row)).transpose()?;
+        Ok((self.labels.get(row)?, group, self.documents.get(row)?))
     }
 }
 
@@ -85,11 +93,12 @@ impl Training {
         progress: bool,
     ) -> PyResult<(Classes, Vec<HeldOutScore>)> {
         let trainer = self.count(py, progress)?;
-        let (scoring, _) = self.options.settle(trainer.classes())?;
-        let trainer = trainer.with_scoring(scoring);
-        let classes = trainer.classes().clone();
-        let job = move |_: &Watch| trainer.choose_pairs()?.cross_validate(folds, 0);
-        Ok((classes, run(py, self.threads, None, job)?.map_err(raised)?))
+        let scoring = Some(self.options.settle(trainer.classes())?.0);
+        let mut options = self.options.for_labels(trainer.classes().len());
+        options.scoring = scoring;
+        let labelled = self.labelled.clone();
+        let job = move |_: &Watch| validate(&labelled, &options, folds);
+        run(py, self.threads, None, job)?.map_err(PyErr::from)
     }
 
     /// A trainer that has learned all documents.
@@ -163,13 +172,30 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
     Ok(all)
 }
 
+/// The labels, and the score of each document that counts by a model of other folds.
+fn validate(
+    labelled: &Labelled,
+    options: &TrainOptions,
+    folds: usize,
+) -> Result<(Classes, Vec<HeldOutScore>), Failure> {
+    let mut of_words = options.clone();
+    of_words.pairs = Pairs::Fixed;
+    let mut trainer = Trainer::new(of_words)?;
+    let mut given = Vec::with_capacity(labelled.len());
+    for row in 0..labelled.len() {
+        let before = trainer.n_documents();
+        learn(&mut trainer, labelled, row..row + 1)?;
+        if trainer.n_documents() > before {
+            given.push(labelled.row(row).map_err(|error| Failure::Changed(row, error))?);
+        }
+    }
+    Ok(cross_validate(options, &given, &[], folds, 0)?)
+}
+
 /// Learns the documents of some rows, in order.
 pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<(), Failure> {
-    let Labelled { documents, labels, groups } = labelled;
     for row in rows {
-        let of_row = |error: Utf8Error| Failure::Changed(row, error);
-        let (document, label) = (documents.get(row).map_err(of_row)?, labels.get(row).map_err(of_row)?);
-        let group = groups.as_ref().map(|groups| groups.get(row)).transpose().map_err(of_row)?;
+        let (label, group, document) = labelled.row(row).map_err(|error| Failure::Changed(row, error))?;
         trainer.add_in_group(label, group, document).map_err(|error| Failure::Row(row, error))?;
     }
     Ok(())

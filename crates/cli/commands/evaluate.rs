@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{
-    ClassId, Classes, Decision, Document, Filter, HeldOutScore, Keep, Kind, LearningStep, Prequential, Score,
-    Scoring, TrainOptions, Trainer, cross_validate, may_judge, positive_class, spam_class,
+    ClassId, Classes, Decision, Document, Filter, HeldOutScore, Kind, LearningStep, Pairs, Prequential,
+    Score, Scoring, TrainOptions, Trainer, cross_validate, may_judge, positive_class, spam_class,
 };
 use tamis_mail::Message;
 use tamis_report::{EvaluationReport, Mislabel, Page};
@@ -22,7 +22,7 @@ use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::model::{FallbackArg, ModelArg};
 use crate::args::recipe::{RecipeArgs, check_windows};
 use crate::args::scoring::ScoringArgs;
-use crate::args::training::{say_chosen_terms, train_options};
+use crate::args::training::train_options;
 use crate::args::values::{Order, at_least};
 use crate::input::columns::{self, Scorer};
 use crate::input::corpus::Corpus;
@@ -307,9 +307,6 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let n = documents.len() + unlabelled.len();
     let scoring = args.scoring.scoring_for(&options.recipe, &classes, &args.unlabelled, n as u64)?;
     check_windows(&options.recipe, &scoring, classes.len())?;
-    if args.online && !(matches!(scoring, Scoring::Weighted(_)) && classes.len() == 2) {
-        bail!("--online: expected two labels and weighted scoring");
-    }
     if !args.decision.is_for_held_out() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
@@ -404,52 +401,39 @@ fn hold_out(
     unlabelled: &[Held],
 ) -> Result<Vec<HeldOutScore>> {
     let seed = args.scoring.seed.unwrap_or_default();
-    match (args.folds, &options.scoring) {
-        (None, _) => {
-            let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
-            let held_out = |held: &Held| Ok(online.next(&held.label, held.loaded().document())?);
-            documents.iter().map(held_out).collect()
-        }
-        (Some(folds), scoring)
-            if !unlabelled.is_empty()
-                || matches!(scoring, Some(Scoring::Mixed(_) | Scoring::ExpectationMaximization(_))) =>
-        {
-            let own: Vec<_> = documents.iter().map(Held::loaded).collect();
-            let others: Vec<_> = unlabelled.iter().map(Held::loaded).collect();
-            let labelled = documents.iter().zip(&own);
-            let labelled: Vec<_> =
-                labelled.map(|(held, own)| (&*held.label, held.group.as_deref(), own.document())).collect();
-            let others: Vec<_> = others.iter().map(Loaded::document).collect();
-            Ok(cross_validate(&options, &labelled, &others, folds.into(), seed)?.1)
-        }
-        (Some(folds), _) => by_counts(options, documents, folds, seed),
+    let Some(folds) = args.folds else {
+        let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
+        let held_out = |held: &Held| Ok(online.next(&held.label, held.loaded().document())?);
+        return documents.iter().map(held_out).collect();
+    };
+    if options.recipe.kind != Kind::Table {
+        take_copies_out(&options, documents)?;
     }
+    let own: Vec<_> = documents.iter().map(Held::loaded).collect();
+    let others: Vec<_> = unlabelled.iter().map(Held::loaded).collect();
+    let labelled = documents.iter().zip(&own);
+    let labelled: Vec<_> =
+        labelled.map(|(held, own)| (&*held.label, held.group.as_deref(), own.document())).collect();
+    let others: Vec<_> = others.iter().map(Loaded::document).collect();
+    Ok(cross_validate(&options, &labelled, &others, folds.into(), seed)?.1)
 }
 
-/// Scores the documents that count, by counts from which their fold is taken away.
-fn by_counts(
-    mut options: TrainOptions,
-    documents: &mut Vec<Held>,
-    folds: u16,
-    seed: u64,
-) -> Result<Vec<HeldOutScore>> {
-    // folds take documents away again
-    options.keep = Some(Keep::Vectors);
-    let mut trainer = Trainer::new(options.clone())?;
+/// Leaves the documents that count.
+fn take_copies_out(options: &TrainOptions, documents: &mut Vec<Held>) -> Result<()> {
+    let mut of_words = options.clone();
+    of_words.pairs = Pairs::Fixed;
+    let mut trainer = Trainer::new(of_words)?;
     let mut counts = Vec::with_capacity(documents.len());
     for held in &*documents {
         let before = trainer.n_documents();
-        let document = held.loaded();
-        let added = trainer.add_in_group(&held.label, held.group.as_deref(), document.document());
+        let added = trainer.add_in_group(&held.label, held.group.as_deref(), held.loaded().document());
         added.with_context(|| shown_path(&held.name))?;
         counts.push(trainer.n_documents() > before);
     }
     say_equal(&trainer, false);
     let mut counts = counts.into_iter();
     documents.retain(|_| counts.next().unwrap_or(true));
-    let trainer = trainer.choose_pairs()?;
-    say_chosen_terms(&options, trainer.recipe());
-    Ok(trainer.cross_validate(folds.into(), seed)?)
+    Ok(())
 }
 
 fn hold(item: &Item<'_>, given: Given<'_>, document: Document<'_>, order: Order) -> Held {

@@ -1,6 +1,5 @@
 //! Evaluation on documents that a model was not trained on: cross-validation and prequential evaluation.
 
-pub(crate) mod by_training;
 pub(crate) mod cross_validation;
 pub(crate) mod curves;
 pub(crate) mod evaluation;

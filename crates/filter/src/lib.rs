@@ -81,9 +81,8 @@ pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "files")]
-pub use evaluate::by_training::cross_validate;
 #[cfg(feature = "files")]
-pub use evaluate::cross_validation::HeldOutScore;
+pub use evaluate::cross_validation::{HeldOutScore, cross_validate};
 #[cfg(feature = "files")]
 pub use evaluate::curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
 #[cfg(feature = "files")]

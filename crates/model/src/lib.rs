@@ -127,7 +127,7 @@ pub use gaussian::statistics::GaussianStatistics;
 #[cfg(feature = "fit")]
 pub use left_out::documents::{BLOCK, Block, Documents, InMemory, Label, Labelled};
 #[cfg(feature = "fit")]
-pub use left_out::folds::{deal, hold_back};
+pub use left_out::folds::deal;
 #[cfg(feature = "fit")]
 pub use left_out::held_out::HeldOut;
 #[cfg(feature = "fit")]

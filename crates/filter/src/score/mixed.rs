@@ -232,7 +232,6 @@ mod tests {
         assert!(matches!(mixed_text.unwrap().finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
         let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
         assert!(matches!(weighted.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
-        assert!(matches!(trained().cross_validate(2, 0).err().unwrap().kind(), ErrorKind::Columns { .. }));
         let remembering = Trainer::new(TrainOptions { keep: Some(Keep::Vectors), ..options() }).unwrap();
         let mut remembering = remembering;
         remembering.add("a", Document::Fields(&[])).unwrap();

@@ -75,18 +75,6 @@ pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
     Ok(Columns::new(classes.len(), positive_class(classes))?)
 }
 
-/// Fits to documents in canonical order.
-pub(crate) fn fit(
-    (options, smoothing): (&WeightedOptions, SmoothingChoice),
-    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
-    statistics: &Statistics,
-    documents: &dyn Documents,
-    classes: &Classes,
-) -> Result<Fitted> {
-    let fitted = weights((options, smoothing), statistics, documents, classes)?;
-    conclude((options, fitted), decide, documents, classes)
-}
-
 /// Fits the weights, without drawing conclusions from held-out scores.
 pub(crate) fn weights(
     (options, smoothing): (&WeightedOptions, SmoothingChoice),

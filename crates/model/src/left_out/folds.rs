@@ -148,13 +148,6 @@ pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
     Groups::new(documents).deal(folds)
 }
 
-/// The counts without the documents of a fold. Documents that were never counted are skipped.
-#[doc(hidden)]
-pub fn hold_back(counts: &Statistics, documents: &dyn Documents, fold: &[usize]) -> Statistics {
-    let copies = fold.iter().map(|document| documents.label(*document).multiplicity);
-    hold_back_rows(counts, documents, std::iter::zip(fold.iter().copied().zip(copies), &documents.rows(fold)))
-}
-
 /// The counts without these copies of documents.
 pub(crate) fn hold_back_rows<'a>(
     counts: &Statistics,
