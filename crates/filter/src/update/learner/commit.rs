@@ -42,10 +42,12 @@ impl Learner {
         let is_bulk = changes >= BULK && changes > n / BULK_SHARE && rewrite::can_refit(&self.filter.store);
         let is_full = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
         let is_due = may_retrain && (is_bulk || is_full && self.wants_retraining());
-        if is_due {
-            self.retrain()?;
+        match is_due.then(|| self.retrain()) {
+            // what was learned is in the file, and a later commit tries again
+            Some(Err(error)) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(false),
+            Some(retrained) => retrained.map(|()| true),
+            None => Ok(false),
         }
-        Ok(is_due)
     }
 
     fn write(&mut self) -> Result<()> {
