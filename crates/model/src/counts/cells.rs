@@ -140,6 +140,25 @@ impl<T: ClassCell> Cells<T> {
         self.search_and_add(term, block, cell)
     }
 
+    /// Adds to several of a term's cells; those given are in increasing order of classes.
+    #[inline]
+    pub(crate) fn add_all(
+        &mut self,
+        term: TermId,
+        cells: impl ExactSizeIterator<Item = T> + Clone,
+    ) -> Result<(), StatisticsError> {
+        let own = self.block(term).cells();
+        let are_the_same = |own: &[T]| own.iter().map(T::class).eq(cells.clone().map(|cell| cell.class()));
+        match self.arena.get_mut(own) {
+            Some(own) if own.len() == cells.len() && are_the_same(own) => std::iter::zip(own, cells)
+                .try_for_each(|(own, cell)| {
+                    *own = own.plus(term, cell)?;
+                    Ok(())
+                }),
+            _ => cells.into_iter().try_for_each(|cell| self.add(term, cell)),
+        }
+    }
+
     /// Prefetches what adding these terms to a class will read, so that the cache misses overlap.
     #[inline]
     pub(crate) fn touch(&self, class: ClassId, terms: impl Iterator<Item = TermId>) {

@@ -1,5 +1,7 @@
 //! Dual coordinate ascent for the L2-regularised logistic regression of the correction.
 
+use std::array;
+
 use rayon::prelude::*;
 
 use crate::left_out::documents::{BLOCK, Block, BlockReader, DocumentTerms};
@@ -58,22 +60,20 @@ impl<const N: usize> DualWeights<N> {
 
     /// The dot product of a document and the weights of each column, without the bias.
     #[inline]
-    pub(crate) fn dot(&self, vector: DocumentTerms<'_>) -> [f64; N] {
+    fn dot(&self, vector: DocumentTerms<'_>) -> [f32; N] {
         let mut sums = [0f32; N];
         for (id, value) in vector.iter() {
-            let weights = &self.terms[id as usize];
-            for lane in 0..N {
-                sums[lane] += value * weights[lane];
-            }
+            let weights = self.terms[id as usize];
+            sums = array::from_fn(|lane| sums[lane] + value * weights[lane]);
         }
-        sums.map(f64::from)
+        sums
     }
 
     /// What the first of these columns say of each document.
     pub(crate) fn said(&self, documents: &Block, n_columns: usize) -> Vec<Vec<f64>> {
         let said = |at: usize| {
             let sums = self.dot(documents.vector(at));
-            (0..n_columns).map(|lane| sums[lane] + self.bias[lane]).collect()
+            (0..n_columns).map(|lane| f64::from(sums[lane]) + self.bias[lane]).collect()
         };
         (0..documents.len()).into_par_iter().map(said).collect()
     }
@@ -83,9 +83,7 @@ impl<const N: usize> DualWeights<N> {
     fn add(&mut self, vector: DocumentTerms<'_>, steps: [f32; N], n: f32) {
         for (id, value) in vector.iter() {
             let weights = &mut self.terms[id as usize];
-            for lane in 0..N {
-                weights[lane] += value * steps[lane];
-            }
+            *weights = array::from_fn(|lane| weights[lane] + value * steps[lane]);
         }
         for (bias, step) in self.bias.iter_mut().zip(steps) {
             *bias += f64::from(n * step);
@@ -202,13 +200,13 @@ impl DualAscent {
     fn update<const N: usize>(
         &self,
         TrainingRow { offsets, is_positive, weights, squared_norm }: TrainingRow<'_, N>,
-        sums: [f64; N],
+        sums: [f32; N],
         bias: &[f64; N],
         coefficients: &mut [[f32; N]],
     ) -> (Option<[f32; N]>, f64) {
         let (mut steps, mut worst, mut is_applied) = ([0f32; N], 0.0, false);
         for lane in 0..N {
-            let z = bias[lane] + sums[lane];
+            let z = bias[lane] + f64::from(sums[lane]);
             let mut change = |coefficient: &mut f32, after: f64| {
                 let before = f64::from(*coefficient);
                 let moved = (after - before).abs() / self.c;

@@ -86,8 +86,9 @@ impl<'a> LeaveOneOut<'a> {
                 for ((cells, alpha), out) in
                     all.iter().zip(&self.points.alphas).zip(out.chunks_mut(powers.len()))
                 {
-                    let log_totals = self.log_totals(*alpha, own, row.len() as u64, cells.unique_terms(row));
-                    cells.scores(row, own, powers, out, &log_totals);
+                    let log_totals =
+                        |unique_terms| self.log_totals(*alpha, own, row.len() as u64, unique_terms);
+                    cells.scores(row, own, powers, out, log_totals);
                 }
             }
         }

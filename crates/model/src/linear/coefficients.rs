@@ -158,12 +158,14 @@ pub struct ClassWeight {
 impl ClassWeight {
     /// The contribution of a coefficient to the weight of a term that occurs `tf` times; `None` on overflow of `i64`.
     pub fn of(coefficient: &Coefficient, tf: u32) -> Option<Self> {
-        Self::of_units(coefficient, tf_units(tf))
+        let units = coefficient.units.checked_mul(i64::from(tf_units(tf)))?;
+        Some(ClassWeight { class: coefficient.class, units })
     }
 
-    fn of_units(coefficient: &Coefficient, tf_units: u32) -> Option<Self> {
-        let units = coefficient.units.checked_mul(i64::from(tf_units))?;
-        Some(ClassWeight { class: coefficient.class, units })
+    /// The same where it is known that nothing overflows.
+    fn of_units(coefficient: &Coefficient, tf_units: u32) -> Self {
+        let units = coefficient.units.wrapping_mul(i64::from(tf_units));
+        ClassWeight { class: coefficient.class, units }
     }
 
     /// The weight as a real number.
@@ -211,10 +213,12 @@ impl Correction {
         terms: impl Iterator<Item = (TermId, u32)>,
         coefficients: &[Coefficient],
     ) -> Result<(), StatisticsError> {
+        let most = coefficients.iter().map(|coefficient| coefficient.units.unsigned_abs()).max().unwrap_or(0);
         for (term, tf_units) in terms {
-            for coefficient in coefficients {
-                self.cells.add(term, ClassWeight::of_units(coefficient, tf_units).ok_or(TOO_LARGE)?)?;
+            if most.checked_mul(tf_units.into()).is_none_or(|product| product > i64::MAX as u64) {
+                return Err(TOO_LARGE);
             }
+            self.cells.add_all(term, coefficients.iter().map(|c| ClassWeight::of_units(c, tf_units)))?;
         }
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
     }

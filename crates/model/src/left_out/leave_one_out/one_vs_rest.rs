@@ -73,25 +73,20 @@ impl OneVsRestTerms {
         all
     }
 
-    /// The number of a document's terms that no other document has.
-    pub(super) fn unique_terms(&self, row: DocumentTerms<'_>) -> u64 {
-        self.terms(row).filter(|(term, _)| term.is_unique).count() as u64
-    }
-
     /// The number of a document's terms that other documents have.
     pub(super) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
         self.terms(row).filter(|(term, _)| term.len > 0).count()
     }
 
     /// Writes to `out`, for each of at most [`MOST_POWERS`] powers of idf, the scores of a document of the class `own`.
-    /// A term is looked up once for all powers.
+    /// A term is looked up once for all powers. `log_totals` follow from the number of terms that no other document has.
     pub(super) fn scores(
         &self,
         row: DocumentTerms<'_>,
         own: ClassId,
         powers: &[f64],
         out: &mut [Vec<f64>],
-        log_totals: &[f64],
+        log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
         match powers {
             [_] => self.add_up::<1>(row, own, powers, out, log_totals),
@@ -105,8 +100,9 @@ impl OneVsRestTerms {
         own: ClassId,
         powers: &[f64],
         out: &mut [Vec<f64>],
-        log_totals: &[f64],
+        log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
+        let mut unique_terms = 0;
         let mut sums = vec![[0.0; P]; self.columns.len()];
         let [mut absent, mut weight, mut square, mut own_score] = [[0.0; P]; 4];
         let own_column = self.columns.of(own);
@@ -114,6 +110,7 @@ impl OneVsRestTerms {
             to.iter_mut().zip(v).for_each(|(to, v)| *to += v * part);
         };
         for (term, log_tf) in self.terms(row) {
+            unique_terms += u64::from(term.is_unique);
             let known = f64::from(u8::from(term.absent != 0.0));
             let mut v = [0.0; P];
             v.iter_mut().zip(powers).for_each(|(v, power)| *v = known * log_tf * powered(term.idf, *power));
@@ -140,11 +137,12 @@ impl OneVsRestTerms {
         if let Some(sums) = own_column.and_then(|own| sums.get_mut(own)) {
             *sums = own_score;
         }
+        let log_totals = log_totals(unique_terms);
         for (power, out) in out.iter_mut().enumerate().take(powers.len().min(P)) {
             let norm = norm(square[power]);
             let of_rest = |log_totals: &f64| absent[power] + weight[power] * log_totals;
             out.clear();
-            out.extend(sums.iter().zip(log_totals).map(|(sums, log)| (sums[power] + of_rest(log)) / norm));
+            out.extend(sums.iter().zip(&log_totals).map(|(sums, log)| (sums[power] + of_rest(log)) / norm));
         }
     }
 
