@@ -16,6 +16,7 @@ use crate::file::documents::NO_DATE;
 use crate::file::groups::group;
 use crate::kind::Kind;
 use crate::train::trainer::Trainer;
+use crate::update::merge::{MergeOptions, merge};
 
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
 
@@ -277,6 +278,41 @@ proptest! {
         learner.retrain().unwrap();
         let got = std::fs::read(folder.path().join("model.tamis")).unwrap();
         prop_assert_eq!(unchanging(got), unchanging(trained(n_labels, Keep::Vectors, &all)));
+    }
+
+    /// Whatever was learned, forgotten, rewritten and merged on the way.
+    #[test]
+    fn what_is_left_decides(n_labels in 2usize..=3, before in texts(), more in texts(), others in texts()) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), LOG_ALONE);
+        let mut all = before.clone();
+        let digest = |learner: &Learner, text: &str| learner.filter.digest(Document::Text(text)).unwrap();
+        for (at, (label, text)) in more.iter().enumerate() {
+            let own = digest(&learner, text);
+            if learner.is_nothing(own) {
+                continue;
+            }
+            if learner.known(own).unwrap().is_empty() {
+                learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
+                all.push((*label, text.clone()));
+            } else if at % 2 == 0 {
+                while learner.forget(None, Document::Text(text)).is_ok() {}
+                all.retain(|(_, other)| digest(&learner, other) != own);
+            } else {
+                learner.compact().unwrap();
+            }
+        }
+        learner.commit().unwrap();
+        let known: Vec<_> = all.iter().map(|(_, text)| digest(&learner, text)).collect();
+        let apart: Vec<_> =
+            others.into_iter().filter(|(_, text)| !known.contains(&digest(&learner, text))).collect();
+        let path = folder.path().join("model.tamis");
+        learner.retrain().unwrap();
+        prop_assert_eq!(unchanging(std::fs::read(&path).unwrap()), unchanging(trained(n_labels, Keep::Vectors, &all)));
+        let other = Filter::from_bytes(trained(n_labels, Keep::Vectors, &apart)).unwrap();
+        let merged = merge(&[&other, learner.filter()], MergeOptions::default()).unwrap();
+        all.extend(apart);
+        prop_assert_eq!(unchanging(merged.as_bytes().to_vec()), unchanging(trained(n_labels, Keep::Vectors, &all)));
     }
 
     /// A label that comes later, before or after the others.
