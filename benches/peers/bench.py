@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from generate import Texts
+from generate import TIMES, Texts
 from measure import Command, alternate, table, usage_table
 from peers import Bogofilter, Dbacl, Spamprobe
 
@@ -98,11 +98,11 @@ class Bench:
 
         return self.once(name, make)
 
-    def texts(self, language, classes):
+    def texts(self, language, classes, times=TIMES):
         """Generated text. The one made last is kept: a lexicon is large."""
-        key = language, classes
+        key = language, classes, times
         if self.lexicon[0] != key:
-            self.lexicon = key, Texts(language, classes)
+            self.lexicon = key, Texts(language, classes, times=times)
         return self.lexicon[1]
 
     def asks(self, what, ratio, at_least=None, at_most=None):

@@ -195,7 +195,7 @@ LANGUAGES = {
 class Texts:
     """Documents of a language and of classes named a, b, c ..."""
 
-    def __init__(self, language, classes, seed=1):
+    def __init__(self, language, classes, seed=1, times=TIMES):
         self.language, self.seed = LANGUAGES[language], seed
         self.words = self.language.lexicon(seed)
         dice = random.Random(f"classes {seed}")
@@ -203,7 +203,7 @@ class Texts:
         for label in "abcdefghijklmnopqrstuvwxyz"[:classes]:
             weights = [1 / (rank + 3.7) for rank in range(WORDS)]
             for rank in dice.sample(range(100, 20_000), OF_CLASS):
-                weights[rank] *= TIMES
+                weights[rank] *= times
             self.cumulated[label] = list(accumulate(weights))
 
     def documents(self, number, words, seed):

@@ -21,6 +21,7 @@ from statistics import median, quantiles
 
 sys.dont_write_bytecode = True
 from bench import LABELS, Bench, labelled
+from learners import LEARNERS, linear_learners, version_of
 from measure import TIME, Command, Program, Together, alternate, machine, table
 from rows import scripts, short_rows
 from topics import labelled_topics, saved
@@ -250,7 +251,7 @@ def size(bench):
     table(head, rows)
 
 
-TABLES = {"a": [saved], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size], "g": [learning], "h": [labelled_topics], "i": [scripts], "j": [short_rows]}
+TABLES = {"a": [saved], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size], "g": [learning], "h": [labelled_topics], "i": [scripts], "j": [short_rows], "k": [linear_learners]}
 
 
 def print_head(bench):
@@ -261,6 +262,7 @@ def print_head(bench):
     here = {peer.name: peer.version() for peer in bench.peers}
     here["scikit-learn"] = importlib.metadata.version("scikit-learn") if bench.has_sklearn else None
     here["fastText"] = "here, tells no version" if bench.has_fasttext else None
+    here |= {learner.name: version_of(learner.package) for learner in LEARNERS}
     here["linfa"] = "0.8" if bench.options.linfa else None
     here["generated mails"] = bench.options.mails or bench.options.generator.exists() and bench.options.generator
     here["GNU time"] = TIME
