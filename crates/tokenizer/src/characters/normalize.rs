@@ -2,6 +2,8 @@
 //! a reader.
 
 use crate::bits::next_non_ascii;
+use crate::characters::entry::{Class, Entry};
+use crate::characters::of;
 use crate::characters::rules::{is_invisible, look_alike};
 use std::iter;
 use std::ops::Range;
@@ -69,6 +71,25 @@ fn is_normal(piece: &str) -> bool {
     !piece.chars().any(changes) && is_nfkc_quick(piece.chars()) == IsNormalized::Yes
 }
 
+/// Whether a normalized character outside ASCII can be part of a word, and whether it looks like ASCII. By the table for
+/// nearly all of them: a ligature may become eighteen letters.
+fn role(c: char) -> (bool, bool) {
+    let entry = of(c);
+    match entry.class() {
+        Class::Unusual => {
+            #[cfg(test)]
+            tamis_testing::step(SLOW);
+            (c.is_alphanumeric() || is_combining_mark(c), look_alike(c).is_some())
+        }
+        Class::Neutral => (false, false),
+        class => (!class.is_mid(), entry.is(Entry::LOOK_ALIKE)),
+    }
+}
+
+/// Steps that an exact look-up counts for in tests.
+#[cfg(test)]
+pub(super) const SLOW: usize = 8;
+
 /// The word at the end of the output so far.
 struct Word {
     start: usize,
@@ -87,13 +108,12 @@ impl Word {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
         }
-        if !c.is_alphanumeric() && !is_combining_mark(c) {
-            return false;
+        let (is_in_word, look_alike) = role(c);
+        if is_in_word {
+            self.has_look_alikes |= look_alike;
+            self.looks_ascii &= look_alike;
         }
-        let look_alike = look_alike(c).is_some();
-        self.has_look_alikes |= look_alike;
-        self.looks_ascii &= look_alike;
-        true
+        is_in_word
     }
 
     /// Appends ASCII to `text` and updates the word.
@@ -129,7 +149,7 @@ mod tests {
     use crate::characters::rules::LOOK_ALIKES;
     use crate::testing::text;
     use proptest::prelude::*;
-    use tamis_testing::check_linear;
+    use tamis_testing::{check_linear, steps};
 
     fn normal(text: &str) -> String {
         normalize(text, &mut "left over".to_owned()).to_owned()
@@ -222,6 +242,22 @@ mod tests {
             "aе ",
         ];
         check_linear(&units, |text| drop(normal(text)));
+    }
+
+    #[test]
+    fn letters_of_a_ligature_are_looked_up_in_the_table() {
+        let text = "\u{fdfa}\u{fdfb}\u{fb03}".repeat(1000);
+        let steps = steps(|| drop(normal(&text)));
+        assert!(steps <= 4 * text.len(), "{steps} steps for {} bytes", text.len());
+    }
+
+    #[test]
+    fn the_table_tells_what_is_in_words() {
+        let is_normal = |c: &char| [*c].into_iter().nfkc().eq([*c]) && !is_invisible(*c);
+        for c in ('\u{80}'..=char::MAX).filter(is_normal) {
+            let expected = (c.is_alphanumeric() || is_combining_mark(c), look_alike(c).is_some());
+            assert_eq!(role(c), expected, "{c:?}");
+        }
     }
 
     /// The same, character by character.
