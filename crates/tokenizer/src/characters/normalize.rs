@@ -30,15 +30,64 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 /// assert_eq!(normalize("не спам", &mut buffer), "не спам");
 /// ```
 pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
-    if non_ascii_pieces(text).all(|piece| is_normal(&text[piece])) {
+    if is_normal(text) {
         return text;
     }
+    normalize_into(text, usize::MAX, buffer);
+    buffer
+}
+
+/// [`normalize`] with a limit on how much longer texts get altogether.
+#[derive(Clone, Debug)]
+pub(crate) struct Normalizer {
+    buffer: String,
+    /// The bytes by which texts may still grow.
+    left: usize,
+    is_cut: bool,
+}
+
+impl Default for Normalizer {
+    fn default() -> Self {
+        Normalizer { buffer: String::new(), left: usize::MAX, is_cut: false }
+    }
+}
+
+impl Normalizer {
+    /// Begins to count anew, with this limit.
+    pub(crate) fn grow_by_at_most(&mut self, bytes: usize) {
+        (self.left, self.is_cut) = (bytes, false);
+    }
+
+    /// Whether a text was cut since.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The normalized text, cut where it gets too long.
+    pub(crate) fn normalize<'a>(&'a mut self, text: &'a str) -> &'a str {
+        if is_normal(text) {
+            return text;
+        }
+        let Normalizer { buffer, left, is_cut } = self;
+        *is_cut |= !normalize_into(text, text.len().saturating_add(*left), buffer);
+        *left -= buffer.len().saturating_sub(text.len()).min(*left);
+        buffer
+    }
+}
+
+/// Writes the normalized text to `buffer`, and stops where what is not ASCII makes it longer than `most` bytes. Returns
+/// whether it is whole.
+fn normalize_into(text: &str, most: usize, buffer: &mut String) -> bool {
     buffer.clear();
     let (mut word, mut done) = (Word::at(0), 0);
     for piece in non_ascii_pieces(text) {
         word.take_ascii(&text[done..piece.start], buffer);
         done = piece.end;
         for c in text[piece].chars().filter(|&c| !is_invisible(c)).nfkc() {
+            if buffer.len() + c.len_utf8() > most {
+                word.end(buffer);
+                return false;
+            }
             if !word.take(c) {
                 word.end(buffer);
                 word = Word::at(buffer.len() + c.len_utf8());
@@ -48,7 +97,12 @@ pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     }
     word.take_ascii(&text[done..], buffer);
     word.end(buffer);
-    buffer
+    true
+}
+
+/// Whether the text is normalized already. May wrongly say no.
+fn is_normal(text: &str) -> bool {
+    non_ascii_pieces(text).all(|piece| is_normal_piece(&text[piece]))
 }
 
 /// The runs of non-ASCII characters, each with the character before it, which may combine with them. ASCII after a run
@@ -65,8 +119,7 @@ fn non_ascii_pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether the piece is normalized already. May wrongly say no.
-fn is_normal(piece: &str) -> bool {
+fn is_normal_piece(piece: &str) -> bool {
     let changes = |c: char| is_invisible(c) || look_alike(c).is_some();
     !piece.chars().any(changes) && is_nfkc_quick(piece.chars()) == IsNormalized::Yes
 }
@@ -242,6 +295,22 @@ mod tests {
             "aе ",
         ];
         check_linear(&units, |text| drop(normal(text)));
+    }
+
+    #[test]
+    fn what_grows_too_long_is_cut() {
+        let mut normalizer = Normalizer::default();
+        let text = "½ \u{fdfa}\u{fdfa}".repeat(100);
+        assert_eq!(normalizer.normalize(&text), normal(&text));
+        let growth = normal(&text).len() - text.len();
+        for (most, is_whole) in [(growth, true), (growth - 1, false), (0, false)] {
+            normalizer.grow_by_at_most(most);
+            let cut = normalizer.normalize(&text).to_owned();
+            assert_eq!((cut == normal(&text), normalizer.is_cut()), (is_whole, !is_whole));
+            assert!(normal(&text).starts_with(&cut) && cut.len() + 4 > text.len() + most);
+            // what does not grow is read all the same
+            assert_eq!(normalizer.normalize("раураl ½ é"), "paypal 1⁄2 é");
+        }
     }
 
     #[test]
