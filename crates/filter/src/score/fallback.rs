@@ -66,4 +66,5 @@ impl Filter {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests;
