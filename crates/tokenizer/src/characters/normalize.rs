@@ -30,10 +30,23 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 /// assert_eq!(normalize("не спам", &mut buffer), "не спам");
 /// ```
 pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    normalize_within(text, usize::MAX, buffer)
+}
+
+/// [`normalize`], cut where what is not ASCII makes it longer than `most` bytes.
+///
+/// ```
+/// use tamis_tokenizer::normalize_within;
+///
+/// let mut buffer = String::new();
+/// assert_eq!(normalize_within("½ ½", 100, &mut buffer), "1⁄2 1⁄2");
+/// assert_eq!(normalize_within("½ ½", 7, &mut buffer), "1⁄2 1");
+/// ```
+pub fn normalize_within<'a>(text: &'a str, most: usize, buffer: &'a mut String) -> &'a str {
     if is_normal(text) {
         return text;
     }
-    normalize_into(text, usize::MAX, buffer);
+    normalize_into(text, most, buffer);
     buffer
 }
 
@@ -63,13 +76,16 @@ impl Normalizer {
         self.is_cut
     }
 
-    /// The normalized text, cut where it gets too long.
+    /// The normalized text, cut where it gets too long; after that nothing is read that is not normalized.
     pub(crate) fn normalize<'a>(&'a mut self, text: &'a str) -> &'a str {
         if is_normal(text) {
             return text;
         }
         let Normalizer { buffer, left, is_cut } = self;
-        *is_cut |= !normalize_into(text, text.len().saturating_add(*left), buffer);
+        if *is_cut {
+            return "";
+        }
+        *is_cut = !normalize_into(text, text.len().saturating_add(*left), buffer);
         *left -= buffer.len().saturating_sub(text.len()).min(*left);
         buffer
     }
@@ -308,8 +324,8 @@ mod tests {
             let cut = normalizer.normalize(&text).to_owned();
             assert_eq!((cut == normal(&text), normalizer.is_cut()), (is_whole, !is_whole));
             assert!(normal(&text).starts_with(&cut) && cut.len() + 4 > text.len() + most);
-            // what does not grow is read all the same
-            assert_eq!(normalizer.normalize("раураl ½ é"), "paypal 1⁄2 é");
+            assert_eq!(normalizer.normalize("раураl"), if is_whole { "paypal" } else { "" });
+            assert_eq!(normalizer.normalize("naïve, é"), "naïve, é");
         }
     }
 

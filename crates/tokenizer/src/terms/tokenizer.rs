@@ -41,7 +41,8 @@ pub struct Scratch {
 
 impl Scratch {
     /// Limits how many bytes longer [normalization](crate::normalize()) makes the next texts altogether, since one character
-    /// may become eighteen: from there on texts are cut. By default there is no limit.
+    /// may become eighteen: the text is cut there, and what is not normalized is left out from then on. By default
+    /// there is no limit.
     ///
     /// ```
     /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
