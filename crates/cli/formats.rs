@@ -4,6 +4,7 @@
 
 pub(crate) mod array;
 pub(crate) mod holds;
+pub(crate) mod object;
 pub(crate) mod records;
 pub(crate) mod rows;
 pub(crate) mod table;

@@ -7,6 +7,7 @@ use super::Choices;
 #[path = "../../crates/cli/formats"]
 mod formats {
     pub(super) mod holds;
+    pub(super) mod object;
     pub(super) mod records;
     pub(super) mod rows;
     pub(super) mod table;

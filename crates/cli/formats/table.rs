@@ -5,9 +5,9 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use serde_json::error::Category;
 
 use super::holds::{Holds, Shape};
+use super::object::{self, Object};
 use super::rows::{CellsOf, Dialect, Raw, Rows};
 
 /// The columns of label, text and group, as the user named them.
@@ -43,12 +43,9 @@ impl<H> Record<H> {
 
     /// The object, if it is a row of JSON.
     pub(crate) fn json(&self) -> Option<Result<Object, String>> {
-        (self.dialect == Dialect::Lines).then(|| json_line(self.raw.bytes()))
+        (self.dialect == Dialect::Lines).then(|| object::read(self.raw.bytes()))
     }
 }
-
-/// A JSON object.
-pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
 
 /// The text of a row, its label if it has one, and the name of its group if that is asked for.
 #[cfg_attr(test, derive(Debug))]
@@ -336,18 +333,6 @@ pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
     }
 }
 
-fn json_line(line: &[u8]) -> Result<Object, String> {
-    let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
-    // never the text itself, which may be private
-    serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line)).map_err(|error| {
-        match error.classify() {
-            Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
-            Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
-            _ => format!("expected a JSON object, got something else at column {}", error.column()),
-        }
-    })
-}
-
 fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<TextRow<'static>, String> {
     // one column may be both label and text
     let cell = |name: &str| match object.get(name) {
@@ -453,9 +438,5 @@ mod tests {
         let errors: Vec<_> = rows.iter().map(error).collect();
         let of_length = |n| format!("expected 2 cells, got {n}");
         assert_eq!(errors, [Some(of_length(1)), None, Some(of_length(3))]);
-        for line in ["{\"text\": ", "[1]", "{text}", "x"] {
-            let error = json_line(line.as_bytes()).unwrap_err();
-            assert!(error.starts_with("expected a JSON object, got "), "{error}");
-        }
     }
 }

@@ -54,7 +54,7 @@ mod terms;
 #[cfg(test)]
 mod testing;
 
-pub use characters::normalize::normalize;
+pub use characters::normalize::{normalize, normalize_within};
 pub use counts::fingerprint::fingerprint;
 pub use counts::matrix::CountMatrix;
 pub use counts::table::TermId;

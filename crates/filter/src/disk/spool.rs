@@ -138,6 +138,7 @@ pub(crate) fn spill(source: io::Error) -> Error {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests {
     use super::*;
 

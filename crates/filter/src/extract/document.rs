@@ -13,3 +13,14 @@ pub enum Document<'a> {
     /// by column name. A column without a field is missing; other fields are ignored.
     Fields(&'a [(&'a str, &'a str)]),
 }
+
+impl Document<'_> {
+    /// The bytes of all its text.
+    pub(super) fn n_bytes(self) -> usize {
+        match self {
+            Document::Mail(raw) => raw.len(),
+            Document::Text(text) => text.len(),
+            Document::Fields(fields) => fields.iter().map(|(_, text)| text.len()).sum(),
+        }
+    }
+}

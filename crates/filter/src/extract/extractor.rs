@@ -66,6 +66,7 @@ impl Extractor {
         vocabulary.begin_document();
         let recipe = &self.recipe;
         counted.bytes_left = recipe.limits.bytes;
+        counted.scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
         match (document, recipe.kind) {
             (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
             (Document::Text(text), Kind::Text) => {
@@ -99,6 +100,7 @@ impl Extractor {
             (Document::Mail(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Mail }.into()),
             (Document::Text(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Text }.into()),
         }
+        counted.limits_hit.text |= counted.scratch.is_cut();
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
     }
 
@@ -244,6 +246,10 @@ impl Extractor {
     }
 }
 
+/// Bytes by which normalization may make a document longer, however small it is; half as long again it may always get.
+/// No text of a language comes near, and ligatures alone could make eleven times as much.
+const LEAST_GROWTH: usize = 256 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +295,26 @@ mod tests {
         assert_eq!(count(Recipe::new(Kind::Text), html).unwrap().0, ["fishes"]);
         let raw = Recipe { raw: true, ..Recipe::new(Kind::Text) };
         assert_eq!(count(raw, html).unwrap().0, ["html", "p", "fish", "b", "es"]);
+    }
+
+    #[test]
+    fn ligatures_do_not_make_ten_times_as_much_of_a_mail() {
+        let ligatures = |n: usize| "\u{fdfa} ".repeat(n);
+        let count = |n: usize| {
+            let part = |more: &str| {
+                format!("--B\nContent-Type: text/plain; charset=utf-8\n{more}\n{}\n", ligatures(n))
+            };
+            let (body, attached) = (part(""), part("Content-Disposition: attachment; filename=a.txt\n"));
+            let head = format!("Subject: {}\nContent-Type: multipart/mixed; boundary=B\n\n", ligatures(n));
+            let mail = format!("{head}{body}{attached}--B--\n");
+            let (_, counted) = count(Recipe::new(Kind::Mail), Document::Mail(mail.as_bytes())).unwrap();
+            let words = counted.whole().counts().iter().map(|count| *count as usize).sum::<usize>();
+            (words, counted.limits_hit().text)
+        };
+        let (words, is_cut) = count(2_000);
+        assert!(words >= 4 * 3 * 2_000 && !is_cut);
+        let (words, is_cut) = count(70_000);
+        assert!(words <= 70_000 && is_cut, "{words} words");
     }
 
     #[test]

@@ -209,4 +209,5 @@ pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
 mod numbers;
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests;

@@ -309,6 +309,7 @@ impl<'a> Runs<'a> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests {
     use super::*;
     use crate::config::training::TrainOptions;

@@ -55,7 +55,8 @@ impl Filter {
         if !matches!(self.store.header.scoring, Scoring::Weighted(_)) {
             return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
         }
-        let before = self.fallback.replace(Fallback { shared, sums: CombinedSums::default(), live });
+        let sums = CombinedSums::new(&self.store, &shared.store)?;
+        let before = self.fallback.replace(Fallback { shared, sums, live });
         let outcome = self.rederive();
         if outcome.is_err() {
             self.fallback = before;
@@ -65,4 +66,5 @@ impl Filter {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests;

@@ -14,6 +14,7 @@ use crate::disk::model::Model;
 use crate::disk::source::{MappedFile, ModelFile};
 use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
+use crate::file::log::Entry;
 use crate::score::scorer::Scorer;
 use crate::score::verdict::Score;
 use crate::store::information::Information;
@@ -265,13 +266,26 @@ impl Filter {
         self.fallback.as_ref().map(|fallback| &fallback.shared)
     }
 
-    /// Derives scoring again after counts changed.
-    pub(crate) fn rederive(&mut self) -> Result<()> {
-        let sums =
-            self.fallback.as_ref().map(|fallback| CombinedSums::new(&self.store, &fallback.shared.store));
-        if let (Some(fallback), Some(sums)) = (&mut self.fallback, sums) {
-            fallback.sums = sums?;
+    /// Adds an entry of a log to the open model.
+    pub(crate) fn change(&mut self, entry: Entry) -> Result<()> {
+        match &mut self.fallback {
+            Some(fallback) => fallback.sums.add(&mut self.store, &fallback.shared.store, entry)?,
+            None => self.store.add(entry)?,
         }
+        self.rederive()
+    }
+
+    /// Reads the log again, followed by further records, and drops everything else that was laid over the file.
+    pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
+        self.store.reread(more)?;
+        if let Some(fallback) = &mut self.fallback {
+            fallback.sums = CombinedSums::new(&self.store, &fallback.shared.store)?;
+        }
+        self.rederive()
+    }
+
+    /// Derives scoring again after counts changed.
+    pub(super) fn rederive(&mut self) -> Result<()> {
         if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
             let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
             self.scorer = Scorer::new(header, layers.totals(), layers.n_features(), &layers.bias()?)?;

@@ -199,4 +199,5 @@ impl Memo {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests;

@@ -147,6 +147,7 @@ impl Additive for MixedScorer {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests {
     use super::*;
     use crate::config::column::Column;

@@ -92,6 +92,7 @@ fn pieces(text: &str, most: usize) -> Vec<&str> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "files")]
 mod tests {
     use super::*;
     use crate::config::training::TrainOptions;

@@ -4,16 +4,27 @@ use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, Kn
 use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Result};
+use crate::file::log::Entry;
 use crate::file::terms::{Runs, limited};
 use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
 use crate::store::store::Store;
 
 /// The statistics of a model and the shared one behind it, added, besides those of terms.
-#[derive(Default)]
 pub(crate) struct CombinedSums {
     pub(crate) totals: Vec<ClassTotals>,
     /// Number of terms with counts in either model.
     pub(crate) n_features: u64,
+    common: CommonTerms,
+}
+
+/// The number of terms with counts in both models. It is exact for up to [`SAMPLE`] terms; otherwise it is estimated
+/// from those with the lowest fingerprints, which are as good as a random sample and lie together in both files.
+#[derive(Clone, Copy)]
+struct CommonTerms {
+    /// The power of two of terms for one in the sample.
+    halvings: u32,
+    /// Those of the sample.
+    in_sample: u64,
 }
 
 /// The terms of a model and of a shared model behind it, if there is one. Ids of the shared model follow those of the
@@ -116,37 +127,79 @@ const SAMPLE: u64 = 1 << 12;
 impl CombinedSums {
     /// Lays compatible models over one another.
     pub(crate) fn new(own: &Store, shared: &Store) -> Result<Self> {
+        Self::with(own, shared, CommonTerms::count(own, shared)?)
+    }
+
+    fn with(own: &Store, shared: &Store, common: CommonTerms) -> Result<Self> {
         let mut totals = own.totals.clone();
         totals.iter_mut().zip(&shared.totals).try_for_each(|(to, of)| add_totals(to, of))?;
         let [n_own, n_shared] = [own, shared].map(Store::n_features);
         let all = n_own.saturating_add(n_shared);
-        let n_features = all.saturating_sub(known_to_both(own, shared)?);
+        let n_features = all.saturating_sub(common.in_sample << common.halvings);
         let n_ids = own.n_terms() as u64 + shared.n_terms() as u64;
         // so that every term has an id, and some are left for terms that neither knows
         limited("terms of two models", n_ids)?;
-        Ok(CombinedSums { totals, n_features })
+        Ok(CombinedSums { totals, n_features, common })
+    }
+
+    /// Adds an entry of a log to the model itself. Looks up no terms but those of the entry, unless the sample changes.
+    ///
+    /// # Errors
+    /// The entry may have been added then, and the sums not.
+    pub(crate) fn add(&mut self, own: &mut Store, shared: &Store, entry: Entry) -> Result<()> {
+        let ids = entry.document.vector.row().ids().to_vec();
+        let n_known = own.n_terms();
+        let known = ids.iter().copied().filter(|id| (*id as usize) < n_known);
+        let mut common = self.common;
+        let before = common.count_of(own, shared, known)?;
+        own.add(entry)?;
+        let after = common.count_of(own, shared, ids.into_iter())?;
+        common.in_sample = (common.in_sample + after).saturating_sub(before);
+        if common.halvings != CommonTerms::halvings(own) {
+            common = CommonTerms::count(own, shared)?;
+        }
+        *self = Self::with(own, shared, common)?;
+        Ok(())
     }
 }
 
-/// The number of terms with counts in both models. It is exact for up to [`SAMPLE`] terms; otherwise it is estimated
-/// from those with the lowest fingerprints, which are as good as a random sample and lie together in both files.
-fn known_to_both(own: &Store, shared: &Store) -> Result<u64> {
-    let halvings = own.n_features().div_ceil(SAMPLE).max(1).next_power_of_two().ilog2();
-    let highest = u64::MAX >> halvings;
-    let mut both = 0;
-    let [n_base, n_all] = [own.base.n_terms, own.n_terms()].map(|n| n as TermId);
-    for (is_new, ids) in [(false, 0..n_base), (true, n_base..n_all)] {
+impl CommonTerms {
+    fn count(own: &Store, shared: &Store) -> Result<Self> {
+        let mut common = CommonTerms { halvings: Self::halvings(own), in_sample: 0 };
+        let [n_base, n_all] = [own.base.n_terms, own.n_terms()].map(|n| n as TermId);
+        // those of the file are in order
+        let mut end = 0;
+        while end < n_base && own.fingerprint(end)? <= common.highest() {
+            end += 1;
+        }
+        common.in_sample = common.count_of(own, shared, (0..end).chain(n_base..n_all))?;
+        Ok(common)
+    }
+
+    fn halvings(own: &Store) -> u32 {
+        own.n_features().div_ceil(SAMPLE).max(1).next_power_of_two().ilog2()
+    }
+
+    /// The highest fingerprint in the sample.
+    fn highest(self) -> u64 {
+        u64::MAX >> self.halvings
+    }
+
+    /// How many of these terms of the model itself are in the sample and have counts in both.
+    fn count_of(self, own: &Store, shared: &Store, ids: impl Iterator<Item = TermId>) -> Result<u64> {
+        let mut both = 0;
         for id in ids {
+            #[cfg(test)]
+            tamis_testing::step(1);
             let fingerprint = own.fingerprint(id)?;
-            if fingerprint > highest {
-                // those of the file are in order
-                if is_new { continue } else { break }
+            if fingerprint > self.highest() {
+                continue;
             }
             let Some(other) = shared.find(fingerprint)? else { continue };
             both += u64::from(own.has_counts(id)? && shared.has_counts(other)?);
         }
+        Ok(both)
     }
-    Ok(both << halvings)
 }
 
 impl<'a> Layers<'a> {

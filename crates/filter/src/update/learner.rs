@@ -422,18 +422,9 @@ impl Learner {
         let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store.checksum);
         let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
         if outcome.is_err() {
-            self.filter.store.reread(&self.pending)?;
-            self.filter.rederive()?;
+            self.filter.reread(&self.pending)?;
         }
         outcome
-    }
-}
-
-impl Filter {
-    /// Adds an entry of a log to the open model.
-    fn change(&mut self, entry: Entry) -> Result<()> {
-        self.store.add(entry)?;
-        self.rederive()
     }
 }
 

@@ -1,8 +1,7 @@
 //! Terms of senders and recipients.
 use super::emitter::Emitter;
-use super::scan::{addresses, cut, suffixes, words};
+use super::scan::{addresses, cut, normalized, suffixes, words};
 use crate::message::message::Message;
-use tamis_tokenizer::normalize;
 
 const FIELDS: [&str; 6] = ["from", "reply-to", "to", "cc", "sender", "return-path"];
 /// Maximum number of addresses read per field, and per message.
@@ -20,7 +19,7 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     let (mut left, mut recipients, mut buffer) = (MOST_IN_ALL, 0, String::new());
     for name in FIELDS {
         for value in message.values(name) {
-            let value = normalize(value, &mut buffer);
+            let value = normalized(value, &mut buffer);
             words(value, MOST_WORDS, |text| word(name, text, out));
             for (address, domain) in addresses(value).take(MOST.min(left)) {
                 left -= 1;

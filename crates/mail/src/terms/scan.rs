@@ -1,9 +1,15 @@
 //! Finds hosts, addresses and shapes in text, each in one pass.
 use memchr::memchr_iter;
 use tamis_tokenizer::bits::{BLOCK, bits, is_digit, is_letter};
+use tamis_tokenizer::normalize_within;
 
 /// Maximum length of a shape, in characters.
 const LONGEST_SHAPE: usize = 40;
+
+/// The normalized text of a link or an address. No real one gets twice as long; ligatures would make eleven times as much.
+pub(super) fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
+    normalize_within(text, 2 * text.len() + 64, buffer)
+}
 
 /// Appends the shape of a text: `A` for a run of upper-case ASCII letters, `a` for lower case, `0` for digits,
 /// everything else as it is; truncated to 40 characters.
@@ -333,6 +339,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use tamis_testing::check_linear;
+
+    #[test]
+    fn ligatures_do_not_make_ten_times_as_much_of_a_link() {
+        let mut buffer = String::new();
+        assert_eq!(normalized("½.example/\u{fdfb}", &mut buffer), "1⁄2.example/جل جلاله");
+        let text = "\u{fdfa}".repeat(1000);
+        assert!(normalized(&text, &mut buffer).len() <= 2 * text.len() + 64);
+    }
 
     fn shape(text: &str) -> String {
         let mut shape = String::new();

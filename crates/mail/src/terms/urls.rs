@@ -1,11 +1,10 @@
 //! Terms of links.
 use super::emitter::Emitter;
-use super::scan::{Set, cut, is_ip, networks, prefix, suffixes, trim, words};
+use super::scan::{Set, cut, is_ip, networks, normalized, prefix, suffixes, trim, words};
 use crate::message::parameters::percent_decode;
 use memchr::memchr;
 use std::borrow::Cow;
 use tamis_tokenizer::bits::positions;
-use tamis_tokenizer::normalize;
 
 /// Maximum number of links per text, and of path words and query keys per link.
 const MOST: usize = 200;
@@ -20,7 +19,7 @@ pub(super) fn terms(text: &str, out: &mut Emitter<'_>) {
     for (is_mail, mut link) in links(text).take(MOST) {
         let unescaped = unescape(link);
         if !unescaped.is_ascii() || matches!(unescaped, Cow::Owned(_)) {
-            link = normalize(&unescaped, &mut buffer);
+            link = normalized(&unescaped, &mut buffer);
             link = &link[..end_of_link(link)];
         }
         let link = trim(link, |byte| matches!(byte, b'.' | b',' | b';' | b':'));

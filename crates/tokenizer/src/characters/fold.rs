@@ -1,11 +1,24 @@
 //! Case folding, one character at a time, so that it never depends on context.
 
+use crate::characters::of;
 pub(crate) use crate::characters::rules::fold_char;
 
 /// Sets `folded` to `text` in lower case, every sigma as `σ`.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
-    folded.extend(text.chars().flat_map(fold_char));
+    for c in text.chars() {
+        if stays(c) {
+            folded.push(c);
+        } else {
+            folded.extend(fold_char(c));
+        }
+    }
+}
+
+/// Whether the table says that folding leaves the character alone.
+fn stays(c: char) -> bool {
+    let entry = of(c);
+    entry.class().begins() && entry.flips() == 0
 }
 
 #[cfg(test)]
@@ -31,6 +44,14 @@ mod tests {
         ] {
             assert_eq!(fold(text), expected);
         }
+    }
+
+    #[test]
+    fn the_table_tells_what_stays() {
+        for c in ('\0'..=char::MAX).filter(|c| stays(*c)) {
+            assert!(fold_char(c).eq([c]), "{c:?}");
+        }
+        assert!("وسلم漢字42é".chars().all(stays) && !stays('Ж') && !stays('ς'));
     }
 
     proptest! {

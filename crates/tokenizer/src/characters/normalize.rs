@@ -2,6 +2,8 @@
 //! a reader.
 
 use crate::bits::next_non_ascii;
+use crate::characters::entry::{Class, Entry};
+use crate::characters::of;
 use crate::characters::rules::{is_invisible, look_alike};
 use std::iter;
 use std::ops::Range;
@@ -28,15 +30,80 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 /// assert_eq!(normalize("не спам", &mut buffer), "не спам");
 /// ```
 pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
-    if non_ascii_pieces(text).all(|piece| is_normal(&text[piece])) {
+    normalize_within(text, usize::MAX, buffer)
+}
+
+/// [`normalize`], cut where what is not ASCII makes it longer than `most` bytes.
+///
+/// ```
+/// use tamis_tokenizer::normalize_within;
+///
+/// let mut buffer = String::new();
+/// assert_eq!(normalize_within("½ ½", 100, &mut buffer), "1⁄2 1⁄2");
+/// assert_eq!(normalize_within("½ ½", 7, &mut buffer), "1⁄2 1");
+/// ```
+pub fn normalize_within<'a>(text: &'a str, most: usize, buffer: &'a mut String) -> &'a str {
+    if is_normal(text) {
         return text;
     }
+    normalize_into(text, most, buffer);
+    buffer
+}
+
+/// [`normalize`] with a limit on how much longer texts get altogether.
+#[derive(Clone, Debug)]
+pub(crate) struct Normalizer {
+    buffer: String,
+    /// The bytes by which texts may still grow.
+    left: usize,
+    is_cut: bool,
+}
+
+impl Default for Normalizer {
+    fn default() -> Self {
+        Normalizer { buffer: String::new(), left: usize::MAX, is_cut: false }
+    }
+}
+
+impl Normalizer {
+    /// Begins to count anew, with this limit.
+    pub(crate) fn grow_by_at_most(&mut self, bytes: usize) {
+        (self.left, self.is_cut) = (bytes, false);
+    }
+
+    /// Whether a text was cut since.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// The normalized text, cut where it gets too long; after that nothing is read that is not normalized.
+    pub(crate) fn normalize<'a>(&'a mut self, text: &'a str) -> &'a str {
+        if is_normal(text) {
+            return text;
+        }
+        let Normalizer { buffer, left, is_cut } = self;
+        if *is_cut {
+            return "";
+        }
+        *is_cut = !normalize_into(text, text.len().saturating_add(*left), buffer);
+        *left -= buffer.len().saturating_sub(text.len()).min(*left);
+        buffer
+    }
+}
+
+/// Writes the normalized text to `buffer`, and stops where what is not ASCII makes it longer than `most` bytes. Returns
+/// whether it is whole.
+fn normalize_into(text: &str, most: usize, buffer: &mut String) -> bool {
     buffer.clear();
     let (mut word, mut done) = (Word::at(0), 0);
     for piece in non_ascii_pieces(text) {
         word.take_ascii(&text[done..piece.start], buffer);
         done = piece.end;
         for c in text[piece].chars().filter(|&c| !is_invisible(c)).nfkc() {
+            if buffer.len() + c.len_utf8() > most {
+                word.end(buffer);
+                return false;
+            }
             if !word.take(c) {
                 word.end(buffer);
                 word = Word::at(buffer.len() + c.len_utf8());
@@ -46,7 +113,12 @@ pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     }
     word.take_ascii(&text[done..], buffer);
     word.end(buffer);
-    buffer
+    true
+}
+
+/// Whether the text is normalized already. May wrongly say no.
+fn is_normal(text: &str) -> bool {
+    non_ascii_pieces(text).all(|piece| is_normal_piece(&text[piece]))
 }
 
 /// The runs of non-ASCII characters, each with the character before it, which may combine with them. ASCII after a run
@@ -63,11 +135,29 @@ fn non_ascii_pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether the piece is normalized already. May wrongly say no.
-fn is_normal(piece: &str) -> bool {
+fn is_normal_piece(piece: &str) -> bool {
     let changes = |c: char| is_invisible(c) || look_alike(c).is_some();
     !piece.chars().any(changes) && is_nfkc_quick(piece.chars()) == IsNormalized::Yes
 }
+
+/// Whether a normalized character outside ASCII can be part of a word, and whether it looks like ASCII. By the table for
+/// nearly all of them: a ligature may become eighteen letters.
+fn role(c: char) -> (bool, bool) {
+    let entry = of(c);
+    match entry.class() {
+        Class::Unusual => {
+            #[cfg(test)]
+            tamis_testing::step(SLOW);
+            (c.is_alphanumeric() || is_combining_mark(c), look_alike(c).is_some())
+        }
+        Class::Neutral => (false, false),
+        class => (!class.is_mid(), entry.is(Entry::LOOK_ALIKE)),
+    }
+}
+
+/// Steps that an exact look-up counts for in tests.
+#[cfg(test)]
+pub(super) const SLOW: usize = 8;
 
 /// The word at the end of the output so far.
 struct Word {
@@ -87,13 +177,12 @@ impl Word {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
         }
-        if !c.is_alphanumeric() && !is_combining_mark(c) {
-            return false;
+        let (is_in_word, look_alike) = role(c);
+        if is_in_word {
+            self.has_look_alikes |= look_alike;
+            self.looks_ascii &= look_alike;
         }
-        let look_alike = look_alike(c).is_some();
-        self.has_look_alikes |= look_alike;
-        self.looks_ascii &= look_alike;
-        true
+        is_in_word
     }
 
     /// Appends ASCII to `text` and updates the word.
@@ -129,7 +218,7 @@ mod tests {
     use crate::characters::rules::LOOK_ALIKES;
     use crate::testing::text;
     use proptest::prelude::*;
-    use tamis_testing::check_linear;
+    use tamis_testing::{check_linear, steps};
 
     fn normal(text: &str) -> String {
         normalize(text, &mut "left over".to_owned()).to_owned()
@@ -222,6 +311,38 @@ mod tests {
             "aе ",
         ];
         check_linear(&units, |text| drop(normal(text)));
+    }
+
+    #[test]
+    fn what_grows_too_long_is_cut() {
+        let mut normalizer = Normalizer::default();
+        let text = "½ \u{fdfa}\u{fdfa}".repeat(100);
+        assert_eq!(normalizer.normalize(&text), normal(&text));
+        let growth = normal(&text).len() - text.len();
+        for (most, is_whole) in [(growth, true), (growth - 1, false), (0, false)] {
+            normalizer.grow_by_at_most(most);
+            let cut = normalizer.normalize(&text).to_owned();
+            assert_eq!((cut == normal(&text), normalizer.is_cut()), (is_whole, !is_whole));
+            assert!(normal(&text).starts_with(&cut) && cut.len() + 4 > text.len() + most);
+            assert_eq!(normalizer.normalize("раураl"), if is_whole { "paypal" } else { "" });
+            assert_eq!(normalizer.normalize("naïve, é"), "naïve, é");
+        }
+    }
+
+    #[test]
+    fn letters_of_a_ligature_are_looked_up_in_the_table() {
+        let text = "\u{fdfa}\u{fdfb}\u{fb03}".repeat(1000);
+        let steps = steps(|| drop(normal(&text)));
+        assert!(steps <= 4 * text.len(), "{steps} steps for {} bytes", text.len());
+    }
+
+    #[test]
+    fn the_table_tells_what_is_in_words() {
+        let is_normal = |c: &char| [*c].into_iter().nfkc().eq([*c]) && !is_invisible(*c);
+        for c in ('\u{80}'..=char::MAX).filter(is_normal) {
+            let expected = (c.is_alphanumeric() || is_combining_mark(c), look_alike(c).is_some());
+            assert_eq!(role(c), expected, "{c:?}");
+        }
     }
 
     /// The same, character by character.

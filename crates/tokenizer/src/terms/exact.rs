@@ -1,13 +1,13 @@
 //! The exact word segmentation by the Unicode crates: slow, and right for any text.
 
-use crate::characters::normalize::normalize;
+use crate::characters::normalize::Normalizer;
 use crate::terms::options::TokenizerOptions;
 use crate::words::unspaced::{BigramRuns, Segment};
 
 /// Buffers reused from text to text.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Buffers {
-    normal: String,
+    pub(crate) normalizer: Normalizer,
     lower: String,
 }
 
@@ -20,8 +20,8 @@ pub(crate) fn for_each_piece(
 ) {
     #[cfg(test)]
     tamis_testing::step(text.len());
-    let Buffers { normal, lower } = buffers;
-    let text = if options.normalize { normalize(text, normal) } else { text };
+    let Buffers { normalizer, lower } = buffers;
+    let text = if options.normalize { normalizer.normalize(text) } else { text };
     let text = if options.fold_case {
         // lower-casing ASCII lower-casing ASCII lower-casing ASCII lower-casing ASCII moves no word boundary
         lower.clear();

@@ -2,7 +2,6 @@
 
 use std::mem;
 
-use crate::characters::normalize::normalize;
 use crate::counts::table::TermId;
 use crate::counts::vector::CountVector;
 use crate::counts::vocabulary::Vocabulary;
@@ -34,11 +33,40 @@ pub struct Tokenizer {
 /// Memory is proportional to the longest text so far, plus at most 5 MB for stems.
 #[derive(Clone, Default, Debug)]
 pub struct Scratch {
-    normal: String,
     text: String,
     ids: Vec<TermId>,
     window: WordWindow,
     words: word_terms::Buffers,
+}
+
+impl Scratch {
+    /// Limits how many bytes longer [normalization](crate::normalize()) makes the next texts altogether, since one character
+    /// may become eighteen: the text is cut there, and what is not normalized is left out from then on. By default
+    /// there is no limit.
+    ///
+    /// ```
+    /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
+    ///
+    /// let tokenizer = Tokenizer::new(TokenizerOptions::text())?;
+    /// let mut scratch = Scratch::default();
+    /// let mut terms = |text: &str, most| {
+    ///     scratch.grow_by_at_most(most);
+    ///     let mut terms = Vec::new();
+    ///     tokenizer.for_each_term(text, &mut scratch, |term| terms.push(term.to_owned()));
+    ///     (terms.join(" "), scratch.is_cut())
+    /// };
+    /// assert_eq!(terms("㌔㌦", 100), ("キロ ロド ドル".to_owned(), false));
+    /// assert_eq!(terms("㌔㌦", 3), ("キロ ロド".to_owned(), true));
+    /// # Ok::<(), tamis_tokenizer::OptionsError>(())
+    /// ```
+    pub fn grow_by_at_most(&mut self, bytes: usize) {
+        self.words.exact.normalizer.grow_by_at_most(bytes);
+    }
+
+    /// Whether a text was cut by [that limit](Self::grow_by_at_most).
+    pub fn is_cut(&self) -> bool {
+        self.words.exact.normalizer.is_cut()
+    }
 }
 
 impl Tokenizer {
@@ -65,10 +93,11 @@ impl Tokenizer {
 
     /// [`for_each_term`](Self::for_each_term) with several terms at a time, for faster processing.
     pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
-        let Scratch { normal, text: plain, window, words, .. } = scratch;
+        let Scratch { text: plain, window, words, .. } = scratch;
         match self.options.terms {
             Ngrams::Characters { min, max } => {
-                let text = if self.options.normalize { normalize(text, normal) } else { text };
+                let normalizer = &mut words.exact.normalizer;
+                let text = if self.options.normalize { normalizer.normalize(text) } else { text };
                 collapse_into(text, self.options.fold_case, plain);
                 let emit = |term: &str| Batch::of_one(term, &mut emit);
                 for_each_char_ngram(plain, min.into(), max.into(), emit);

@@ -22,7 +22,7 @@ pub(crate) struct Buffers {
     bytes: Vec<u8>,
     /// Spans of the pending terms, then of the pending words.
     spans: Vec<[usize; 2]>,
-    exact: exact::Buffers,
+    pub(crate) exact: exact::Buffers,
     folded: String,
     stems: StemCache,
 }

@@ -1,12 +1,14 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tamis_model::Counts;
 
 use crate::config::keep::Keep;
+use crate::store::layers::CombinedSums;
 use crate::{
-    Document, ErrorKind, Filter, Kind, LearnOptions, Learner, MergeOptions, Scoring, Scratch, TrainOptions,
-    Trainer, WeightedOptions, merge,
+    Document, ErrorKind, Filter, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch,
+    TrainOptions, Trainer, WeightedOptions, merge,
 };
 
 const LABELS: [&str; 3] = ["ham", "list", "spam"];
@@ -124,6 +126,7 @@ proptest! {
         let empty = counts(&learner);
         for (label, words) in &learned {
             learner.learn(LABELS[label % n_labels], Document::Text(&text(words))).unwrap();
+            check_features(&learner);
         }
         learner.commit().unwrap();
         let mut filter = Filter::open(&path).unwrap();
@@ -136,6 +139,7 @@ proptest! {
         for (_, words) in &learned {
             // a document may have been learned more than once
             let _ = learner.forget(None, Document::Text(&text(words)));
+            check_features(&learner);
         }
         learner.compact().unwrap();
         prop_assert_eq!(counts(&learner), empty);
@@ -208,18 +212,59 @@ fn models_that_are_not_alike_are_refused_and_nothing_changes() {
     ));
 }
 
+fn words(range: Range<u32>) -> String {
+    range.map(|i| format!("word{i} ")).collect()
+}
+
+fn train_words(range: Range<u32>) -> Filter {
+    let mut trainer = Trainer::new(options(false)).unwrap();
+    trainer.add("ham", Document::Text(&words(range))).unwrap();
+    trainer.add("list", Document::Text("")).unwrap();
+    trainer.finish().unwrap().into_filter().unwrap()
+}
+
 #[test]
 fn of_many_terms_it_is_estimated_how_many_both_know() {
-    let words = |range: std::ops::Range<u32>| range.map(|i| format!("word{i} ")).collect::<String>();
-    let train = |range: std::ops::Range<u32>| {
-        let mut trainer = Trainer::new(options(false)).unwrap();
-        trainer.add("ham", Document::Text(&words(range))).unwrap();
-        trainer.add("list", Document::Text("")).unwrap();
-        trainer.finish().unwrap().into_filter().unwrap()
-    };
-    let shared = Arc::new(train(20_000..90_000));
-    let mut own = train(0..50_000);
+    let shared = Arc::new(train_words(20_000..90_000));
+    let mut own = train_words(0..50_000);
     own.set_fallback(shared).unwrap();
     let n_features = own.layers().n_features() as f64;
     assert!((n_features / 90_000.0 - 1.0).abs() < 0.02, "{n_features}");
+}
+
+/// What learning keeps up to date is what counting all terms gives.
+fn check_features(learner: &Learner) {
+    let filter = learner.filter();
+    let counted = CombinedSums::new(&filter.store, &filter.fallback().unwrap().store).unwrap();
+    assert_eq!(filter.layers().n_features(), counted.n_features);
+}
+
+#[test]
+fn learning_looks_up_the_terms_of_its_document_alone() {
+    let shared = Arc::new(train_words(2_000..12_000));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("own.tamis");
+    let mut learner =
+        Learner::create(&path, options(false), ["ham", "list"], LearnOptions::default()).unwrap();
+    learner.set_fallback(shared).unwrap();
+    let mut learn = |range: Range<u32>, is_learned: bool| {
+        let text = words(range);
+        let steps = tamis_testing::steps(|| match is_learned {
+            true => assert_eq!(learner.learn("ham", Document::Text(&text)).unwrap(), Learned::New),
+            false => assert_eq!(learner.forget(None, Document::Text(&text)).unwrap(), None),
+        });
+        check_features(&learner);
+        steps
+    };
+    // twice more terms than are sampled, and back
+    for i in 0..4 {
+        learn(i * 3000..(i + 1) * 3000, true);
+    }
+    for i in 0..20 {
+        let steps = learn(11_900 + 10 * i..12_000 + 10 * i, true);
+        assert!(steps <= 200, "{i}: {steps} look-ups for 100 words");
+    }
+    for i in 0..4 {
+        learn(i * 3000..(i + 1) * 3000, false);
+    }
 }
