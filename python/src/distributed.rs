@@ -118,7 +118,7 @@ impl FitPlan {
 /// The lead of a distributed fit: documents stay in their partitions, and only changed weights travel.
 ///
 /// For more documents than one machine can hold. Every partition is counted by a ``Counter``; the lead needs the counts of
-/// all (``counts_of``) and a sample (``sample_of``). Then there are at most 20 rounds: the correction goes to all
+/// all (``counts_of``) and a sample (``sample_of``). Then there are at most 10 rounds: the correction goes to all
 /// partitions, each makes a change of it, and the changes come back. ``tamis.spark`` does all this.
 ///
 /// Parameters

@@ -43,7 +43,7 @@ def train(
     ``sample`` of them first, and the bytes are those of one machine with ``ngrams`` set to that choice.
 
     Of more than the driver holds, the executors fit: documents stay in their partitions, and only weights travel,
-    in 20 rounds at most. Scores are nearly those of one machine; equal partitions give equal bytes, and the model
+    in 10 rounds at most. Scores are nearly those of one machine; equal partitions give equal bytes, and the model
     remembers no documents.
 
     Documents count as given, also equal ones. Tasks that are repeated or speculative count once.
@@ -297,7 +297,7 @@ def _fit_by_rounds(
 @contextmanager
 def _without_adaptive_plans(spark: Any) -> Iterator[None]:
     """For jobs that read what others left, many times: Spark describes an adaptive plan twice, as it was and as it is, and
-    within it what it reads, so that a description would grow to 2^20 of the first after 20 rounds."""
+    within it what it reads, so that a description would grow to 2^20 of the first after 10 rounds."""
     name = "spark.sql.adaptive.enabled"
     before = spark.conf.get(name)
     spark.conf.set(name, "false")

@@ -66,7 +66,7 @@ def fitted_by_partitions(shards: Iterable[tuple[list, list]], kind: str = "text"
         rounds = [plan.round(partial, state, lead.correction()) for partial, state in zip(partials, states)]
         states = [state for state, _ in rounds]
         lead.add(plan.merge([change for _, change in rounds]))
-    assert lead.n_rounds <= 20
+    assert lead.n_rounds <= 10
     return lead.finish().to_bytes()
 
 

@@ -17,10 +17,10 @@ use crate::linear::coefficients::{COEFFICIENT_ONE, Coefficients, Correction, Gro
 use crate::numbers::random::scramble;
 
 /// The usual number of rounds of a fit by partitions.
-pub const ROUNDS: usize = 20;
+pub const ROUNDS: usize = 10;
 
 /// Passes of a partition over its documents per round, if there are several partitions.
-const LOCAL_PASSES: usize = 4;
+const LOCAL_PASSES: usize = 6;
 
 /// One of several partitions of the documents, with the coefficients of its own documents.
 ///

@@ -29,10 +29,10 @@ const TOLERANCE: f64 = 0.02;
 /// [`sample_share`](Self::sample_share) tells. Merged, they make a lead. Its [plan](Self::plan) goes to every partition once.
 /// Then there are rounds: the [correction](Self::correction) goes to every partition,
 /// [`FitPlan::round`] makes a change of it, and all changes come back, [merged](FitPlan::merge) or one by one, until the lead
-/// [is done](Self::is_done), after 20 rounds at most.
+/// [is done](Self::is_done), after 10 rounds at most.
 ///
 /// Counts are exact. Smoothing is chosen by the sample. A tenth of the documents, at most the sample, takes no part in the first
-/// eight rounds; by it the lead chooses how counts and correction are weighed, and thresholds. Later it takes part like a partition.
+/// five rounds; by it the lead chooses how counts and correction are weighed, and thresholds. Later it takes part like a partition.
 /// The same partitions give the same bytes. Other ones give about the same scores; a single machine's are not quite reached
 /// the more partitions there are. The model remembers no documents.
 ///

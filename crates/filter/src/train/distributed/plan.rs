@@ -18,7 +18,7 @@ use crate::train::partial::Partial;
 use crate::train::trainer::Trainer;
 
 /// Rounds in which the held-out documents take no part.
-pub(super) const HELD_OUT_ROUNDS: u64 = 8;
+pub(super) const HELD_OUT_ROUNDS: u64 = 5;
 
 /// What every partition of a fit needs to know, see [`DistributedTrainer`](crate::DistributedTrainer): the counts of all
 /// documents, and what was chosen by them. Its memory grows with the terms, not with the documents.

@@ -74,7 +74,7 @@ fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
         }
         changes.iter().for_each(|change| lead.add(change).unwrap());
     }
-    assert!(lead.n_rounds() <= 20);
+    assert!(lead.n_rounds() <= 10);
     lead.finish().unwrap()
 }
 
