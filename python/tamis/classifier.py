@@ -90,7 +90,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     deduplicate : bool, default False
         Equal mail of one label counts once, as by default in the program.
     documents : bool, optional
-        Whether the model remembers the terms of documents; by default for mail only.
+        Whether the model remembers the terms of documents, so that it can be fitted again; by default of mail, and of
+        text while they take no more than 64 MB.
     encoding : str, default "utf-8"
         The encoding of texts that are bytes.
     decode_error : {"strict", "ignore", "replace"}, default "strict"
