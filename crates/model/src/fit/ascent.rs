@@ -98,11 +98,6 @@ pub(crate) fn spread(n_partitions: u32, document_frequency: u64) -> f32 {
     document_frequency.min(n_partitions.into()) as f32
 }
 
-/// |x|^2: the contribution of one unit of a document's coefficient to its own log-odds, without the bias.
-fn squared_norm(vector: DocumentTerms<'_>) -> f32 {
-    vector.iter().map(|(_, value)| value * value).sum()
-}
-
 impl DualAscent {
     /// Sets each document's coefficient in turn to C times its error given all others, until hardly any changes. Starts
     /// from the given coefficients and weights; these are added up from the documents if there are none. Returns the weights.
@@ -126,14 +121,12 @@ impl DualAscent {
         let n_partitions = self.partitions.map_or(1.0, |n| n as f32);
         let is_new = weights.is_none();
         let mut weights = weights.unwrap_or_else(|| DualWeights::new(source.idf().len()));
-        let mut squared_norms = vec![0f32; coefficients.len()];
         let (mut blocks, mut kept, mut n_pairs) = (Vec::new(), Vec::new(), 0);
         source.for_all_vectors(|first, block| {
             let rows = rows(first, block);
             for at in rows.positions.iter().map(|at| *at as usize) {
                 let vector = block.vector(at);
                 n_pairs += vector.len();
-                squared_norms[first + at] = n_partitions + squared_norm(vector);
                 if is_new && coefficients[first + at] != [0.0; N] {
                     weights.add(vector, coefficients[first + at], 1.0);
                 }
@@ -176,7 +169,7 @@ impl DualAscent {
                         offsets: &rows.offsets[at..at + n],
                         is_positive: &rows.is_positive[at..at + n],
                         weights: &rows.weights[at..at + n],
-                        squared_norm: f64::from(squared_norms[document]),
+                        squared_norm: f64::from(n_partitions + block.squared_norm(at)),
                     };
                     let sums = weights.dot(vector);
                     let own = &mut coefficients[document..document + n];

@@ -31,35 +31,42 @@ pub(crate) const RIVALS: usize = 32;
 const MAX_OFFSET: f64 = 15.0;
 
 impl Competitors {
+    /// Also returns the [offsets](LeftOutBayes::offsets) of all documents, if they were needed to find rivals.
     pub(crate) fn new(
         columns: Columns,
         counts: &Statistics,
         source: &BlockReader<'_>,
         choices: &Choices,
-    ) -> Competitors {
+    ) -> (Competitors, Option<Vec<f32>>) {
         let (totals, documents) = (counts.totals(), source.documents);
         let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
         let is_learned = match columns.is_one() {
             true => vec![totals.iter().all(|totals| totals.documents > 0)],
             false => columns.classes().map(has_documents).collect(),
         };
-        let lists = (columns.len() > RIVALS + 1).then(|| {
-            let bayes = LeftOutBayes::new(columns, choices, counts);
-            let list = |class: ClassId, terms: DocumentTerms<'_>| {
+        let mut competitors = Competitors { n_columns: columns.len(), is_learned, lists: None };
+        if columns.len() <= RIVALS + 1 {
+            return (competitors, None);
+        }
+        let bayes = LeftOutBayes::new(columns, choices, counts);
+        let mut lists = vec![[0; RIVALS + 1]; documents.len()];
+        let mut odds = vec![0.0; documents.len() * (RIVALS + 1)];
+        source.for_all(|first, block| {
+            let prepare = |(at, (list, odds)): (usize, (&mut [ClassId; RIVALS + 1], &mut [f32]))| {
+                let class = documents.label(first + at).class;
                 let mut scores = Vec::new();
-                bayes.of(class, terms, &mut scores);
-                let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores).collect();
+                bayes.of(class, block.terms(at), &mut scores);
+                let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores.iter().copied()).collect();
                 keep_rivals(&mut ranked, class);
-                std::array::from_fn(|at| ranked[at].0)
+                *list = std::array::from_fn(|at| ranked[at].0);
+                bayes.write_offsets(class, &mut scores, (columns, list.iter().copied()), odds);
             };
-            let mut lists = vec![[0; RIVALS + 1]; documents.len()];
-            source.for_all(|first, block| {
-                let lists = lists[first..first + block.len()].par_iter_mut().enumerate().with_min_len(64);
-                lists.for_each(|(at, to)| *to = list(documents.label(first + at).class, block.terms(at)));
-            });
-            lists
+            let of_block = first..first + block.len();
+            let odds = odds.par_chunks_mut(RIVALS + 1).skip(first).take(block.len());
+            lists[of_block].par_iter_mut().zip(odds).with_min_len(64).enumerate().for_each(prepare);
         });
-        Competitors { n_columns: columns.len(), is_learned, lists }
+        competitors.lists = Some(lists);
+        (competitors, Some(odds))
     }
 
     /// The columns of a document.
@@ -116,18 +123,31 @@ impl<'a> LeftOutBayes<'a> {
         LeftOutBayes { scores, choices, prior: priors(counts.totals(), columns) }
     }
 
-    /// The offsets of a document, for these columns.
+    /// Writes the offsets of a document, for these columns.
     pub(crate) fn offsets(
         &self,
         class: ClassId,
         terms: DocumentTerms<'_>,
-        (columns, competing): (Columns, impl Iterator<Item = ClassId>),
-    ) -> Vec<f64> {
+        columns: (Columns, impl Iterator<Item = ClassId>),
+        out: &mut [f32],
+    ) {
         let mut b = Vec::new();
         self.of(class, terms, &mut b);
+        self.write_offsets(class, &mut b, columns, out);
+    }
+
+    fn write_offsets(
+        &self,
+        class: ClassId,
+        b: &mut [f64],
+        (columns, competing): (Columns, impl Iterator<Item = ClassId>),
+        out: &mut [f32],
+    ) {
         let totals = self.scores.totals();
-        shares(&mut b, totals, columns);
-        competing.map(|column| offset(&b, column, (totals, columns), Some(class))).collect()
+        shares(b, totals, columns);
+        for (out, column) in out.iter_mut().zip(competing) {
+            *out = offset(b, column, (totals, columns), Some(class)) as f32;
+        }
     }
 
     /// The number of the document's terms that other documents have.

@@ -60,12 +60,13 @@ impl Fit<'_> {
         }
         let idf = self.idf(self.counts);
         let source = BlockReader::new(self.documents).weighed(TermScales { idf, ..TermScales::default() });
-        let competitors = Competitors::new(self.columns, self.counts, &source, &choices);
+        let (competitors, odds) = Competitors::new(self.columns, self.counts, &source, &choices);
+        let odds = odds.unwrap_or_else(|| self.odds(&choices, &source, &competitors, (self.counts, None)));
         let folds = self.folds(&source);
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
         let to_fit = self.fit_columns(&choices);
         let groups = to_fit.chunks(COLUMNS_TOGETHER).collect();
-        let (mut coefficients, read) = CrossFit { columns, groups, folds: &folds, choices }.fit();
+        let (mut coefficients, read) = CrossFit { columns, groups, folds: &folds, choices }.fit(&odds);
         let (mut fitted, lane) = self.choose(none, &read);
         if !self.options.correction {
             return Ok(fitted);
@@ -113,10 +114,9 @@ impl<'a> CrossFit<'a> {
     ///
     /// A fold that is the only one takes no part in the first passes. Otherwise, each is left out of a fit of its own that
     /// starts from the one to all documents.
-    fn fit(&self) -> (Coefficients, Vec<HeldOutScores>) {
-        let ColumnFit { fit, source, competitors } = self.columns;
-        let odds = fit.odds(&self.choices, source, competitors, (fit.counts, None));
-        let with = |most| Passes { most, held: None, odds: &odds };
+    fn fit(&self, odds: &[f32]) -> (Coefficients, Vec<HeldOutScores>) {
+        let ColumnFit { fit, source, .. } = self.columns;
+        let with = |most| Passes { most, held: None, odds };
         let (fitted, read) = if let [fold] = self.folds {
             let held = self.hold_out(fold);
             let without = Passes { held: Some(fold), ..with(PASSES_WITHOUT) };

@@ -227,8 +227,7 @@ impl Fit<'_> {
                     return;
                 }
                 let competing = (self.columns, competitors.of(document));
-                let offsets = left_out.offsets(label.class, terms, competing);
-                out.iter_mut().zip(offsets).for_each(|(out, offset)| *out = offset as f32);
+                left_out.offsets(label.class, terms, competing, out);
             };
             let end = first + block.len();
             let out = odds[first * width..end * width].par_chunks_mut(width);

@@ -92,7 +92,7 @@ impl<'a> Partition<'a> {
         let roots: Vec<f32> = (0..=TermId::MAX).take(idf.len()).map(root).collect();
         let factors = std::iter::zip(&idf, &roots).map(|(idf, root)| idf / root).collect();
         let source = BlockReader::new(fit.documents).weighed(TermScales { idf, roots });
-        let competitors = Competitors::new(fit.columns, fit.counts, &source, choices);
+        let (competitors, _) = Competitors::new(fit.columns, fit.counts, &source, choices);
         let odds = fit.odds(choices, &source, &competitors, (counts, None));
         let columns = fit.fit_columns(choices);
         let column_fit = ColumnFit { fit: &fit, source: &source, competitors: &competitors };

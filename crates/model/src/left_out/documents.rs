@@ -119,9 +119,10 @@ pub struct Block {
     rows: Vec<Range<usize>>,
     ids: Vec<TermId>,
     factors: Vec<f32>,
-    /// The same as vectors of length at most 1, and 1 / |v| of each document, once they are [weighed](Block::weigh).
+    /// Once they are [weighed](Block::weigh): the same as vectors x of length at most 1, and of each document 1 / |v| and |x|^2.
     values: Vec<f32>,
     scales: Vec<f32>,
+    squared_norms: Vec<f32>,
 }
 
 impl Block {
@@ -194,6 +195,7 @@ impl Block {
         self.values.clear();
         self.values.extend(std::iter::zip(ids, factors).map(|(id, factor)| factor * idf(id)));
         self.scales.clear();
+        self.squared_norms.clear();
         for row in &self.rows {
             let values = &mut self.values[row.clone()];
             let square: f64 = values.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
@@ -203,9 +205,15 @@ impl Block {
             self.scales.push(scale as f32);
             if !roots.is_empty() {
                 let ids = &self.ids[row.clone()];
-                std::iter::zip(values, ids).for_each(|(value, id)| *value *= roots[*id as usize]);
+                std::iter::zip(&mut *values, ids).for_each(|(value, id)| *value *= roots[*id as usize]);
             }
+            self.squared_norms.push(values.iter().map(|value| value * value).sum());
         }
+    }
+
+    /// |x|^2 of a document: the contribution of one unit of its coefficient to its own log-odds, without the bias.
+    pub(crate) fn squared_norm(&self, document: usize) -> f32 {
+        self.squared_norms[document]
     }
 
     /// 1 / |v| of each document, at most 1; 0 without terms.
