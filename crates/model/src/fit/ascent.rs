@@ -327,7 +327,7 @@ fn heads<const N: usize>(rows: &TrainingRows<N>, block: &Block) -> Vec<(u32, u32
     for at in rows.positions.iter().copied() {
         match heads.last_mut() {
             Some((head, n))
-                if *head + *n == at && block.terms(*head as usize) == block.terms(at as usize) =>
+                if *head + *n == at && block.vector(*head as usize) == block.vector(at as usize) =>
             {
                 *n += 1
             }

@@ -145,7 +145,7 @@ impl ColumnFit<'_> {
         let n = block.len();
         let (mut offsets, mut is_positive) = (vec![[f32::NAN; N]; n], vec![[false; N]; n]);
         let (mut positions, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
-        for at in (0..block.len()).filter(|at| !block.terms(*at).is_empty()) {
+        for at in (0..block.len()).filter(|at| !block.vector(*at).is_empty()) {
             let document = first + at;
             let label = self.fit.documents.label(document);
             let copies = copies_left(passes.held, document, &label);

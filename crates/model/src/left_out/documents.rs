@@ -132,6 +132,9 @@ impl Block {
         self.rows.resize(documents, 0..0);
         self.ids.clear();
         self.ids.reserve_exact(terms);
+        if self.values.capacity() > self.factors.capacity() {
+            std::mem::swap(&mut self.values, &mut self.factors);
+        }
         self.factors.clear();
         self.factors.reserve_exact(terms);
     }
@@ -189,11 +192,21 @@ impl Block {
     }
 
     /// Makes vectors of the documents.
-    pub(crate) fn weigh(&mut self, TermScales { idf, roots }: &TermScales) {
+    pub(crate) fn weigh(&mut self, terms: &TermScales) {
+        self.values.clone_from(&self.factors);
+        self.make_vectors(terms);
+    }
+
+    /// The same without the terms' counts, which need memory.
+    fn weigh_alone(&mut self, terms: &TermScales) {
+        std::mem::swap(&mut self.values, &mut self.factors);
+        self.make_vectors(terms);
+    }
+
+    /// Makes values of counts.
+    fn make_vectors(&mut self, TermScales { idf, roots }: &TermScales) {
         let idf = |id: &TermId| idf.get(*id as usize).copied().unwrap_or(0.0);
-        let (ids, factors) = (&self.ids, &self.factors);
-        self.values.clear();
-        self.values.extend(std::iter::zip(ids, factors).map(|(id, factor)| factor * idf(id)));
+        std::iter::zip(&self.ids, &mut self.values).for_each(|(id, value)| *value *= idf(id));
         self.scales.clear();
         self.squared_norms.clear();
         for row in &self.rows {
@@ -292,7 +305,7 @@ impl<'a> BlockReader<'a> {
         let mut read = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         self.documents.block(block, &mut read);
         if as_vectors {
-            read.weigh(&self.terms);
+            read.weigh_alone(&self.terms);
         }
         read
     }
