@@ -218,7 +218,7 @@ def test_what_executors_fitted_that_are_killed_between_rounds_is_fitted_again(sp
     monkeypatch.setattr(module, "send", send_and_kill)
     df = frame(spark, texts(900), 3).repartition(3, "text")
     model = train(df, "label", "text", fit="distributed", max_fpr=0.2)
-    assert len(sent) > 9
+    assert len(sent) > 6
     # words alone, as the sample chooses
     assert model.to_bytes() == fitted_by_partitions(partitions(df), max_fpr=0.2, ngrams=1)
 
