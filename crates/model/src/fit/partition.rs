@@ -34,7 +34,7 @@ const LOCAL_PASSES: usize = 6;
 /// converge to the correction that [`Fit::fit`] ends at, more slowly the more partitions there are. A single partition is
 /// that fit, in one round.
 ///
-/// Two classes are fitted with both shares [`TAUS`] of the counts at once. The columns of the correction are then the
+/// Two classes are fitted with both shares [`TAUS`](crate::TAUS) of the counts at once. The columns of the correction are then the
 /// shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
 ///
 /// Source: Ma, Smith, Jaggi, Jordan, Richtárik and Takáč, "Adding vs. averaging in distributed primal-dual
