@@ -105,19 +105,19 @@ struct HeldFold<'a> {
     rows: Block,
     /// The number of rows of each document.
     lengths: Vec<usize>,
-    /// Where the others start from; none if the fold is the only one, as its few documents make no difference.
+    /// Where a fit without it starts from, if it has one of its own.
     odds: Option<Vec<f32>>,
 }
 
 impl<'a> CrossFit<'a> {
     /// The coefficients of all documents, and the scores of those held out, in order.
     ///
-    /// A fold that is the only one takes no part in the first passes. Otherwise, each is left out of a fit of its own that
-    /// starts from the one to all documents.
+    /// A fold that [joins later](Self::joins_later) takes no part in the first passes. Otherwise, each is left out of a fit
+    /// of its own that starts from the one to all documents.
     fn fit(&self, odds: &[f32]) -> (Coefficients, Vec<HeldOutScores>) {
         let ColumnFit { fit, source, .. } = self.columns;
         let with = |most| Passes { most, held: None, odds };
-        let (fitted, read) = if let [fold] = self.folds {
+        let (fitted, read) = if let Some(fold) = self.joins_later() {
             let held = self.hold_out(fold);
             let without = Passes { held: Some(fold), ..with(PASSES_WITHOUT) };
             let are_few = fold.documents.len() * FEW_HELD_OUT < fit.documents.len();
@@ -141,6 +141,15 @@ impl<'a> CrossFit<'a> {
         };
         let groups = fitted.into_iter().map(|fit| fit.coefficients).collect();
         (Coefficients { scales: self.columns.scales(), groups }, in_order(read))
+    }
+
+    /// The only fold, if what is chosen by it holds for passes to come: of two classes an offset is chosen too, which does
+    /// not before their bias has settled.
+    fn joins_later(&self) -> Option<&'a Fold> {
+        match self.folds {
+            [fold] if !self.columns.fit.columns.is_one() => Some(fold),
+            _ => None,
+        }
     }
 
     fn fit_groups(&self, start: Option<&[GroupFit]>, passes: &[Passes<'_>], rows: &Block) -> Vec<GroupFit> {
@@ -178,7 +187,7 @@ impl<'a> CrossFit<'a> {
         let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
         rows.weigh(&TermScales { idf, ..TermScales::default() });
         let odds = || fit.odds(&self.choices, source, competitors, (&counts, Some(fold)));
-        let odds = (self.folds.len() > 1).then(odds);
+        let odds = self.joins_later().is_none().then(odds);
         HeldFold { fold, read, rows, lengths, odds }
     }
 }

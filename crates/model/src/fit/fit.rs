@@ -62,8 +62,6 @@ const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
 /// Maximum number of held-out documents for two classes, where thresholds need many, and for more.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
-/// From this many documents on, two classes have enough of them in a tenth.
-const MANY: usize = 40_000;
 
 /// The inputs of a fit: documents, counts, columns and options.
 #[derive(Clone, Copy)]
@@ -150,13 +148,8 @@ impl Fit<'_> {
     }
 
     fn max_held_out(&self) -> usize {
-        let ([two, many], n) = (MAX_HELD_OUT, self.documents.len());
-        let most = match self.columns.is_one() {
-            true if n >= MANY => two.min(n / 10),
-            true => two,
-            false => many,
-        };
-        sample_size(most, self.columns)
+        let [two, many] = MAX_HELD_OUT;
+        sample_size(if self.columns.is_one() { two } else { many }, self.columns)
     }
 
     /// The held-out documents, dealt into folds.
