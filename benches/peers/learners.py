@@ -12,7 +12,7 @@ import sys
 from bench import COUNTS, ONE
 from measure import Command, Program, alternate, usage_table
 
-# Words of a class so many times as frequent in it that one row in five is labelled wrongly by the best.
+# A class makes its own words this many times as frequent. The best learners then label one row in five wrongly.
 TIMES = 7
 FASTTEXT = """
 import sys, fasttext
@@ -69,7 +69,7 @@ class VowpalWabbit:
 
 
 class FastText:
-    """fastText's supervised classifier as it is by default: five epochs of vectors of 100 numbers."""
+    """fastText's supervised classifier with its defaults: five epochs, vectors of 100 numbers."""
 
     name = "fastText supervised, default"
     package = "fasttext-wheel"
@@ -112,7 +112,7 @@ def own_measures(bench, model, test):
 
 
 def compare(bench, name, sources, rows):
-    """Training by all of them. `sources` are those of tamis for train and test, `rows` their labels and texts."""
+    """Trains with tamis and with every learner that is here. `sources` are what tamis reads, `rows` the same labels and texts."""
     ways = {"as it is by default": [], "--correction off": ["--correction", "off"], "multinomial counts": COUNTS}
     programs, figures = [], {}
     for how, options in ways.items():

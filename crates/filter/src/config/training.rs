@@ -51,7 +51,7 @@ impl TrainOptions {
         !self.repeat && self.recipe.kind != Kind::Table
     }
 
-    /// What is remembered of documents with so many terms in all.
+    /// What is remembered of documents that have this many terms in all.
     pub(crate) fn kept(&self, n_terms: usize) -> Keep {
         let is_fitted = matches!(self.scoring(), Scoring::Weighted(_)) && self.recipe.windows.is_none();
         match (self.keep, self.recipe.kind) {

@@ -266,7 +266,7 @@ pub(crate) struct BlockReader<'a> {
     spare: Mutex<Vec<Block>>,
 }
 
-/// Keep the documents up to this number of terms, eight bytes each.
+/// Keep the documents up to this number of terms: eight bytes each, twelve as vectors.
 const KEPT: usize = 1 << 24;
 
 impl<'a> BlockReader<'a> {
