@@ -116,7 +116,7 @@ pub use fit::choose::TAUS;
 #[cfg(feature = "fit")]
 pub use fit::fit::{Fit, Fitted};
 #[cfg(feature = "fit")]
-pub use fit::partition::{Change, DistributedFit, Partition, ROUNDS, fit_partitions};
+pub use fit::partition::{Change, Partition, ROUNDS};
 #[cfg(feature = "fit")]
 pub use fit::sample::is_sampled;
 pub use gaussian::discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};

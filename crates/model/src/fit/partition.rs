@@ -27,7 +27,8 @@ const LOCAL_PASSES: usize = 6;
 /// The correction is a sum over documents, so they can be fitted where they are. In a [`round`](Self::round) every
 /// partition starts from the correction of all, changes the coefficients of its documents, and returns how the sum
 /// changes by it; whoever leads [adds](Correction::merge) the changes of all partitions to the correction, once. They are
-/// integers, so the order in which they arrive leaves no trace. [`fit_partitions`] does so in one process.
+/// integers, so the order in which they arrive leaves no trace. Rounds do not stop early: where partitions have documents
+/// of one label each, small changes say little about how far the optimum is.
 ///
 /// A partition counts its own changes as often as there are partitions (sigma'), as if all others moved the same way;
 /// those of a term no more often than there are documents with it. That makes the sum of the changes safe: rounds
@@ -36,6 +37,38 @@ const LOCAL_PASSES: usize = 6;
 ///
 /// Two classes are fitted with both shares [`TAUS`](crate::TAUS) of the counts at once. The columns of the correction are then the
 /// shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
+///
+/// ```
+/// use tamis_model::{Choices, Columns, Correction, Fit, Labelled, Partition, ROUNDS, Statistics, WeightedOptions};
+/// use tamis_tokenizer::CountVector;
+///
+/// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
+/// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
+/// let document = |i: usize| Labelled { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64 };
+/// let halves: [Vec<_>; 2] = [[0, 2], [1, 3]].map(|half| half.map(document).to_vec());
+/// let mut counts = Statistics::new(2);
+/// for d in halves.iter().flatten() {
+///     counts.observe(d.class, d.row)?;
+/// }
+/// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
+/// let partition = |half| {
+///     let fit = Fit { counts: &counts, documents: half, columns, options: &options };
+///     Partition::new(fit, &Choices::for_classes(2), 2)
+/// };
+/// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
+/// let mut correction = Correction::default();
+/// for _ in 0..ROUNDS {
+///     let [one, other] = &mut partitions;
+///     let changes = [one.round(&correction)?, other.round(&correction)?];
+///     for change in &changes {
+///         correction.merge(&change.correction)?;
+///     }
+/// }
+/// let of_classes = correction.column(0)?;
+/// let weight = |term| of_classes.weights(term).map(|weight| weight.units).sum::<i64>();
+/// assert!(weight(0) < 0 && weight(1) > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// Source: Ma, Smith, Jaggi, Jordan, Richtárik and Takáč, "Adding vs. averaging in distributed primal-dual
 /// optimization" (2015): CoCoA+.
@@ -216,68 +249,6 @@ pub(super) fn weights_of<const N: usize>(
         *to = *units as f64 / COEFFICIENT_ONE as f64;
     }
     weights
-}
-
-/// The result of [`fit_partitions`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DistributedFit {
-    /// The correction: the exact sum of the coefficients of all documents.
-    pub correction: Correction,
-    /// The largest change of an error in each round.
-    pub largest_changes: Vec<f64>,
-    /// The number of weights that the partitions sent in each round, all together.
-    pub weights_sent: Vec<usize>,
-}
-
-/// Fits partitions in this process, in so many rounds ([`ROUNDS`] is usual); a single partition in one. The same partitions
-/// give the same result for any number of threads.
-///
-/// Rounds do not stop early: where partitions have documents of one label each, small changes say little about how far the
-/// optimum is.
-///
-/// ```
-/// use tamis_model::{Choices, Columns, Fit, Labelled, ROUNDS, Partition, Statistics, WeightedOptions, fit_partitions};
-/// use tamis_tokenizer::CountVector;
-///
-/// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
-/// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
-/// let document = |i: usize| Labelled { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64 };
-/// let halves: [Vec<_>; 2] = [[0, 2], [1, 3]].map(|half| half.map(document).to_vec());
-/// let mut counts = Statistics::new(2);
-/// for d in halves.iter().flatten() {
-///     counts.observe(d.class, d.row)?;
-/// }
-/// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
-/// let partition = |half| {
-///     let fit = Fit { counts: &counts, documents: half, columns, options: &options };
-///     Partition::new(fit, &Choices::for_classes(2), 2)
-/// };
-/// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
-/// let correction = fit_partitions(&mut partitions, ROUNDS)?.correction.column(0)?;
-/// let weight = |term| correction.weights(term).map(|weight| weight.units).sum::<i64>();
-/// assert!(weight(0) < 0 && weight(1) > 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// Overflow of a sum of coefficients.
-pub fn fit_partitions(
-    partitions: &mut [Partition<'_>],
-    rounds: usize,
-) -> Result<DistributedFit, FitError<StatisticsError>> {
-    let mut fitted = DistributedFit::default();
-    let rounds = if partitions.len() > 1 { rounds } else { rounds.min(1) };
-    for _ in 0..rounds {
-        let round = |partition: &mut Partition<'_>| partition.round(&fitted.correction);
-        let changes: Vec<Change> = partitions.par_iter_mut().map(round).collect::<Result<_, _>>()?;
-        for change in &changes {
-            fitted.correction.merge(&change.correction).map_err(FitError::Counts)?;
-        }
-        let largest = changes.iter().map(|change| change.largest).fold(0.0, f64::max);
-        fitted.largest_changes.push(largest);
-        fitted.weights_sent.push(changes.iter().map(|change| change.correction.n_weights()).sum());
-    }
-    Ok(fitted)
 }
 
 #[cfg(test)]
