@@ -172,7 +172,7 @@ impl Counter {
     fn choose_pairs(&self, py: Python<'_>) -> PyResult<bool> {
         let trainer = self.take()?;
         let before = trainer.recipe().clone();
-        let chosen = run(py, 1, None, move |_| trainer.choose_pairs())?.map_err(raised)?;
+        let chosen = run(py, 1, None, move |_| trainer.choose_terms())?.map_err(raised)?;
         Ok(*chosen.recipe() != before)
     }
 

@@ -1,10 +1,11 @@
 //! Options for a trainer.
 
 use anyhow::Result;
-use tamis_filter::{Kind, Pairs, Recipe, Scoring, TrainOptions};
+use tamis_filter::{Kind, Pairs, Pieces, Recipe, Scoring, TrainOptions};
 
 use crate::args::recipe::{RecipeArgs, recipe};
 use crate::args::scoring::ScoringArgs;
+use crate::args::values::Auto;
 use crate::output::shown::note;
 
 /// The options that are known before the labels.
@@ -18,6 +19,9 @@ pub(crate) fn train_options(
     if recipe_args.ngrams.is_some() {
         options.pairs = Pairs::Fixed;
     }
+    if recipe_args.pieces.is_some_and(|pieces| pieces != Auto::Auto) {
+        options.pieces = Pieces::Fixed;
+    }
     if !scoring_args.asks_for_naive_bayes() {
         // before all documents are read
         scoring_args.weighted()?;
@@ -27,9 +31,15 @@ pub(crate) fn train_options(
     Ok(options)
 }
 
-/// Says so if pairs of words became terms unasked.
+/// Says so if pairs or pieces of words became terms unasked.
 pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
-    if got.tokenizer.terms != asked.recipe.tokenizer.terms {
-        note!("words and pairs of words are terms, since they predict left-out documents better");
-    }
+    let has_pairs = got.tokenizer.terms != asked.recipe.tokenizer.terms;
+    let has_pieces = got.pieces && !asked.recipe.pieces;
+    let terms = match (has_pairs, has_pieces) {
+        (false, false) => return,
+        (true, false) => "words and pairs of words",
+        (false, true) => "words and pieces of words",
+        (true, true) => "words, pairs and pieces of words",
+    };
+    note!("{terms} are terms, since they predict left-out documents better");
 }

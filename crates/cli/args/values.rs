@@ -26,13 +26,21 @@ pub(crate) enum Format {
     Jsonl,
 }
 
-/// How documents are filed.
+/// Whether something is done, or chosen by left-out documents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Auto {
+    Auto,
+    On,
+    Off,
+}
+
 /// What a document's group is taken from, other than a column.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
     Folder,
 }
 
+/// How documents are filed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     Copy,

@@ -128,8 +128,8 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
             )
         }
         ErrorKind::Shared { .. } => anyhow!("{error}; --repeat counts them once for each model"),
-        ErrorKind::Incompatible { setting, .. } if setting.starts_with("recipe.tokenizer.terms.") => {
-            anyhow!("{error}; training may choose differently: train all models with the same --ngrams or --characters")
+        ErrorKind::Incompatible { setting, .. } if is_of_terms(setting) => {
+            anyhow!("{error}; training may choose differently: train all models with the same --ngrams, --pieces or --characters")
         }
         _ => error.into(),
     })?;
@@ -154,4 +154,9 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     }
     report(&args.model, &filter)?;
     Ok(0)
+}
+
+/// Whether a setting is one that training may choose: what the terms are.
+fn is_of_terms(setting: &str) -> bool {
+    setting.starts_with("recipe.tokenizer.terms.") || setting == "recipe.pieces"
 }

@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedPairs, TriedParts,
-    TriedSmoothing, TriedTau, Unlabelled, WeightedOptions, positive_class,
+    Ngrams, Parameters, Recipe, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedParts,
+    TriedSmoothing, TriedTau, TriedTerms, Unlabelled, WeightedOptions, positive_class,
 };
 
 use crate::output::canvas::{Canvas, bar};
@@ -111,7 +111,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, information.recipe.tokenizer.terms, options, chosen)?;
+                print_chosen(out, information.recipe, options, chosen)?;
             }
             print_decision(out, filter)?;
         }
@@ -141,7 +141,7 @@ fn print_decision(out: &mut impl Write, filter: &Filter) -> Result<()> {
 /// Prints the choices of weighted scoring, and the losses that decided.
 fn print_chosen(
     out: &mut impl Write,
-    terms: Ngrams,
+    Recipe { tokenizer: TokenizerOptions { terms, .. }, pieces: has_pieces, .. }: &Recipe,
     options: &WeightedOptions,
     chosen: &Chosen,
 ) -> Result<()> {
@@ -155,9 +155,13 @@ fn print_chosen(
     let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
     print_why(out, options, chosen)?;
-    if let Some(TriedPairs { with, without }) = chosen.pairs {
-        let verdict = if terms == Ngrams::default() { "left out" } else { "taken" };
-        writeln!(out, "pairs       {verdict}: log loss {with:.4} with pairs of words, {without:.4} without")?;
+    let has_pairs = *terms != Ngrams::default();
+    for (name, tried, is_taken) in
+        [("pairs", chosen.pairs, has_pairs), ("pieces", chosen.pieces, *has_pieces)]
+    {
+        let Some(TriedTerms { with, without }) = tried else { continue };
+        let verdict = if is_taken { "taken" } else { "left out" };
+        writeln!(out, "{name:11} {verdict}: log loss {with:.4} with {name} of words, {without:.4} without")?;
     }
     if let Some(unlabelled) = &chosen.unlabelled {
         print_unlabelled(out, unlabelled)?;

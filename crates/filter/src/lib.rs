@@ -73,9 +73,9 @@ pub use config::keep::Keep;
 pub use config::recipe::{RECIPE_VERSION, Recipe};
 pub use config::roles::{positive_class, spam_class};
 pub use config::scoring::{
-    Chosen, ExpectationMaximization, Mixed, Scoring, Teacher, TriedPairs, TriedTeacher, Unlabelled,
+    Chosen, ExpectationMaximization, Mixed, Scoring, Teacher, TriedTeacher, TriedTerms, Unlabelled,
 };
-pub use config::training::{Pairs, TrainOptions};
+pub use config::training::{Pairs, Pieces, TrainOptions};
 #[cfg(feature = "files")]
 pub use disk::lock::Lock;
 pub use disk::model::Model;

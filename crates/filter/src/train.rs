@@ -7,6 +7,7 @@ pub(crate) mod fit;
 pub(crate) mod fitting;
 pub(crate) mod pairs;
 pub(crate) mod partial;
+pub(crate) mod pieces;
 pub(crate) mod sections;
 pub(crate) mod self_training;
 pub(crate) mod trainer;

@@ -131,7 +131,7 @@ pub use left_out::folds::deal;
 #[cfg(feature = "fit")]
 pub use left_out::held_out::HeldOut;
 #[cfg(feature = "fit")]
-pub use left_out::smoothing_choice::{SmoothingChoice, WeightedLoss, is_worse};
+pub use left_out::smoothing_choice::{SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
 pub use linear::choices::{Choices, WeightedOptions};
 pub use linear::coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use linear::columns::Columns;

@@ -10,3 +10,4 @@ pub(crate) mod table;
 pub(crate) mod tally;
 pub(crate) mod vector;
 pub(crate) mod vocabulary;
+pub(crate) mod word_pieces;

@@ -4,6 +4,7 @@
 //! characters of [`shapes`]; elsewhere [`runs`] finds the runs that contain words.
 
 pub(crate) mod batch;
+pub(crate) mod pieces;
 pub(crate) mod plain;
 pub(crate) mod rule;
 pub(crate) mod runs;

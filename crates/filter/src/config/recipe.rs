@@ -36,6 +36,9 @@ pub struct Recipe {
     /// For mail: make the tokens of bogofilter, as [`import_bogofilter`](crate::import_bogofilter) needs them, instead of
     /// words and terms of our own. The tokenizer and `content_only` then have no effect. Off by default.
     pub bogofilter: bool,
+    /// For text and mail: also count pieces of words, see [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces),
+    /// of a mail's body and subject. Only with words as terms. Off by default, but [training](crate::Pieces) may turn it on.
+    pub pieces: bool,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
     /// default.
     pub ignored_headers: Vec<String>,
@@ -73,6 +76,7 @@ impl Recipe {
             raw: false,
             content_only: false,
             bogofilter: false,
+            pieces: false,
             ignored_headers: Vec::new(),
             windows: None,
             columns: Vec::new(),

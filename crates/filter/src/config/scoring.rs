@@ -123,8 +123,10 @@ pub struct Chosen {
     /// How class shares, counts and correction predict held-out documents, and how far each is believed; none where no
     /// document could be held out.
     pub parts: Option<TriedParts>,
-    /// How well words and pairs of words did, where both were tried.
-    pub pairs: Option<TriedPairs>,
+    /// How well pairs of words did, where they were tried.
+    pub pairs: Option<TriedTerms>,
+    /// How well pieces of words did, where they were tried.
+    pub pieces: Option<TriedTerms>,
     /// What became of unlabelled documents, if there were any.
     pub unlabelled: Option<Unlabelled>,
 }
@@ -175,12 +177,12 @@ pub struct TriedTeacher {
     pub loss: f64,
 }
 
-/// The mean log loss of exact leave-one-out with pairs of words and without, in nats a document.
+/// The mean log loss of exact leave-one-out with certain terms and without, in nats a document.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct TriedPairs {
-    /// With pairs of words.
+pub struct TriedTerms {
+    /// With them.
     pub with: f64,
-    /// With words alone.
+    /// Without.
     pub without: f64,
 }
 
@@ -195,6 +197,7 @@ impl Chosen {
             taus: Vec::new(),
             parts: None,
             pairs: None,
+            pieces: None,
             unlabelled: None,
         }
     }

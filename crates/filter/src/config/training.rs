@@ -27,6 +27,8 @@ pub struct TrainOptions {
     pub repeat: bool,
     /// Whether pairs of words are terms: [`Pairs::Auto`] by default.
     pub pairs: Pairs,
+    /// Whether pieces of words are terms: [`Pieces::Auto`] by default.
+    pub pieces: Pieces,
     /// Whether the names of documents are stored (for mail the Message-ID; the least of several), by default for mail.
     /// The bytes of the model then depend on the names.
     pub names: bool,
@@ -42,6 +44,7 @@ impl TrainOptions {
             keep: None,
             repeat: kind != Kind::Mail,
             pairs: Pairs::Auto,
+            pieces: Pieces::Auto,
             names: kind == Kind::Mail,
         }
     }
@@ -85,7 +88,25 @@ pub enum Pairs {
     Fixed,
 }
 
+/// How to decide whether pieces of words are terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Pieces {
+    /// By leave-one-out, for text with weighted scoring and words as terms. Otherwise as the recipe says.
+    Auto,
+    /// As [`Recipe::pieces`] says.
+    Fixed,
+}
+
 impl TrainOptions {
+    /// Whether it is undecided whether pieces of words are terms.
+    pub(crate) fn tries_pieces(&self) -> bool {
+        self.pieces == Pieces::Auto
+            && !self.recipe.pieces
+            && self.recipe.kind == Kind::Text
+            && matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. })
+            && matches!(self.scoring(), Scoring::Weighted(_))
+    }
+
     /// The same options with pairs of words, if that is undecided.
     pub(crate) fn with_pairs(&self) -> Option<TrainOptions> {
         let is_open = self.pairs == Pairs::Auto

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::config::keep::Keep;
 use crate::config::labels::unknown_label;
-use crate::config::training::{Pairs, TrainOptions};
+use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::extract::document::Document;
@@ -42,7 +42,7 @@ impl Prequential {
     pub fn new<'a>(options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let folder = TempDir::new().map_err(|error| Error::io(&std::env::temp_dir())(error))?;
         let keep = options.keep.or(Some(Keep::Vectors));
-        let options = TrainOptions { pairs: Pairs::Fixed, keep, ..options };
+        let options = TrainOptions { pairs: Pairs::Fixed, pieces: Pieces::Fixed, keep, ..options };
         let path = folder.path().join("model.tamis");
         let learner = Learner::create(&path, options, labels, LearnOptions::default())?;
         Ok(Prequential { learner, scratch: Scratch::default(), _folder: folder })

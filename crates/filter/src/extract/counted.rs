@@ -14,6 +14,8 @@ pub(crate) struct Counted {
     pub(super) spans: Vec<[usize; 2]>,
     /// The error if the vocabulary was full.
     pub(super) full: Option<VocabularyFull>,
+    /// The number of different words; their pieces come after them.
+    pub(super) n_words: usize,
     /// With windows or columns: positions among the document's terms of those outside the body, and in it.
     pub(super) outside: Vec<u32>,
     pub(super) body: Vec<u32>,
@@ -78,6 +80,11 @@ impl Counted {
             let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
             chain(hash, within.iter().fold(0, sum))
         })
+    }
+
+    /// The words among the terms of the document, without the pieces that follow from them.
+    pub(crate) fn words<'t>(&self, terms: &'t [TermCount]) -> &'t [TermCount] {
+        &terms[..self.n_words.min(terms.len())]
     }
 
     /// A hash of the body: the words of a mail, all of a text or a row. Only with [`grouping`](Self::grouping).

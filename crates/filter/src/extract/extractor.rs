@@ -101,7 +101,27 @@ impl Extractor {
             (Document::Text(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Text }.into()),
         }
         counted.limits_hit.text |= counted.scratch.is_cut();
+        counted.n_words = vocabulary.document().len();
+        if recipe.pieces {
+            let outcome = vocabulary.count_pieces(|term| self.word_in(term));
+            outcome.err().into_iter().for_each(|full| counted.full = Some(full));
+        }
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
+    }
+
+    /// Where the word of a term begins, if the term is one that has pieces: a word of a text, of a mail's body or subject,
+    /// behind the prefix of its field.
+    pub(crate) fn word_in(&self, term: &str) -> Option<usize> {
+        let Ngrams::Words { max, .. } = self.recipe.tokenizer.terms else { return None };
+        let start = term.rfind(':').map_or(0, |colon| colon + 1);
+        let (prefix, word) = term.split_at(start);
+        let has_pieces = match self.recipe.kind {
+            Kind::Mail => prefix.is_empty() || prefix == "s:",
+            // a pair can look like a word of such a field
+            Kind::Text => max == 1 || !prefix.contains(' '),
+            Kind::Table => false,
+        };
+        (has_pieces && !word.contains(' ')).then_some(start)
     }
 
     /// Calls `emit` with each text of a document that is cut into words, of mail those of subject and body, and with the

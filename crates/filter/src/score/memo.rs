@@ -75,7 +75,7 @@ impl Default for Memo {
             shared: SharedTerms::default(),
             round: 0,
             rounds: Vec::new(),
-            terms: Vocabulary::without_texts(),
+            terms: Vocabulary::new(),
             ids: Vec::new(),
             places: Vec::new(),
             table: TermTable::new(0),

@@ -36,7 +36,7 @@ impl Filter {
     pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
         let (mut counted, mut terms) = (Counted::default(), Vocabulary::without_texts());
         self.extractor.count(document, &mut counted, &mut terms)?;
-        Ok(digest(self.extractor.recipe().version, terms.document(), counted.reals()))
+        Ok(digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals()))
     }
 
     /// The remembered documents whose held-out scores contradict their labels, the worst first: they are probably

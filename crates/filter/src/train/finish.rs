@@ -6,7 +6,7 @@ use tamis_tokenizer::TermId;
 use crate::config::decision::DecisionOptions;
 use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, Scoring, TriedPairs};
+use crate::config::scoring::{Chosen, Scoring, TriedTerms};
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
@@ -75,9 +75,9 @@ impl Trainer {
             }
             _ => None,
         };
-        let Trainer { options, classes, tried_pairs, .. } = self;
+        let Trainer { options, classes, tried_pairs, tried_pieces, .. } = self;
         let learned = InOrder { parts, union, documents };
-        write_model((options, classes, scoring), learned, (fitted, table), tried_pairs)
+        write_model((options, classes, scoring), learned, (fitted, table), [tried_pairs, tried_pieces])
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn write_model(
     (options, classes, scoring): (TrainOptions, Classes, Scoring),
     learned: InOrder,
     (fitted, table): (Fitted, Option<Table>),
-    tried_pairs: Option<TriedPairs>,
+    [pairs, pieces]: [Option<TriedTerms>; 2],
 ) -> Result<Model> {
     let InOrder { parts, union, mut documents } = learned;
     let (keep, statistics) = (options.kept(documents.n_pairs()), &union.statistics);
@@ -108,7 +108,7 @@ pub(crate) fn write_model(
         summary,
         table,
         decision: fitted.decision,
-        chosen: fitted.chosen.map(|chosen| Chosen { pairs: tried_pairs, ..chosen }),
+        chosen: fitted.chosen.map(|chosen| Chosen { pairs, pieces, ..chosen }),
         bias,
         em_model: fitted.em_model,
         expected: fitted.expected,

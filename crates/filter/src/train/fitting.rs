@@ -101,6 +101,7 @@ pub(crate) fn conclude(
         taus: fitted.taus,
         parts: fitted.parts,
         pairs: None,
+        pieces: None,
         unlabelled: None,
     };
     let weights = match options.correction {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedLoss, WeightedOptions, is_worse};
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::config::scoring::{Scoring, TriedPairs};
+use crate::config::scoring::{Scoring, TriedTerms};
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::gather::learned::LearnedDocument;
@@ -22,18 +22,23 @@ const OF_EACH: usize = 750;
 const SAMPLE: usize = 3_000 - OF_EACH;
 
 impl Trainer {
-    /// Decides whether pairs of words are terms, if [`Pairs::Auto`](crate::Pairs::Auto) left it open. The documents
-    /// learned so far decide, and later ones are counted accordingly. [`finish`](Self::finish) does this too.
+    /// Decides whether pairs and pieces of words are terms, if [`Pairs::Auto`](crate::Pairs::Auto) and
+    /// [`Pieces::Auto`](crate::Pieces::Auto) left it open. The documents learned so far decide, and later ones are counted
+    /// accordingly. [`finish`](Self::finish) does this too.
     ///
     /// # Errors
     /// If a count overflows.
-    pub fn choose_pairs(self) -> Result<Trainer> {
+    pub fn choose_terms(self) -> Result<Trainer> {
         self.settle_terms().map(|(trainer, _)| trainer)
     }
 
-    /// As [`choose_pairs`](Self::choose_pairs); also returns the union of the parts if it had to be made.
-    pub(crate) fn settle_terms(self) -> Result<(Trainer, Option<Union>)> {
-        self.settle_terms_by(ENOUGH, predict_better)
+    /// As [`choose_terms`](Self::choose_terms); also returns the union of the parts if it had to be made.
+    pub(crate) fn settle_terms(mut self) -> Result<(Trainer, Option<Union>)> {
+        self.settle_pieces()?;
+        let tried_pieces = self.tried_pieces;
+        let (mut trainer, union) = self.settle_terms_by(ENOUGH, predict_better)?;
+        trainer.tried_pieces = tried_pieces;
+        Ok((trainer, union))
     }
 
     /// Decides by `predict_better`, given the counts with and without pairs, if both labels have at least this many
@@ -73,7 +78,7 @@ impl Trainer {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Verdict {
     pub(crate) has_pairs: bool,
-    pub(crate) tried: TriedPairs,
+    pub(crate) tried: TriedTerms,
 }
 
 /// Whether pairs help, judged by a sample of the documents.
@@ -169,7 +174,7 @@ pub(crate) fn pairs_predict_better(
     });
     let all: f64 = shares.iter().sum();
     let mean = |of: &[WeightedLoss]| of.iter().map(|of| of.loss * of.weight).sum::<f64>() / all;
-    let tried = TriedPairs { with: mean(&with), without: mean(&without) };
+    let tried = TriedTerms { with: mean(&with), without: mean(&without) };
     Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
 }
 

@@ -6,7 +6,7 @@ use tamis_tokenizer::TermId;
 use crate::config::decision::DecisionOptions;
 use crate::config::labels::check_label;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Scoring, TriedPairs};
+use crate::config::scoring::{Scoring, TriedTerms};
 use crate::config::training::TrainOptions;
 use crate::disk::spool::spill;
 use crate::error::{ErrorKind, Result};
@@ -35,7 +35,7 @@ use crate::gather::union::{self, Shard};
 /// ```
 pub struct Trainer {
     pub(crate) options: TrainOptions,
-    extractor: Extractor,
+    pub(crate) extractor: Extractor,
     pub(crate) classes: Classes,
     /// Its own counts, then those of trainers merged into it.
     pub(crate) parts: Vec<Shard>,
@@ -62,7 +62,9 @@ pub struct Trainer {
     /// Whether it has counts of documents that are elsewhere.
     pub(crate) counts_alone: bool,
     /// If pairs were tried, the mean log loss with and without them.
-    pub(crate) tried_pairs: Option<TriedPairs>,
+    pub(crate) tried_pairs: Option<TriedTerms>,
+    /// The same of pieces of words.
+    pub(crate) tried_pieces: Option<TriedTerms>,
 }
 
 impl Trainer {
@@ -95,6 +97,7 @@ impl Trainer {
             pairs,
             counts_alone: false,
             tried_pairs: None,
+            tried_pieces: None,
         })
     }
 
@@ -233,7 +236,7 @@ impl Trainer {
             document.class = self.class_of(label)?;
         }
         let (statistics, class) = self.parts[0].statistics_of(document.class);
-        statistics.observe_terms(class, &self.terms)?;
+        statistics.observe_terms(class, &self.terms, 1)?;
         self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
         self.n_truncated += u64::from(!self.counted.limits_hit().is_empty());
         self.remember(document)?;
@@ -243,7 +246,7 @@ impl Trainer {
 
     /// The digest of the last counted document.
     pub(crate) fn digest(&self) -> [u8; 16] {
-        let terms = self.parts[0].vocabulary.document();
+        let terms = self.counted.words(self.parts[0].vocabulary.document());
         digest(self.options.recipe.version, terms, self.counted.reals())
     }
 

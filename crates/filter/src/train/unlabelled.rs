@@ -98,7 +98,11 @@ fn common_ids(parts: &[Shard]) -> Vec<Vec<TermId>> {
 }
 
 /// The terms of a document, by common ids or by those of its part.
-fn row(parts: &[Shard], document: &LearnedDocument, ids: Option<&[Vec<TermId>]>) -> Result<CountVector> {
+pub(crate) fn row(
+    parts: &[Shard],
+    document: &LearnedDocument,
+    ids: Option<&[Vec<TermId>]>,
+) -> Result<CountVector> {
     let part = usize::from(document.part);
     let terms =
         document.terms.map_or_else(|| Ok(Vec::new()), |row| parts[part].rows.get(row)).map_err(spill)?;

@@ -8,7 +8,7 @@ use crate::config::decision::Decision;
 use crate::config::keep::Keep;
 use crate::config::labels::check_labels_of;
 use crate::config::roles::positive_class;
-use crate::config::scoring::{Chosen, Scoring, Unlabelled};
+use crate::config::scoring::{Chosen, Scoring, TriedTerms, Unlabelled};
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
@@ -191,7 +191,8 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
 
 /// The header of a model that was fitted again.
 fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
-    let pairs = header.chosen.as_ref().and_then(|chosen| chosen.pairs);
+    let tried = |of: fn(&Chosen) -> Option<TriedTerms>| header.chosen.as_ref().and_then(of);
+    let (pairs, pieces) = (tried(|chosen| chosen.pairs), tried(|chosen| chosen.pieces));
     let unlabelled = of_store(store).cloned();
     // no `..` below: a new field has to be fitted, or kept here
     let Header {
@@ -215,7 +216,7 @@ fn refitted_header(store: &Store, header: &Header, fitted: &Fitted) -> Header {
         changes: store.changes(),
         unfitted: 0,
         decision: if asked.is_some() { fitted.decision } else { header.decision },
-        chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, unlabelled, ..chosen }),
+        chosen: fitted.chosen.clone().map(|chosen| Chosen { pairs, pieces, unlabelled, ..chosen }),
         expected: fitted.expected,
         recipe,
         keep,

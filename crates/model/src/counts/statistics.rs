@@ -190,28 +190,30 @@ impl Statistics {
         row: CountRow<'_>,
         times: u32,
     ) -> Result<(), StatisticsError> {
-        if times == 0 {
-            return self.class(class).map(|_| ());
-        }
         self.observe_all(class, || row.iter(), times)
     }
 
-    /// Learns one document from its distinct terms in any order, with their non-zero counts.
+    /// Learns a document `times` times, from its distinct terms in any order with their non-zero counts.
     ///
     /// ```
     /// use tamis_model::{Cell, Statistics};
     ///
     /// let mut statistics = Statistics::new(2);
-    /// statistics.observe_terms(1, &[(7, 3), (2, 1)])?;
+    /// statistics.observe_terms(1, &[(7, 3), (2, 1)], 1)?;
     /// assert_eq!(statistics.cells(7).collect::<Vec<_>>(), [Cell { class: 1, df: 1, tf: 3 }]);
     /// # Ok::<(), tamis_model::StatisticsError>(())
     /// ```
     ///
     /// # Errors
     /// As [`observe`](Self::observe).
-    pub fn observe_terms(&mut self, class: ClassId, terms: &[(TermId, u32)]) -> Result<(), StatisticsError> {
+    pub fn observe_terms(
+        &mut self,
+        class: ClassId,
+        terms: &[(TermId, u32)],
+        times: u32,
+    ) -> Result<(), StatisticsError> {
         self.cells.touch(class, terms.iter().map(|(term, _)| *term));
-        self.observe_all(class, || terms.iter().copied().filter(|(_, count)| *count > 0), 1)
+        self.observe_all(class, || terms.iter().copied().filter(|(_, count)| *count > 0), times)
     }
 
     fn observe_all<I: Iterator<Item = (TermId, u32)>>(
@@ -221,6 +223,9 @@ impl Statistics {
         times: u32,
     ) -> Result<(), StatisticsError> {
         let totals = self.class(class)?;
+        if times == 0 {
+            return Ok(());
+        }
         let documents = add_documents(class, totals.documents, u64::from(times))?;
         let cell = |term, count| document_cell(term, class, count, times);
         let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);

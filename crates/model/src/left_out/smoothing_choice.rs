@@ -142,11 +142,17 @@ impl SmoothingChoice {
 /// ```
 #[doc(hidden)]
 pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
+    is_worse_by(1.0, losses, others)
+}
+
+/// As [`is_worse`], by more than so many standard errors.
+#[doc(hidden)]
+pub fn is_worse_by(errors: f64, losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
     let differences = || losses.iter().zip(others).map(|(a, b)| (a.loss - b.loss, a.weight));
     let mean = differences().map(|(difference, weight)| difference * weight).sum::<f64>() / all;
     let squares = differences().map(|(difference, weight)| (weight * (difference - mean)).powi(2));
-    mean > squares.sum::<f64>().sqrt() / all
+    mean > errors * squares.sum::<f64>().sqrt() / all
 }
 
 /// k, the weighted losses of the documents, and their mean.

@@ -65,6 +65,22 @@ impl Tally {
     pub(crate) fn terms(&self) -> &[TermCount] {
         &self.terms[..self.len]
     }
+
+    /// Counts occurrences of a term with a mark of its own, which no slot has.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, mark: &mut u32, term: TermCount) {
+        let seen = mark.wrapping_sub(self.first) as usize;
+        if let Some(known) = self.terms[..self.len].get_mut(seen) {
+            known.count = known.count.saturating_add(term.count);
+            return;
+        }
+        if self.terms.len() == self.len {
+            self.grow(1);
+        }
+        *mark = self.first.wrapping_add(self.len as u32);
+        self.terms[self.len] = term;
+        self.len += 1;
+    }
 }
 
 /// A [`Tally`] while counting; by value, so that its numbers stay in registers.

@@ -5,8 +5,10 @@ use std::ops::Range;
 use crate::counts::fingerprint::{fingerprint, of_batch};
 use crate::counts::table::{Slot, Table, TermId};
 use crate::counts::tally::{Tally, TermCount};
+use crate::counts::word_pieces::WordPieces;
 use crate::error::VocabularyFull;
 use crate::words::batch::{Batch, term};
+use crate::words::pieces::for_each_piece;
 
 /// The maximum number of terms, so that their number is a `TermId` too.
 pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
@@ -37,6 +39,7 @@ pub struct Vocabulary {
     fingerprints: Vec<u64>,
     ids: Table,
     document: Tally,
+    pieces: WordPieces,
     batch: Batched,
 }
 
@@ -110,9 +113,11 @@ impl Vocabulary {
 
     /// Starts a new document.
     pub fn begin_document(&mut self) {
-        if !self.document.begin() {
+        let is_marked = self.document.begin();
+        if !is_marked {
             self.ids.forget_seen();
         }
+        self.pieces.begin_document(self.fingerprints.len(), is_marked);
     }
 
     /// Counts an occurrence of a term in the document; adds the term if it is new. Returns its position in
@@ -222,6 +227,71 @@ impl Vocabulary {
         Ok(place)
     }
 
+    /// Starts a document of these terms, each given once. No others are to be counted by their text.
+    pub fn begin_document_of(&mut self, terms: impl IntoIterator<Item = (TermId, u32)>) {
+        self.begin_document();
+        for (id, count) in terms {
+            let Some(&fingerprint) = self.fingerprints.get(id as usize) else { continue };
+            self.document.add(&mut Tally::NEVER.clone(), TermCount { fingerprint, id, count });
+        }
+    }
+
+    /// Counts the pieces of the document's words, each as often as the words that have it. They follow the words in
+    /// [`document`](Self::document). `word` tells where in the text of a term its word begins, if there is one; what comes
+    /// before it, its pieces begin with too.
+    ///
+    /// A piece is a stretch of four characters of a word with a mark at both ends, of two in scripts whose signs are
+    /// syllables (Hangul, Ethiopic and a few more); `~` stands at an end without a mark. Scripts without spaces have none.
+    /// A vocabulary [without texts](Self::without_texts) finds none.
+    ///
+    /// ```
+    /// use tamis_tokenizer::Vocabulary;
+    ///
+    /// let mut vocabulary = Vocabulary::new();
+    /// vocabulary.begin_document();
+    /// ["land", "iceland"].iter().for_each(|word| assert!(vocabulary.count(word).is_ok()));
+    /// vocabulary.count_pieces(|_| Some(0))?;
+    /// let counts = vocabulary.document().iter().map(|term| (vocabulary.term(term.id), term.count));
+    /// let pieces: Vec<_> = counts.skip(2).filter_map(|(piece, count)| Some((piece?, count))).collect();
+    /// assert_eq!(pieces[..3], [("lan~", 1), ("~land~", 2), ("~and", 2)]);
+    /// # Ok::<(), tamis_tokenizer::VocabularyFull>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A piece is new and the vocabulary holds 2^32 - 1 terms.
+    pub fn count_pieces(&mut self, word: impl Fn(&str) -> Option<usize>) -> Result<(), VocabularyFull> {
+        for at in 0..self.document().len() {
+            let of_word = self.document()[at];
+            let Vocabulary { pieces, fingerprints, document, .. } = self;
+            if !pieces.count(of_word, fingerprints, document) {
+                self.find_pieces(of_word.id, &word)?;
+                let Vocabulary { pieces, fingerprints, document, .. } = self;
+                pieces.count(of_word, fingerprints, document);
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_pieces(
+        &mut self,
+        id: TermId,
+        word: impl Fn(&str) -> Option<usize>,
+    ) -> Result<(), VocabularyFull> {
+        let term = self.term(id).unwrap_or_default().to_owned();
+        let (mut found, mut full) = (Vec::new(), Ok(()));
+        if let Some((prefix, word)) = word(&term).and_then(|at| term.split_at_checked(at)) {
+            for_each_piece(prefix, word, &mut String::new(), |piece| match self.intern(piece) {
+                Ok(id) => found.push(id),
+                Err(error) => full = Err(error),
+            });
+        }
+        full?;
+        self.pieces.insert(id, &found, self.len());
+        Ok(())
+    }
+
     /// The distinct terms of the document, in order of first occurrence.
     pub fn document(&self) -> &[TermCount] {
         self.document.terms()
@@ -244,6 +314,7 @@ impl Vocabulary {
     /// assert_eq!(vocabulary.intern("sugar"), Ok(1));
     /// ```
     pub fn truncate(&mut self, len: usize) {
+        self.pieces.truncate(len);
         self.begin_document();
         if len < self.len() {
             self.ids.remove_last(len as TermId, self.fingerprints.drain(len..).rev());

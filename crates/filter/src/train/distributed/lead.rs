@@ -258,7 +258,7 @@ impl DistributedTrainer {
         let fitted = fitting::conclude((&weighted, fitted), decide, &documents, &classes)?;
         let none = Ordered::new(Vec::new(), Vec::new(), &[], (classes.len(), union.n_terms()))?;
         let learned = InOrder { parts, union, documents: none };
-        write_model((options, classes, scoring), learned, (fitted, None), None)
+        write_model((options, classes, scoring), learned, (fitted, None), [None; 2])
     }
 }
 

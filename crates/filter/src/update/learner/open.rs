@@ -8,7 +8,7 @@ use tamis_tokenizer::Vocabulary;
 
 use super::Learner;
 use crate::config::scoring::Scoring;
-use crate::config::training::{Pairs, TrainOptions};
+use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
@@ -132,6 +132,7 @@ impl TrainOptions {
             recipe: header.recipe.clone(),
             scoring: Some(header.scoring.clone()),
             pairs: Pairs::Fixed,
+            pieces: Pieces::Fixed,
             names: header.names,
             ..TrainOptions::new(header.recipe.kind)
         }
@@ -140,7 +141,7 @@ impl TrainOptions {
 
 /// A model of these labels that has learned nothing.
 fn empty<'a>(train: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Model> {
-    let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, ..train })?;
+    let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, pieces: Pieces::Fixed, ..train })?;
     for label in labels {
         trainer.class_of(label)?;
     }

@@ -27,7 +27,8 @@ impl Learner {
                 }
             });
         }
-        let digest = digest(extractor.recipe().version, vocabulary.document(), counted.reals());
+        let digest =
+            digest(extractor.recipe().version, counted.words(vocabulary.document()), counted.reals());
         counted.rows(vocabulary.document(), |place| ids.get(place).copied());
         let (own, learned_at) = (counted.date(), self.options.learned_at);
         let date = match (own, learned_at) {

@@ -10,7 +10,7 @@ fn nearly_full(keep: Keep) -> Vec<u8> {
     trainer.add("ham", Document::Text("w3 full")).unwrap();
     trainer.count(Document::Text("full")).unwrap();
     let (term, ham) = (trainer.parts[0].vocabulary.document()[0].id, trainer.classes.index("ham").unwrap());
-    trainer.parts[0].statistics.observe_terms(ham, &[(term, u32::MAX - 3)]).unwrap();
+    trainer.parts[0].statistics.observe_terms(ham, &[(term, u32::MAX - 3)], 1).unwrap();
     trainer.finish().unwrap().as_bytes().to_vec()
 }
 

@@ -1,0 +1,67 @@
+//! The pieces of words of a vocabulary: found once a word, counted with every document.
+
+use crate::counts::table::TermId;
+use crate::counts::tally::{Tally, TermCount};
+
+/// The pieces of the words seen so far.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct WordPieces {
+    /// By term: start and end of its pieces in `ids`; [`NEW`] if they were not looked for.
+    spans: Vec<[u32; 2]>,
+    ids: Vec<TermId>,
+    /// By term: its mark in the document, see [`Tally`].
+    marks: Vec<u32>,
+    /// The words whose pieces were found in this document, and the number of terms before it.
+    found: Vec<TermId>,
+    n_before: usize,
+}
+
+const NEW: [u32; 2] = [u32::MAX; 2];
+
+impl WordPieces {
+    /// Begins a document; marks of earlier ones are void unless they are told apart.
+    pub(crate) fn begin_document(&mut self, n_terms: usize, are_told_apart: bool) {
+        self.found.clear();
+        self.n_before = n_terms;
+        if !are_told_apart {
+            self.marks.fill(Tally::NEVER);
+        }
+    }
+
+    /// Counts the pieces of a word that occurs so often, if they are known.
+    #[inline]
+    pub(crate) fn count(&mut self, word: TermCount, fingerprints: &[u64], document: &mut Tally) -> bool {
+        let Some([start, end]) = self.spans.get(word.id as usize).filter(|span| **span != NEW) else {
+            return false;
+        };
+        for id in &self.ids[*start as usize..*end as usize] {
+            let at = *id as usize;
+            let piece = TermCount { fingerprint: fingerprints[at], id: *id, count: word.count };
+            document.add(&mut self.marks[at], piece);
+        }
+        true
+    }
+
+    /// Notes the pieces of a word, of so many terms.
+    pub(crate) fn insert(&mut self, word: TermId, pieces: &[TermId], n_terms: usize) {
+        self.spans.resize(n_terms, NEW);
+        self.marks.resize(n_terms, Tally::NEVER);
+        let start = self.ids.len() as u32;
+        self.ids.extend_from_slice(pieces);
+        self.spans[word as usize] = [start, self.ids.len() as u32];
+        self.found.push(word);
+    }
+
+    /// Forgets what the last document brought, of whose terms only so many are left.
+    pub(crate) fn truncate(&mut self, n_terms: usize) {
+        if n_terms < self.n_before {
+            *self = Self::default();
+        }
+        for word in self.found.drain(..).rev() {
+            let [start, _] = std::mem::replace(&mut self.spans[word as usize], NEW);
+            self.ids.truncate(start as usize);
+        }
+        self.spans.truncate(n_terms);
+        self.marks.truncate(n_terms);
+    }
+}
