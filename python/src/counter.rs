@@ -167,13 +167,14 @@ impl Counter {
         Filter::of_model(training::finish(py, trainer, &self.options, threads)?)
     }
 
-    /// Whether pairs of words are to be terms, as far as what was counted tells: this ends the counter. False where that is not
-    /// open: with more than two labels, for mail, with ``ngrams``, and for naive Bayes.
-    fn choose_pairs(&self, py: Python<'_>) -> PyResult<bool> {
+    /// Whether pairs and pieces of words are to be terms, as far as what was counted tells: this ends the counter. False where
+    /// that is not open: for mail, for naive Bayes, where an option says it, and pairs with more than two labels.
+    fn choose_terms(&self, py: Python<'_>) -> PyResult<(bool, bool)> {
         let trainer = self.take()?;
         let before = trainer.recipe().clone();
         let chosen = run(py, 1, None, move |_| trainer.choose_terms())?.map_err(raised)?;
-        Ok(*chosen.recipe() != before)
+        let after = chosen.recipe();
+        Ok((after.tokenizer.terms != before.tokenizer.terms, after.pieces != before.pieces))
     }
 
     #[getter]

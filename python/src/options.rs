@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Scoring, TrainOptions};
+use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Pieces, Scoring, TrainOptions};
 
 use crate::error::TamisError;
 use crate::options::decision::DecisionGiven;
@@ -30,9 +30,12 @@ impl Options {
     pub(crate) fn new(kind: Kind, given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let given = Given(given.copy()?);
         let mut train = TrainOptions::new(kind);
-        let has_ngrams = recipe(&given, &mut train.recipe)?;
+        let [has_ngrams, has_pieces] = recipe(&given, &mut train.recipe)?;
         if has_ngrams {
             train.pairs = Pairs::Fixed;
+        }
+        if has_pieces {
+            train.pieces = Pieces::Fixed;
         }
         let scoring = ScoringGiven::take(&given)?;
         if scoring.asks_for_naive_bayes() {

@@ -72,6 +72,9 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     ngrams : int or (int, int), optional
         Sequences of so many words as terms; by default single words, and with two labels also pairs if that
         predicts left-out texts better.
+    pieces : bool, optional
+        Whether pieces of words are terms too, so that forms of a word share some; by default, for texts, if that
+        predicts left-out texts better.
     characters : int or (int, int), optional
         Sequences of so many characters as terms instead.
     min_chars, max_chars : int, optional
@@ -144,6 +147,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         stop_words: str | Sequence[str] | None = None,
         stem: str | None = None,
         ngrams: int | tuple[int, int] | None = None,
+        pieces: bool | None = None,
         characters: int | tuple[int, int] | None = None,
         min_chars: int | None = None,
         max_chars: int | None = None,

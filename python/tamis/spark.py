@@ -38,9 +38,9 @@ def train(
     """Train a model on the documents of a DataFrame.
 
     Every partition is counted by itself, on one thread; the counts are merged in a tree, eight at a time, and
-    the driver fits the model. With fewer documents than ``sample``, or with ``ngrams``, it has the bytes of
-    training on one machine with the same options. With more, whether pairs of words are terms is chosen by
-    ``sample`` of them first, and the bytes are those of one machine with ``ngrams`` set to that choice.
+    the driver fits the model. With fewer documents than ``sample``, or with ``ngrams`` and ``pieces``, it has the
+    bytes of training on one machine with the same options. With more, whether pairs and pieces of words are terms is
+    chosen by ``sample`` of them first, and the bytes are those of one machine with both set to that choice.
 
     Of more than the driver holds, the executors fit: documents stay in their partitions, and only weights travel,
     in 10 rounds at most. Scores are nearly those of one machine; equal partitions give equal bytes, and the model
@@ -99,7 +99,7 @@ def train(
     if fit == "distributed" and options.pop("deduplicate", False):
         rows = _deduplicated(rows, group_col is not None)
     with _explained():
-        options = _with_ngrams(rows, kind, options, sample, fit == "distributed")
+        options = _with_terms(rows, kind, options, sample, fit == "distributed")
         refusal = _refusal(kind, options)
         if fit == "distributed" and refusal:
             raise refusal
@@ -189,14 +189,14 @@ def _on_disk() -> Any:
     return StorageLevel.DISK_ONLY
 
 
-def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: int, always: bool) -> dict[str, Any]:
-    """The options, with what a sample of many rows chooses for all: to count pairs of words or not.
+def _with_terms(rows: DataFrame, kind: str, options: dict[str, Any], sample: int, always: bool) -> dict[str, Any]:
+    """The options, with what a sample of many rows chooses for all: to count pairs and pieces of words or not.
 
     Of few rows the executors count both ways, and the choice is that of all, unless it is always to be made first.
     """
     from pyspark.sql import functions as F
 
-    if kind != "text" or "ngrams" in options or "characters" in options:
+    if kind != "text" or {"ngrams", "pieces"} <= options.keys() or "characters" in options:
         return options
     order = F.xxhash64("document")
     # a null is told by the executors, with its partition
@@ -205,7 +205,8 @@ def _with_ngrams(rows: DataFrame, kind: str, options: dict[str, Any], sample: in
         return options
     counter = Counter(kind=kind, **options)
     counter.add(table["document"][:sample], table["label"][:sample])
-    return {**options, "ngrams": (1, 2) if counter.choose_pairs() else 1}
+    has_pairs, has_pieces = counter.choose_terms()
+    return {"ngrams": (1, 2) if has_pairs else 1, "pieces": has_pieces, **options}
 
 
 class _Size(NamedTuple):

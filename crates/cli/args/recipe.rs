@@ -8,7 +8,7 @@ use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule, 
 use tamis_mail::decode_text;
 use tamis_tokenizer::Ngrams;
 
-use crate::args::values::{Auto, Span, at_least};
+use crate::args::values::{Choice, Span, at_least};
 use crate::output::shown::shown_path;
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
@@ -53,7 +53,7 @@ pub(crate) struct RecipeArgs {
     /// Use pieces of words as terms too, so that forms of a word share some: on, off, or, for text, if that predicts left-out
     /// documents better [default: auto; off for mail]
     #[arg(long, value_name = "auto|on|off", hide_possible_values = true)]
-    pub(crate) pieces: Option<Auto>,
+    pub(crate) pieces: Option<Choice>,
     /// Use sequences of characters as terms instead of words: 3-5
     #[arg(long, value_name = "MIN-MAX")]
     pub(crate) characters: Option<Span>,
@@ -74,11 +74,11 @@ pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     if kind != Kind::Text && args.raw {
         bail!("--raw: expected text, got {kind}");
     }
-    if args.pieces == Some(Auto::On) && (kind == Kind::Table || args.characters.is_some()) {
+    if args.pieces == Some(Choice::On) && (kind == Kind::Table || args.characters.is_some()) {
         bail!("--pieces on: expected text or mail with words as terms");
     }
     recipe.raw = args.raw;
-    recipe.pieces = args.pieces == Some(Auto::On);
+    recipe.pieces = args.pieces == Some(Choice::On);
     recipe.content_only = args.content_only;
     recipe.windows = args.windows;
     recipe.limits.bytes = args.most_bytes.unwrap_or(recipe.limits.bytes);

@@ -5,7 +5,7 @@ use tamis_filter::{Kind, Pairs, Pieces, Recipe, Scoring, TrainOptions};
 
 use crate::args::recipe::{RecipeArgs, recipe};
 use crate::args::scoring::ScoringArgs;
-use crate::args::values::Auto;
+use crate::args::values::Choice;
 use crate::output::shown::note;
 
 /// The options that are known before the labels.
@@ -19,7 +19,7 @@ pub(crate) fn train_options(
     if recipe_args.ngrams.is_some() {
         options.pairs = Pairs::Fixed;
     }
-    if recipe_args.pieces.is_some_and(|pieces| pieces != Auto::Auto) {
+    if recipe_args.pieces.is_some_and(|pieces| pieces != Choice::Auto) {
         options.pieces = Pieces::Fixed;
     }
     if !scoring_args.asks_for_naive_bayes() {

@@ -28,7 +28,7 @@ pub(crate) enum Format {
 
 /// Whether something is done, or chosen by left-out documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Auto {
+pub(crate) enum Choice {
     Auto,
     On,
     Off,

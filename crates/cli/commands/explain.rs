@@ -48,6 +48,9 @@ pub(crate) struct ExplainArgs {
     /// Also write a report with pictures to this file (HTML)
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Show pieces of words by themselves, not with their words
+    #[arg(long)]
+    pub(crate) pieces: bool,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -106,16 +109,19 @@ fn explain(
     document: Document<'_>,
 ) -> Result<()> {
     let mut scratch = Scratch::default();
-    let explanation = filter.explain(document, &mut scratch).with_context(|| shown_path(&name))?;
+    let mut explanation = filter.explain(document, &mut scratch).with_context(|| shown_path(&name))?;
     say_limits(name, &scratch);
-    let most =
-        if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
     if let Some(path) = &args.html {
         let model = args.model.path()?;
         let title = format!("{} by {}", file_name(name), file_name(model.as_os_str()));
         let words = filter.explain_words(document, &explanation);
         page::write(path, &explanation_page(&title, filter.classes(), &explanation, &words, args.terms))?;
     }
+    if args.pieces {
+        explanation.terms = explanation.apart();
+    }
+    let most =
+        if args.terms == 0 { explanation.terms.len() } else { args.terms.min(explanation.terms.len()) };
     if args.json {
         print_json(out, filter, name, &explanation, most)
     } else {

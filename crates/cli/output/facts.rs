@@ -27,7 +27,10 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
     let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
     match recipe.bogofilter {
         true => writeln!(out, "terms       bogofilter's tokens")?,
-        false => writeln!(out, "terms       {}{markup}", describe(&recipe.tokenizer))?,
+        false => {
+            let pieces = if recipe.pieces { ", pieces of words" } else { "" };
+            writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?
+        }
     }
     print_scoring(out, filter)?;
     let remembered = match (information.keep, information.names) {

@@ -9,6 +9,7 @@ pub(crate) mod filter;
 pub(crate) mod live;
 pub(crate) mod memo;
 pub(crate) mod mixed;
+pub(crate) mod pieces;
 pub(crate) mod remembered;
 pub(crate) mod score;
 pub(crate) mod scorer;

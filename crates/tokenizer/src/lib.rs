@@ -67,6 +67,7 @@ pub use terms::options::{Ngrams, TokenizerOptions};
 pub use terms::stop_words::stop_words;
 pub use terms::tokenizer::{Scratch, Tokenizer};
 pub use words::batch::Batch;
+pub use words::pieces::is_piece;
 pub use words::rule::WordRule;
 pub use words::stretches::stretches;
 

@@ -51,8 +51,8 @@ impl StopWords {
 /// The least that a window holds, in bytes.
 const LEAST_WINDOW: u32 = 100;
 
-/// Changes the recipe as it is asked; returns whether n-grams of words are.
-pub(super) fn recipe(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<bool> {
+/// Changes the recipe as it is asked; returns whether it was said of pairs, and of pieces of words, if they are terms.
+pub(super) fn recipe(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<[bool; 2]> {
     recipe.content_only = given.flag("content_only")?;
     recipe.ignored_headers = given.take("ignore_header")?.unwrap_or_default();
     if recipe.kind != Kind::Mail && (recipe.content_only || !recipe.ignored_headers.is_empty()) {
@@ -85,5 +85,10 @@ pub(super) fn recipe(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<bool> {
         }
         terms.terms = Ngrams::Characters { min, max };
     }
-    Ok(ngrams.is_some())
+    let pieces = given.take::<bool>("pieces")?;
+    if pieces == Some(true) && (recipe.kind == Kind::Table || characters.is_some()) {
+        return Err(wrong("pieces", "expected text or mail with words as terms"));
+    }
+    recipe.pieces = pieces == Some(true);
+    Ok([ngrams.is_some(), pieces.is_some()])
 }

@@ -1,7 +1,7 @@
 //! What extracting a document gives besides its terms.
 
 use tamis_mail::LimitsHit;
-use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, VocabularyFull};
+use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
 
 use crate::file::names::message;
 
@@ -16,6 +16,9 @@ pub(crate) struct Counted {
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
     pub(super) n_words: usize,
+    /// With windows: positions of the pieces of each word, and where those of each end.
+    pieces: Vec<u32>,
+    piece_ends: Vec<usize>,
     /// With windows or columns: positions among the document's terms of those outside the body, and in it.
     pub(super) outside: Vec<u32>,
     pub(super) body: Vec<u32>,
@@ -128,11 +131,17 @@ impl Counted {
         self.pairs.clear();
         self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
         self.whole.assign_pairs(&mut self.pairs);
-        let Counted { outside, body, stretches, pairs, groups, windows, .. } = self;
+        let Counted { outside, body, stretches, pairs, groups, windows, pieces, piece_ends, .. } = self;
+        let pieces_of = |place: u32| {
+            let place = place as usize;
+            let start = place.checked_sub(1).map_or(0, |before| piece_ends.get(before).copied().unwrap_or(0));
+            piece_ends.get(place).map_or(&[][..], |end| &pieces[start..*end])
+        };
         let mut count = |more: CountRow<'_>, places: &[u32], rows: &mut Vec<CountVector>, i: usize| {
             pairs.clear();
             pairs.extend(more.iter());
-            pairs.extend(places.iter().filter_map(|place| Some((id(*place as usize)?, 1))));
+            let all = places.iter().flat_map(|place| std::iter::once(place).chain(pieces_of(*place)));
+            pairs.extend(all.filter_map(|place| Some((id(*place as usize)?, 1))));
             rows.resize_with(rows.len().max(i + 1), CountVector::default);
             rows[i].assign_pairs(pairs);
         };
@@ -156,7 +165,18 @@ impl Counted {
         }
     }
 
+    /// Notes where the pieces of each word are.
+    pub(super) fn place_pieces(&mut self, vocabulary: &Vocabulary) {
+        for word in &vocabulary.document()[..self.n_words] {
+            // fewer than 2^32
+            self.pieces.extend(vocabulary.piece_places(word.id).map(|place| place as u32));
+            self.piece_ends.push(self.pieces.len());
+        }
+    }
+
     pub(super) fn clear(&mut self) {
+        self.pieces.clear();
+        self.piece_ends.clear();
         self.full = None;
         self.body_hash = 0;
         self.date = None;

@@ -105,6 +105,9 @@ impl Extractor {
         if recipe.pieces {
             let outcome = vocabulary.count_pieces(|term| self.word_in(term));
             outcome.err().into_iter().for_each(|full| counted.full = Some(full));
+            if self.has_parts && counted.full.is_none() {
+                counted.place_pieces(vocabulary);
+            }
         }
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
     }

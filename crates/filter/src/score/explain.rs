@@ -1,7 +1,10 @@
 //! Explanations: what each term contributed to a score.
 
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
 use tamis_model::{ClassId, KnownTerms};
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::{CountRow, TermCount, TermId, is_piece};
 
 use crate::error::Result;
 use crate::extract::counted::Counted;
@@ -28,8 +31,11 @@ pub struct Explanation {
     pub against: ClassId,
     /// The log-odds before any term, in nats: the prior or an offset, and for Bernoulli the absence of every term.
     pub intercept: f64,
-    /// The known terms by decreasing absolute contribution; for a row also its numbers, as `column=number`.
+    /// The known terms by decreasing absolute contribution; for a row also its numbers, as `column=number`. Words have with
+    /// them what their pieces add, also words that are not known themselves.
     pub terms: Vec<TermContribution>,
+    /// The known pieces of words, each by itself. What they add is part of what `terms` add.
+    pub pieces: Vec<TermContribution>,
     /// Occurrences of unknown terms; they contribute nothing.
     pub unknown: usize,
 }
@@ -46,6 +52,30 @@ pub struct TermContribution {
     pub document_frequencies: Vec<u64>,
     /// What it adds to the log-odds of the class, in nats.
     pub contribution: f64,
+    /// The part of it that the pieces of the word add, in nats: each piece is shared by all words that have it.
+    pub of_pieces: f64,
+}
+
+impl Explanation {
+    /// The known terms, words and pieces each by themselves, by decreasing absolute contribution.
+    pub fn apart(&self) -> Vec<TermContribution> {
+        let without = |term: &TermContribution| TermContribution {
+            contribution: term.contribution - term.of_pieces,
+            of_pieces: 0.0,
+            ..term.clone()
+        };
+        let is_known = |term: &&TermContribution| {
+            term.of_pieces == 0.0 || term.document_frequencies.iter().any(|df| *df > 0)
+        };
+        let words = self.terms.iter().filter(is_known).map(without);
+        let mut terms: Vec<_> = words.chain(self.pieces.iter().cloned()).collect();
+        terms.sort_by(by_strength);
+        terms
+    }
+}
+
+fn by_strength(a: &TermContribution, b: &TermContribution) -> Ordering {
+    b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
 }
 
 /// The parts of a score.
@@ -93,24 +123,54 @@ impl Filter {
             .unwrap_or(class);
         let Reasons { row, intercept, contributions, values } =
             self.reasons(&scratch.counted, class, against)?;
-        let (mut term, mut unknown) = (DecodedTerm::new(self.layers()), 0);
-        for (id, count) in row.iter() {
-            // also if the term was forgotten
-            unknown += if term.term(id)?.cells.is_empty() { count as usize } else { 0 };
-        }
-        let mut terms = contributions
-            .into_iter()
-            .map(|(id, contribution)| {
-                let count = row.ids().binary_search(&id).map_or(0, |at| row.counts()[at]);
-                self.contribution(id, count, contribution)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let by_strength = |a: &TermContribution, b: &TermContribution| {
-            b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
+        let parts = self.deal_pieces(scratch, &contributions);
+        let pieces: HashSet<TermId> = parts.known.iter().copied().collect();
+        let of = |(id, contribution): (TermId, f64)| {
+            let count = row.ids().binary_search(&id).map_or(0, |at| row.counts()[at]);
+            Ok((id, self.contribution(id, count, contribution)?))
         };
-        terms.extend(values);
-        terms.sort_by(by_strength);
-        Ok(Explanation { score, class, against, intercept, terms, unknown })
+        let known = contributions.into_iter().map(of).collect::<Result<Vec<_>>>()?;
+        let (pieces, mut known): (Vec<_>, Vec<_>) =
+            known.into_iter().partition(|(id, _)| pieces.contains(id));
+        let places: HashMap<TermId, usize> = known.iter().zip(0..).map(|((id, _), at)| (*id, at)).collect();
+        let (document, n_terms) = (scratch.memo.document(), self.layers().n_terms());
+        let words = scratch.counted.words(document);
+        let mut has_known_pieces = vec![false; words.len()];
+        for (at, adds) in parts.words {
+            has_known_pieces[at] = true;
+            let id = scratch.memo.id(at, n_terms).unwrap_or(TermId::MAX);
+            let place = places.get(&id).copied().unwrap_or(known.len());
+            if place == known.len() {
+                known.push((id, self.unknown_word(scratch, words[at])));
+            }
+            known[place].1.contribution += adds;
+            known[place].1.of_pieces = adds;
+        }
+        let (mut term, mut unknown) = (DecodedTerm::new(self.layers()), 0);
+        for at in (0..words.len()).filter(|at| !has_known_pieces[*at]) {
+            let id = scratch.memo.id(at, n_terms).unwrap_or(TermId::MAX);
+            let count = row.ids().binary_search(&id).map_or(0, |at| row.counts()[at]);
+            // also if the term was forgotten
+            unknown += if count > 0 && term.term(id)?.cells.is_empty() { count as usize } else { 0 };
+        }
+        let sorted = |terms: Vec<(TermId, TermContribution)>, values| {
+            let mut terms: Vec<_> = terms.into_iter().map(|(_, term)| term).chain(values).collect();
+            terms.sort_by(by_strength);
+            terms
+        };
+        let (terms, pieces) = (sorted(known, values), sorted(pieces, Vec::new()));
+        Ok(Explanation { score, class, against, intercept, terms, pieces, unknown })
+    }
+
+    /// A word that the model does not know, though it knows pieces of it.
+    fn unknown_word(&self, scratch: &Scratch, word: TermCount) -> TermContribution {
+        TermContribution {
+            term: scratch.memo.terms.term(word.id).unwrap_or_default().to_owned(),
+            count: word.count,
+            document_frequencies: vec![0; self.classes().len()],
+            contribution: 0.0,
+            of_pieces: 0.0,
+        }
     }
 
     fn reasons<'a>(&self, counted: &'a Counted, class: ClassId, against: ClassId) -> Result<Reasons<'a>> {
@@ -165,6 +225,7 @@ impl Filter {
                             count: 1,
                             document_frequencies: rows,
                             contribution,
+                            of_pieces: 0.0,
                         }),
                     }
                 }
@@ -186,10 +247,12 @@ impl Filter {
             document_frequencies[usize::from(cell.class)] = u64::from(cell.df);
         }
         document_frequencies.truncate(self.classes().len());
-        Ok(TermContribution { term: term.text()?.to_owned(), count, document_frequencies, contribution })
+        let term = term.text()?.to_owned();
+        Ok(TermContribution { term, count, document_frequencies, contribution, of_pieces: 0.0 })
     }
 
-    /// The `most` strongest terms for a class against its strongest rival, each scored as a document of its own.
+    /// The `most` strongest terms for a class against its strongest rival, each scored as a document of its own, without pieces
+    /// of words.
     ///
     /// Reads the whole model.
     ///
@@ -198,8 +261,12 @@ impl Filter {
     pub fn strongest_terms(&self, class: ClassId, most: usize) -> Result<Vec<TermContribution>> {
         let mut strongest: Vec<(f64, TermId)> = Vec::new();
         let mut weights = Vec::new();
+        let has_pieces = self.extractor.recipe().pieces;
         for id in self.layers().ids() {
             let id = id?;
+            if has_pieces && is_piece(self.layers().text(id)?) {
+                continue;
+            }
             if let Some(weight) = self.weight(id, class, &mut weights)? {
                 strongest.push((weight, id));
             }

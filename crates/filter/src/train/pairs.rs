@@ -5,6 +5,7 @@ use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedLoss, 
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::config::scoring::{Scoring, TriedTerms};
+use crate::config::training::Pieces;
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::gather::learned::LearnedDocument;
@@ -37,7 +38,7 @@ impl Trainer {
         self.settle_pieces()?;
         let tried_pieces = self.tried_pieces;
         let (mut trainer, union) = self.settle_terms_by(ENOUGH, predict_better)?;
-        trainer.tried_pieces = tried_pieces;
+        (trainer.tried_pieces, trainer.options.pieces) = (tried_pieces, Pieces::Fixed);
         Ok((trainer, union))
     }
 

@@ -175,7 +175,7 @@ fn losses(
     let labelled: Vec<_> =
         documents.iter().zip(&rows).map(|(document, row)| document.labelled(row.row())).collect();
     let default = Choices::for_classes(classes.len());
-    let mut options = weighted.clone();
+    let mut options = *weighted;
     options.alpha.get_or_insert(default.alpha);
     options.idf_power.get_or_insert(default.idf_power);
     Ok(fitting::smoothing(&options, &union.statistics, &labelled, classes)?.losses)
@@ -186,3 +186,6 @@ fn mean(losses: &[WeightedLoss]) -> f64 {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
     losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,6 +66,11 @@ impl Tally {
         &self.terms[..self.len]
     }
 
+    /// The position of a term of the document, by its mark.
+    pub(crate) fn place(&self, mark: u32) -> usize {
+        mark.wrapping_sub(self.first) as usize
+    }
+
     /// Counts occurrences of a term with a mark of its own, which no slot has.
     #[inline(always)]
     pub(crate) fn add(&mut self, mark: &mut u32, term: TermCount) {

@@ -272,6 +272,17 @@ impl Vocabulary {
         Ok(())
     }
 
+    /// The positions in [`document`](Self::document) of the pieces of one of its words.
+    pub fn piece_places(&self, word: TermId) -> impl Iterator<Item = usize> {
+        self.pieces.marks_of(word).map(|mark| self.document.place(mark))
+    }
+
+    /// The pieces of a word that was in a document whose [pieces were counted](Self::count_pieces); one that is in it twice
+    /// is here twice.
+    pub fn pieces_of(&self, word: TermId) -> &[TermId] {
+        self.pieces.of(word)
+    }
+
     #[cold]
     #[inline(never)]
     fn find_pieces(

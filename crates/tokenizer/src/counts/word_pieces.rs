@@ -42,6 +42,17 @@ impl WordPieces {
         true
     }
 
+    /// The pieces of a word, if they are known.
+    pub(crate) fn of(&self, word: TermId) -> &[TermId] {
+        let span = self.spans.get(word as usize).filter(|span| **span != NEW);
+        span.map_or(&[], |[start, end]| &self.ids[*start as usize..*end as usize])
+    }
+
+    /// The marks of the pieces of a word in the document.
+    pub(crate) fn marks_of(&self, word: TermId) -> impl Iterator<Item = u32> {
+        self.of(word).iter().map(|id| self.marks[*id as usize])
+    }
+
     /// Notes the pieces of a word, of so many terms.
     pub(crate) fn insert(&mut self, word: TermId, pieces: &[TermId], n_terms: usize) {
         self.spans.resize(n_terms, NEW);

@@ -37,8 +37,25 @@ pub(crate) fn for_each_piece(prefix: &str, word: &str, buffer: &mut String, mut 
     }
 }
 
+/// Whether a term is a piece of a word, behind the prefix of its field, if it has one.
+///
+/// ```
+/// use tamis_tokenizer::is_piece;
+///
+/// assert!(is_piece("lan~") && is_piece("~land~") && is_piece("s:~and"));
+/// assert!(!is_piece("land") && !is_piece("~long3"));
+/// ```
+pub fn is_piece(term: &str) -> bool {
+    let word = &term[term.rfind(':').map_or(0, |colon| colon + 1)..];
+    // terms for long words have more characters behind the mark
+    word.ends_with(MARK) || word.strip_prefix(MARK).is_some_and(|rest| rest.chars().count() < LONGEST)
+}
+
 /// At an end without a mark. No word has this character.
 const MARK: char = '~';
+
+/// The number of characters of the longest pieces.
+const LONGEST: usize = 4;
 
 /// The number of characters of a word's pieces, by its first letter; 0 if it has none.
 ///
@@ -48,7 +65,7 @@ fn length(word: &str) -> usize {
     match word.chars().find(|c| c.is_alphabetic()) {
         Some(c) if is_unspaced(c) => 0,
         Some(c) if is_syllable(c) => 2,
-        _ => 4,
+        _ => LONGEST,
     }
 }
 

@@ -3,7 +3,7 @@ use super::plan::FitPlan;
 use crate::config::decision::Expected;
 use crate::config::keep::Keep;
 use crate::config::scoring::Scoring;
-use crate::config::training::{Pairs, TrainOptions};
+use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::disk::model::Model;
 use crate::error::ErrorKind;
 use crate::extract::document::Document;
@@ -14,7 +14,7 @@ use crate::train::trainer::Trainer;
 
 fn options() -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Text);
-    options.pairs = Pairs::Fixed;
+    (options.pairs, options.pieces) = (Pairs::Fixed, Pieces::Fixed);
     options
 }
 

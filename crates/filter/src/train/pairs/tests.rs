@@ -84,7 +84,7 @@ proptest! {
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let n_labels = whole.classes().len();
         prop_assert_eq!(whole.pairs.is_some(), n_labels <= 2);
-        let verdict = Verdict { has_pairs: better, tried: TriedPairs { with: 0.1, without: 0.2 } };
+        let verdict = Verdict { has_pairs: better, tried: TriedTerms { with: 0.1, without: 0.2 } };
         let (mut chosen, _) = whole.settle_terms_by(0, |_, _| Ok(Some(verdict))).unwrap();
         // but for the losses that decided, which the header keeps
         chosen.tried_pairs = None;
@@ -177,11 +177,11 @@ fn what_is_asked_for_is_not_chosen() {
 #[test]
 fn trainers_that_choose_first_choose_what_their_models_would() {
     for (words, max) in [(together as Text, 2), (one, 1)] {
-        let chosen = two_labels(400, words).choose_pairs().unwrap();
+        let chosen = two_labels(400, words).choose_terms().unwrap();
         assert_eq!(chosen.recipe().tokenizer.terms, Ngrams::Words { min: 1, max });
         assert!(chosen.finish().unwrap() == two_labels(400, words).finish().unwrap());
     }
-    let mut chosen = two_labels(400, together).choose_pairs().unwrap();
+    let mut chosen = two_labels(400, together).choose_terms().unwrap();
     assert!(matches!(
         chosen.merge(two_labels(4, together)).err().unwrap().kind(),
         ErrorKind::DifferentSettings

@@ -90,7 +90,8 @@ impl OneVsRestTerms {
     ) {
         match powers {
             [_] => self.add_up::<1>(row, own, powers, out, log_totals),
-            _ => self.add_up::<MOST_POWERS>(row, own, powers, out, log_totals),
+            // one more than there are: four numbers are added faster than three
+            _ => self.add_up::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
         }
     }
 

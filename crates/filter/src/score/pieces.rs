@@ -1,0 +1,47 @@
+//! What pieces of words add to a score, as part of what their words add.
+
+use std::collections::HashMap;
+
+use tamis_tokenizer::{TermCount, TermId};
+
+use crate::score::filter::Filter;
+use crate::score::score::Scratch;
+
+/// What the pieces of a document's words add together.
+#[derive(Default)]
+pub(crate) struct PieceParts {
+    /// The words with known pieces: their positions in the document, and their parts of what these pieces add, in nats.
+    pub(crate) words: Vec<(usize, f64)>,
+    /// The ids of the known pieces in the model.
+    pub(crate) known: Vec<TermId>,
+}
+
+impl Filter {
+    /// Deals what each piece of the document adds among the words that have it, by their occurrences.
+    pub(crate) fn deal_pieces(&self, scratch: &Scratch, contributions: &[(TermId, f64)]) -> PieceParts {
+        if !self.extractor.recipe().pieces {
+            return PieceParts::default();
+        }
+        let Scratch { memo, counted, .. } = scratch;
+        let (document, n_terms) = (memo.document(), self.layers().n_terms());
+        let words = counted.words(document);
+        let contributions: HashMap<TermId, f64> = contributions.iter().copied().collect();
+        // by their numbers in the vocabulary: what one occurrence adds
+        let mut known = Vec::new();
+        let pieces: HashMap<TermId, f64> = (words.len()..document.len())
+            .filter_map(|at| {
+                let id = memo.id(at, n_terms)?;
+                let adds = contributions.get(&id)?;
+                known.push(id);
+                Some((document[at].id, adds / f64::from(document[at].count)))
+            })
+            .collect();
+        let part = |(at, word): (usize, &TermCount)| {
+            let own = memo.terms.pieces_of(word.id).iter().filter_map(|piece| pieces.get(piece));
+            let sum = own.copied().reduce(|sum, adds| sum + adds)?;
+            Some((at, f64::from(word.count) * sum))
+        };
+        let words = words.iter().enumerate().filter_map(part).collect();
+        PieceParts { words, known }
+    }
+}
