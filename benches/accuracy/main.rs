@@ -26,13 +26,17 @@ use report::Report;
 /// What can be measured alone: its name, the folder it needs, how to go about it.
 type Part = (&'static str, &'static str, fn(&Path, &mut Report));
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 14] = [
     ("sentence-polarity", "sentence-polarity", text::sentence_polarity),
     ("ohsumed-23", "ohsumed-23", text::ohsumed),
     ("sms", "sms-spam-collection", text::sms),
     ("r8", "reuters21578-r8", text::reuters),
     ("20newsgroups", "20newsgroups-bydate", news::newsgroups),
     ("titles", "thucnews-titles", text::titles),
+    ("sib-200", "sib-200", text::sentences),
+    ("korean-nsmc", "korean-nsmc", text::korean_reviews),
+    ("german-germeval", "german-germeval", text::german_tweets),
+    ("thai-wisesight", "thai-wisesight", text::thai_posts),
     ("spamassassin", "spamassassin", mail::spamassassin),
     ("replay", "spamassassin", replay::spamassassin),
     ("few-labels", "20newsgroups-bydate", news::few_labels),

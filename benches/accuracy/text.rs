@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_filter::{Kind, Ngrams, Recipe, TrainOptions};
+use tamis_filter::{Kind, Ngrams, Pieces, Recipe, TrainOptions};
 
 use crate::corpora::Corpus;
 use crate::engine::{counts_alone, evaluate, options};
@@ -50,6 +50,50 @@ pub fn reuters(path: &Path, report: &mut Report) {
     let stories = Corpus::folders(path, [5_485, 2_190]);
     evaluate(report, "Reuters R8", &stories, default());
     evaluate(report, "Reuters R8, counts alone", &stories, counts_alone(Kind::Text));
+}
+
+/// The same sentences in eight languages.
+pub fn sentences(path: &Path, report: &mut Report) {
+    let languages = [
+        ("English", "eng"),
+        ("Finnish", "fin"),
+        ("German", "deu"),
+        ("Hindi", "hin"),
+        ("Korean", "kor"),
+        ("Russian", "rus"),
+        ("Thai", "tha"),
+        ("Turkish", "tur"),
+    ];
+    for (language, folder) in languages {
+        let sentences = Corpus::tables(&path.join(folder), [800, 204]);
+        evaluate(report, &format!("sentences, {language}"), &sentences, default());
+        let words = format!("sentences, {language}, words alone");
+        evaluate(report, &words, &sentences, words_alone());
+    }
+}
+
+pub fn korean_reviews(path: &Path, report: &mut Report) {
+    let reviews = Corpus::tables(path, [23_642, 10_170]);
+    evaluate(report, "Korean reviews", &reviews, default());
+    evaluate(report, "Korean reviews, words alone", &reviews, words_alone());
+}
+
+pub fn german_tweets(path: &Path, report: &mut Report) {
+    let tweets = Corpus::tables(path, [5_009, 3_532]);
+    evaluate(report, "German tweets", &tweets, default());
+    evaluate(report, "German tweets, words alone", &tweets, words_alone());
+}
+
+pub fn thai_posts(path: &Path, report: &mut Report) {
+    let posts = Corpus::tables(path, [18_426, 7_748]);
+    evaluate(report, "Thai posts", &posts, default());
+}
+
+/// The defaults without pieces of words.
+fn words_alone() -> TrainOptions {
+    let mut options = default();
+    options.pieces = Pieces::Fixed;
+    options
 }
 
 pub fn titles(path: &Path, report: &mut Report) {

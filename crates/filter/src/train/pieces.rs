@@ -20,8 +20,8 @@ use crate::train::unlabelled::row;
 const ENOUGH: usize = 100;
 
 /// How many documents it is decided by: as many as have so many terms together, and no more than so many.
-const MOST_TERMS: u64 = 1 << 17;
-const MOST: u64 = 4_000;
+const MOST_TERMS: u64 = 1 << 16;
+const MOST: u64 = 2_000;
 
 /// Pieces must predict better by this many standard errors: they make a model larger, and few documents flatter them.
 const CLEARLY: f64 = 2.0;
