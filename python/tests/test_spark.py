@@ -92,12 +92,16 @@ def test_groups_come_along(spark, fit):
         assert train(df, "label", "text", group_col="author", **options).to_bytes() == expected.to_bytes()
 
 
-def test_pairs_of_many_rows_are_chosen_by_a_sample(spark):
+def test_terms_of_many_rows_are_chosen_by_a_sample(spark):
     opinions = [("good", "not bad"), ("good", "very good"), ("bad", "not good"), ("bad", "very bad")]
     told_by_pairs = [(opinions[i % 4][0], f"{opinions[i % 4][1]} number{i}") for i in range(400)]
-    for rows, ngrams in [(told_by_pairs, (1, 2)), (texts(400), 1)]:
+    stems = ["talo", "metsä", "kala"]
+    endings = [first + last for first in "aeiouyäö" for last in ("ssa", "sta", "lla", "lta", "kin", "han")]
+    told_by_pieces = [(stems[i % 3], stems[i % 3] + endings[i // 3 % 48] + endings[i % 47]) for i in range(400)]
+    chosen = [(told_by_pairs, (1, 2), False), (texts(400), 1, False), (told_by_pieces, 1, True)]
+    for rows, ngrams, pieces in chosen:
         model = train(frame(spark, rows, 3), "label", "text", sample=200)
-        assert model.to_bytes() == alone(rows, ngrams=ngrams)
+        assert model.to_bytes() == alone(rows, ngrams=ngrams, pieces=pieces)
         assert train(frame(spark, rows, 3), "label", "text").to_bytes() == alone(rows)
 
 
