@@ -87,17 +87,20 @@ impl Vocabulary {
     }
 
     fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
-        let Some(id) = self.ids.get(fingerprint) else {
-            let number = self.push(fingerprint, term)?;
-            self.ids.insert(Slot { fingerprint, number, seen: Tally::NEVER });
-            return Ok(number);
-        };
+        let Some(id) = self.ids.get(fingerprint) else { return self.insert(fingerprint, term) };
         // equality first: the common case
         let known = &self.texts[self.span(id)];
         if term != known && term < known {
             self.replace(id, term);
         }
         Ok(id)
+    }
+
+    /// Adds a new term.
+    fn insert(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
+        let number = self.push(fingerprint, term)?;
+        self.ids.insert(Slot { fingerprint, number, seen: Tally::NEVER });
+        Ok(number)
     }
 
     /// Adds a new term; the caller inserts its slot.
@@ -293,9 +296,13 @@ impl Vocabulary {
         let term = self.term(id).unwrap_or_default().to_owned();
         let (mut found, mut full) = (Vec::new(), Ok(()));
         if let Some((prefix, word)) = word(&term).and_then(|at| term.split_at_checked(at)) {
-            for_each_piece(prefix, word, &mut String::new(), |piece| match self.intern(piece) {
-                Ok(id) => found.push(id),
-                Err(error) => full = Err(error),
+            for_each_piece(prefix, word, &mut String::new(), |piece| {
+                let fingerprint = fingerprint(piece);
+                // as in `count`, no texts are read
+                match self.ids.get(fingerprint).map_or_else(|| self.insert(fingerprint, piece), Ok) {
+                    Ok(id) => found.push(id),
+                    Err(error) => full = Err(error),
+                }
             });
         }
         full?;
