@@ -25,6 +25,11 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     }
 }
 
+/// Whether `c` belongs to Thai, Lao, Khmer or Myanmar: [unspaced](is_unspaced), with a sign a sound, so that words are long.
+pub(crate) fn is_unspaced_alphabet(c: char) -> bool {
+    (c < '\u{1800}' || ('\u{a9e0}'..='\u{aa7f}').contains(&c)) && is_unspaced(c)
+}
+
 /// The lower-case form of `c`. A final `ς` becomes `σ` too, so that all spellings agree.
 pub(crate) fn fold_char(c: char) -> impl Iterator<Item = char> {
     (if c == 'ς' { 'σ' } else { c }).to_lowercase()

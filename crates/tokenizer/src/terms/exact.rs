@@ -32,7 +32,7 @@ pub(crate) fn for_each_piece(
         text
     };
     if options.unspaced_bigrams {
-        let mut runs = BigramRuns::new(text);
+        let mut runs = BigramRuns::new(text, options.has_fours());
         options.word_rule.for_each_word_plainly(text, |word| runs.word(word, &mut emit));
         runs.finish(&mut emit);
     } else {

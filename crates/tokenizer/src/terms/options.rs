@@ -100,7 +100,7 @@ pub struct TokenizerOptions {
     /// default, 64, and 24 for mail.
     pub max_chars: u16,
     /// Whether runs of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar become overlapping bigrams of characters
-    /// (a lone character stays); digits of these scripts still make numbers. Stop words apply to bigrams, length limits
+    /// (a lone character stays), and with single words as terms those of the last four also sequences of four; digits of these scripts still make numbers. Stop words apply to bigrams, length limits
     /// and stemming do not. By default, true.
     pub unspaced_bigrams: bool,
 }
@@ -124,6 +124,11 @@ impl TokenizerOptions {
     /// The options for mail.
     pub fn mail() -> Self {
         TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, ..Self::text() }
+    }
+
+    /// Whether unspaced alphabets also become sequences of four characters: not among n-grams of words, which they would part.
+    pub(crate) fn has_fours(&self) -> bool {
+        matches!(self.terms, Ngrams::Words { max: 1, .. })
     }
 
     /// Checks the ranges. Normalizes and folds stop words like the text, and sorts and deduplicates them.

@@ -8,12 +8,13 @@
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use crate::characters::entry::{Class, Entry};
-use crate::characters::rules::look_alike;
+use crate::characters::rules::{is_unspaced_alphabet, look_alike};
 use crate::characters::{look, of};
 use crate::terms::letters::{Letters, of_two_bytes};
 use crate::terms::options::TokenizerOptions;
 use crate::words::rule::WordRule;
 use crate::words::unicode::start;
+use crate::words::unspaced::Four;
 
 /// A piece of text for the exact code, and the state after it.
 pub(crate) struct Unusual {
@@ -401,6 +402,15 @@ impl<'a> Walk<'a> {
         if joins && entry.is(Entry::VARIANT) { Err(Stop) } else { Ok(joins) }
     }
 
+    /// Whether the unspaced character here is one of an alphabet.
+    #[inline(always)]
+    fn is_of_alphabet(&self) -> bool {
+        // ideographs and kana begin with other bytes
+        self.options.has_fours()
+            && matches!(self.bytes.get(self.at), Some(0xe0..=0xe1 | 0xea))
+            && self.text[self.at..].chars().next().is_some_and(is_unspaced_alphabet)
+    }
+
     /// A run of a script without spaces that begins here: bigrams of its characters.
     #[inline(always)]
     fn unspaced(&mut self, mut last: Class) -> Result<(), Stop> {
@@ -411,13 +421,17 @@ impl<'a> Walk<'a> {
         let first = self.at;
         let mut before = self.at;
         let mut before_class = last;
+        let mut four = Four::default();
+        let mut is_of_alphabet = self.is_of_alphabet();
+        four.push(self.at, is_of_alphabet);
         self.at += self.look().1;
         loop {
             let (entry, length) = self.look();
             let class = entry.class();
             match class {
                 Class::Unspaced => {
-                    if before_class == Class::Unspaced {
+                    // of an alphabet, what goes on across the cut would be missed
+                    if before_class == Class::Unspaced && !is_of_alphabet {
                         // these two can be cut off as well: the exact code finds their pair
                         (self.cut, self.kept) = (before, self.spans.len());
                     }
@@ -432,9 +446,12 @@ impl<'a> Walk<'a> {
                 class if class.is_mid() && last == Class::Unspaced => break,
                 _ => return Err(Stop),
             }
-            self.spans.push([before, self.at + length]);
+            let end = self.at + length;
+            self.spans.push([before, end]);
+            is_of_alphabet = self.is_of_alphabet();
+            self.spans.extend(four.push(self.at, is_of_alphabet).map(|first| [first, end]));
             (before, before_class) = (self.at, class);
-            self.at += length;
+            self.at = end;
         }
         if before == first {
             self.spans.push([first, self.at]);

@@ -4,7 +4,7 @@ use std::mem;
 use std::ops::Range;
 
 use crate::characters::fold::fold_into;
-use crate::characters::look;
+use crate::characters::rules::is_unspaced;
 use crate::terms::exact::{self, for_each_piece};
 use crate::terms::options::CheckedOptions;
 use crate::terms::stems::StemCache;
@@ -143,8 +143,8 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
     #[inline(never)]
     fn term(&mut self, span: [usize; 2]) -> Option<[usize; 2]> {
         let Buffers { bytes, stems, .. } = &mut *self.buffers;
-        let is_pair = look(bytes, span[0]).0.class().is_unspaced();
         let word = term(bytes, span);
+        let is_pair = word.chars().next().is_some_and(is_unspaced);
         if is_pair {
             return (!self.options.is_stop_word(word)).then_some(span);
         }

@@ -1,8 +1,9 @@
-//! Scripts without spaces between words: their runs become overlapping bigrams of characters.
+//! Scripts without spaces between words: their runs become overlapping bigrams of characters, and, where a sign is a sound,
+//! sequences of four.
 
 use std::ops::Range;
 
-use crate::characters::rules::is_unspaced;
+use crate::characters::rules::{is_unspaced, is_unspaced_alphabet};
 use crate::words::plain::Span;
 
 /// A word, or a bigram of an unspaced script.
@@ -10,19 +11,20 @@ use crate::words::plain::Span;
 pub(crate) enum Segment<'t> {
     /// Text of other scripts.
     Word(&'t str),
-    /// Two characters of a run, or its only one.
+    /// Two characters of a run, or its only one; or four of an alphabet.
     Pair(&'t str),
 }
 
 /// Joins adjacent words into runs and emits their bigrams.
 pub(crate) struct BigramRuns<'t> {
     text: &'t str,
+    has_fours: bool,
     run: Range<usize>,
 }
 
 impl<'t> BigramRuns<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
-        BigramRuns { text, run: 0..0 }
+    pub(crate) fn new(text: &'t str, has_fours: bool) -> Self {
+        BigramRuns { text, has_fours, run: 0..0 }
     }
 
     /// Adds the next word, which may mix scripts with and without spaces.
@@ -54,23 +56,51 @@ impl<'t> BigramRuns<'t> {
     #[inline]
     pub(crate) fn finish(&mut self, emit: &mut impl FnMut(Segment<'t>)) {
         if !self.run.is_empty() {
-            for_each_pair(&self.text[self.run.clone()], |pair| emit(Segment::Pair(pair)));
+            for_each_pair(&self.text[self.run.clone()], self.has_fours, |pair| emit(Segment::Pair(pair)));
             self.run.start = self.run.end;
         }
     }
 }
 
-/// The overlapping bigrams of a run, or the run itself if it has only one character.
-fn for_each_pair<'t>(run: &'t str, mut emit: impl FnMut(&'t str)) {
-    let starts = run.char_indices().map(|(start, _)| start);
-    let ends = run.char_indices().skip(1).map(|(start, c)| start + c.len_utf8());
-    let mut alone = true;
-    for (start, end) in starts.zip(ends) {
-        alone = false;
-        emit(&run[start..end]);
+/// The overlapping bigrams of a run, or the run itself if it has only one character. A bigram that ends four characters of an
+/// alphabet is followed by these.
+fn for_each_pair<'t>(run: &'t str, has_fours: bool, mut emit: impl FnMut(&'t str)) {
+    let (mut before, mut four, mut alone) = (0, Four::default(), true);
+    for (start, c) in run.char_indices() {
+        let end = start + c.len_utf8();
+        let first = four.push(start, has_fours && is_unspaced_alphabet(c));
+        if start > 0 {
+            alone = false;
+            emit(&run[before..end]);
+            first.into_iter().for_each(|first| emit(&run[first..end]));
+        }
+        before = start;
     }
     if alone {
         emit(run);
+    }
+}
+
+/// Where the last characters of a run began, as far back as they are of an alphabet.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Four {
+    starts: [usize; 3],
+    n: usize,
+}
+
+impl Four {
+    /// Adds the next character. Where four begin, of which it is the last.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, start: usize, is_of_alphabet: bool) -> Option<usize> {
+        if !is_of_alphabet {
+            self.n = 0;
+            return None;
+        }
+        let [first, second, third] = self.starts;
+        let has_four = self.n == 3;
+        self.starts = [second, third, start];
+        self.n = (self.n + 1).min(3);
+        has_four.then_some(first)
     }
 }
 
@@ -82,7 +112,7 @@ mod tests {
 
     fn pieces(text: &str) -> Vec<Segment<'_>> {
         let mut pieces = Vec::new();
-        let mut runs = BigramRuns::new(text);
+        let mut runs = BigramRuns::new(text, true);
         WordRule::Unicode
             .for_each_word_plainly(text, |word| runs.word(word, &mut |piece| pieces.push(piece)));
         runs.finish(&mut |piece| pieces.push(piece));
@@ -100,7 +130,12 @@ mod tests {
             ("漢，字。", &[Pair("漢"), Pair("字")]),
             ("東京タワーへ", &[Pair("東京"), Pair("京タ"), Pair("タワ"), Pair("ワー"), Pair("ーへ")]),
             ("iPhone发布会2024年", &[Word("iPhone"), Pair("发布"), Pair("布会"), Word("2024"), Pair("年")]),
-            ("สวัส", &[Pair("สว"), Pair("วั"), Pair("ัส")]),
+            ("สวั", &[Pair("สว"), Pair("วั")]),
+            ("สวัส", &[Pair("สว"), Pair("วั"), Pair("ัส"), Pair("สวัส")]),
+            (
+                "漢สวัสด",
+                &[Pair("漢ส"), Pair("สว"), Pair("วั"), Pair("ัส"), Pair("สวัส"), Pair("สด"), Pair("วัสด")],
+            ),
             ("๒๕๖๗ปี", &[Word("๒๕๖๗"), Pair("ปี")]),
             ("カ_a", &[Pair("カ"), Word("_a")]),
             ("葛\u{e0100}飾", &[Pair("葛"), Pair("飾")]),

@@ -8,7 +8,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::{any_options, terms};
 use crate::characters::of;
-use crate::characters::rules::{fold_char, is_invisible, is_unspaced, look_alike};
+use crate::characters::rules::{fold_char, is_invisible, is_unspaced, is_unspaced_alphabet, look_alike};
 use crate::reference;
 use crate::terms::options::{Ngrams, TokenizerOptions};
 use crate::testing::{hard_text, text};
@@ -87,8 +87,15 @@ fn plainly(options: &TokenizerOptions, text: &str) -> Vec<String> {
     for (unspaced, part) in parts {
         let chars: Vec<char> = part.chars().collect();
         if unspaced {
-            let pairs = chars.windows(chars.len().min(2)).map(|pair| pair.iter().collect::<String>());
-            terms.extend(pairs.filter(|pair| !stop.contains(pair)));
+            let of = |part: &[char]| part.iter().collect::<String>();
+            let pairs = chars.windows(chars.len().min(2)).enumerate();
+            let both = pairs.flat_map(|(at, pair)| {
+                let four = at.checked_sub(2).and_then(|start| chars.get(start..start + 4));
+                let four =
+                    four.filter(|four| options.has_fours() && four.iter().all(|c| is_unspaced_alphabet(*c)));
+                std::iter::once(of(pair)).chain(four.map(of))
+            });
+            terms.extend(both.filter(|pair| !stop.contains(pair)));
             continue;
         }
         let word = fold(&part);
