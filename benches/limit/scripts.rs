@@ -180,7 +180,7 @@ pub fn measure(documents: usize, rounds: usize) {
     let mut cases: Vec<_> = cases.collect();
     (0..rounds).for_each(|_| cases.iter_mut().for_each(Case::round));
     println!(
-        "\nscripts: {documents} generated texts, two classes; ns a term, best, and of that of ASCII (Thai, Kana, Han: pairs)"
+        "\nscripts: {documents} generated texts, two classes; ns a term, best, and of that of ASCII (Kana, Han: pairs; Thai: also sequences of four)"
     );
     println!("  {:<36} {:>10} {:>14} {:>14}", "", "bytes/term", "train", "score");
     let ascii = RULES.map(|rule| cases.iter().find(|case| case.rule == rule).unwrap().cost());
