@@ -56,6 +56,16 @@ fn terms(tokenizer: &Tokenizer, text: &str, scratch: &mut Scratch) -> Vec<String
     terms
 }
 
+/// Whether a term is a sequence of four characters of Thai, Lao, Khmer or Myanmar. None of their words is whole.
+fn is_of_four(term: &str) -> bool {
+    let is_of_alphabet = |c: char| {
+        let is_in = matches!(c, '\u{e01}'..='\u{edf}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17df}'
+            | '\u{a9e0}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}');
+        is_in && !c.is_numeric()
+    };
+    term.chars().count() == 4 && term.chars().all(is_of_alphabet)
+}
+
 /// The n-grams, put together from what the same options have for n = 1.
 fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
     let (one, range, space) = match options.terms {
@@ -65,7 +75,11 @@ fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
     let mut of_one = options.clone();
     of_one.terms = one;
     let tokenizer = Tokenizer::new(of_one).expect("as before");
-    let words = terms(&tokenizer, text, &mut Scratch::default());
+    let mut words = terms(&tokenizer, text, &mut Scratch::default());
+    if options.unspaced_bigrams && matches!(options.terms, Ngrams::Words { max: 2.., .. }) {
+        // they are only beside single words
+        words.retain(|word| !is_of_four(word));
+    }
     let ending_at = |end: usize| range.clone().filter_map(move |n| Some(end.checked_sub(n.into())?..end));
     (1..=words.len()).flat_map(ending_at).map(|gram| words[gram].join(space)).collect()
 }
