@@ -75,7 +75,7 @@ impl Default for Memo {
             shared: SharedTerms::default(),
             round: 0,
             rounds: Vec::new(),
-            terms: Vocabulary::new(),
+            terms: Vocabulary::without_texts(),
             ids: Vec::new(),
             places: Vec::new(),
             table: TermTable::new(0),
@@ -93,7 +93,14 @@ impl Default for Memo {
 impl Memo {
     /// Prepares to score a document by a model: drops the cache of another model, and terms of the previous document
     /// that are not kept. What is cached of a shared model behind it stays.
-    pub(crate) fn prepare(&mut self, model: &Arc<()>, shared: Option<&Arc<()>>, n_sums: usize) {
+    /// Pieces of words are found in the texts of terms, which are kept for them alone.
+    pub(crate) fn prepare(
+        &mut self,
+        model: &Arc<()>,
+        shared: Option<&Arc<()>>,
+        n_sums: usize,
+        has_pieces: bool,
+    ) {
         let is = |known: &Option<Arc<()>>, it| known.as_ref().is_some_and(|known| Arc::ptr_eq(known, it));
         let is_same = is(&self.model, model);
         let has_shared = || self.model.is_some() && shared.is_some_and(|it| is(&self.shared_model, it));
@@ -102,7 +109,8 @@ impl Memo {
             let (model, table) = (Some(model.clone()), TermTable::new(n_sums));
             let kept = Kept { bytes: table.bytes(), ..Kept::default() };
             let shared_model = shared.cloned();
-            *self = Memo { model, shared_model, table, kept, limits: self.limits, ..Self::default() };
+            let terms = if has_pieces { Vocabulary::new() } else { Vocabulary::without_texts() };
+            *self = Memo { model, shared_model, terms, table, kept, limits: self.limits, ..Self::default() };
         } else if !is_same {
             self.model = Some(model.clone());
             self.round += 1;

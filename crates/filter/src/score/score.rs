@@ -197,7 +197,7 @@ impl Filter {
     fn add_up(&self, scorer: &impl Additive, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
         let Scratch { counted, memo, .. } = scratch;
         let shared = self.fallback().map(|shared| &shared.identity);
-        memo.prepare(&self.identity, shared, scorer.n_sums());
+        memo.prepare(&self.identity, shared, scorer.n_sums(), self.extractor.recipe().pieces);
         let outcome = self.extractor.count(document, counted, &mut memo.terms);
         // also if counting failed midway: new terms must belong to one document only
         let added = memo.add_up(self.layers(), scorer);

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use tamis_model::{
     Choices, ClassId, ClassTotals, Classes, Coefficients, Columns, Correction, Counts, Documents,
     ExpectedNaiveBayes, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
-    StatisticsError, WeightedOptions, WeightedVector, threshold_for_fpr,
+    StatisticsError, WeightedLoss, WeightedOptions, WeightedVector, threshold_for_fpr,
 };
 use tamis_tokenizer::CountVector;
 
@@ -68,6 +68,12 @@ pub(crate) fn smoothing(
 ) -> Result<SmoothingChoice> {
     options.check()?;
     Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
+}
+
+/// The mean loss of a document, in nats.
+pub(crate) fn mean(losses: &[WeightedLoss]) -> f64 {
+    let all: f64 = losses.iter().map(|of| of.weight).sum();
+    losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
 }
 
 /// The columns of the correction for these classes.

@@ -173,8 +173,7 @@ pub(crate) fn pairs_predict_better(
         losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
         losses
     });
-    let all: f64 = shares.iter().sum();
-    let mean = |of: &[WeightedLoss]| of.iter().map(|of| of.loss * of.weight).sum::<f64>() / all;
+    let mean = fitting::mean;
     let tried = TriedTerms { with: mean(&with), without: mean(&without) };
     Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
 }

@@ -48,8 +48,8 @@ impl Trainer {
         if without.is_empty() || with.is_empty() {
             return Ok(());
         }
-        let [mean_with, mean_without] = [&with, &without].map(|losses| mean(losses));
-        self.tried_pieces = Some(TriedTerms { with: mean_with, without: mean_without });
+        let mean = fitting::mean;
+        self.tried_pieces = Some(TriedTerms { with: mean(&with), without: mean(&without) });
         if is_worse_by(CLEARLY, &without, &with) { self.expand() } else { Ok(()) }
     }
 
@@ -179,12 +179,6 @@ fn losses(
     options.alpha.get_or_insert(default.alpha);
     options.idf_power.get_or_insert(default.idf_power);
     Ok(fitting::smoothing(&options, &union.statistics, &labelled, classes)?.losses)
-}
-
-/// The mean loss of a document, in nats.
-fn mean(losses: &[WeightedLoss]) -> f64 {
-    let all: f64 = losses.iter().map(|of| of.weight).sum();
-    losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
 }
 
 #[cfg(test)]
