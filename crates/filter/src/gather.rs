@@ -5,4 +5,5 @@ pub(crate) mod learned;
 pub(crate) mod ordered;
 pub(crate) mod packed;
 pub(crate) mod rows;
+pub(crate) mod texts;
 pub(crate) mod union;

@@ -107,16 +107,11 @@ impl TrainOptions {
             && matches!(self.scoring(), Scoring::Weighted(_))
     }
 
-    /// The same options with pairs of words, if that is undecided.
-    pub(crate) fn with_pairs(&self) -> Option<TrainOptions> {
-        let is_open = self.pairs == Pairs::Auto
+    /// Whether it is undecided whether pairs of words are terms.
+    pub(crate) fn tries_pairs(&self) -> bool {
+        self.pairs == Pairs::Auto
             && self.recipe.kind == Kind::Text
             && self.recipe.tokenizer.terms == Ngrams::default()
-            && matches!(self.scoring(), Scoring::Weighted(_));
-        is_open.then(|| {
-            let mut options = TrainOptions { pairs: Pairs::Fixed, ..self.clone() };
-            options.recipe.tokenizer.terms = Ngrams::Words { min: 1, max: 2 };
-            options
-        })
+            && matches!(self.scoring(), Scoring::Weighted(_))
     }
 }

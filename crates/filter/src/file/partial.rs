@@ -1,6 +1,6 @@
 //! The file of a partial: what a trainer counted, unfitted.
 //!
-//! A preface and header as in a [model](crate::file::header), then for each body two sections:
+//! A preface and header as in a [model](crate::file::header), then three sections:
 //!
 //! ```text
 //! terms      in the order of fingerprints: the run of its text, the run of its cells
@@ -12,6 +12,9 @@
 //!            real values: their number, then each           varint; column as a varint, bits of an f64
 //!            the run of its terms                           as in the section `vectors` of a model
 //!            windows: their number, then each               varint; the run of its terms
+//! texts      while it is open whether pairs are terms, in the order of their hashes: a run for each document, equal ones too, of
+//!            its label and group                            runs, empty if there is none
+//!            its text; or the byte 255, then its fields     UTF-8; runs of names and texts
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -34,14 +37,6 @@ pub(crate) struct PartialHeader {
     pub(crate) classes: Classes,
     /// Whether only counts are there, of documents that are elsewhere.
     pub(crate) counts_alone: bool,
-    /// The documents as the options say; then, if it is undecided whether pairs of words are terms, with pairs.
-    pub(crate) bodies: Vec<Body>,
-}
-
-/// Documents that were counted by the same recipe.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Body {
     /// Documents of each class, as often as they count; after the last class those without a label, if there are any.
     pub(crate) documents: Vec<u64>,
     /// Different documents.
@@ -51,13 +46,15 @@ pub(crate) struct Body {
     /// Of rows of a table, the missing cells of each column.
     pub(crate) missing: Vec<u64>,
     pub(crate) n_terms: u64,
+    /// Whether there are texts, of every document.
+    pub(crate) has_texts: bool,
     /// Length of its sections in bytes, without checksums.
-    pub(crate) lengths: [u64; 2],
+    pub(crate) lengths: [u64; 3],
 }
 
-/// The bytes of a partial, with the sections of its bodies.
-pub(crate) fn write(header: &PartialHeader, sections: &[[Spool; 2]]) -> Result<Spool> {
-    container::write((container::PARTIAL, VERSION), header, &sections.iter().flatten().collect::<Vec<_>>())
+/// The bytes of a partial, with its sections.
+pub(crate) fn write(header: &PartialHeader, sections: &[Spool; 3]) -> Result<Spool> {
+    container::write((container::PARTIAL, VERSION), header, &sections.each_ref())
 }
 
 /// Reads the header of a partial, and where its sections are.
@@ -66,7 +63,7 @@ pub(crate) fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
     let Preface { checksum, header, start } = Preface::read(file, VERSION)?;
     let header: PartialHeader = container::decode(header)?;
     header.check()?;
-    let lengths = header.bodies.iter().flat_map(|body| ["terms", "documents"].into_iter().zip(body.lengths));
+    let lengths = ["terms", "documents", "texts"].into_iter().zip(header.lengths);
     let (sections, end) = container::layout(lengths, start, file.len(), checksum)?;
     if end != file.len() {
         return Err(ErrorKind::Length { expected: end as u64, got: file.len() as u64 }.into());
@@ -76,26 +73,20 @@ pub(crate) fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
 
 impl PartialHeader {
     fn check(&self) -> Result<()> {
-        let bodies = 1..=1 + usize::from(self.options.with_pairs().is_some());
-        if !bodies.contains(&self.bodies.len()) {
-            return Err(Error::inconsistent("header", format!("{bodies:?} bodies"), self.bodies.len()));
+        let is_open = self.options.tries_pairs() && self.classes.len() <= 2 && !self.counts_alone;
+        if self.has_texts && !is_open {
+            return Err(Error::inconsistent("header", "no texts", "texts"));
         }
-        for body in &self.bodies {
-            if self.counts_alone && body.n_different > 0 {
-                return Err(Error::inconsistent(
-                    "header",
-                    "no documents beside counts alone",
-                    body.n_different,
-                ));
-            }
-            let (n_classes, got) = (self.classes.len(), body.documents.len());
-            if !(n_classes..=n_classes + 1).contains(&got) {
-                return Err(Error::inconsistent("header", format!("documents of {n_classes} labels"), got));
-            }
-            let (expected, got) = (self.options.recipe.columns.len(), body.missing.len());
-            if expected != got {
-                return Err(Error::inconsistent("header", format!("{expected} columns"), got));
-            }
+        if self.counts_alone && self.n_different > 0 {
+            return Err(Error::inconsistent("header", "no documents beside counts alone", self.n_different));
+        }
+        let (n_classes, got) = (self.classes.len(), self.documents.len());
+        if !(n_classes..=n_classes + 1).contains(&got) {
+            return Err(Error::inconsistent("header", format!("documents of {n_classes} labels"), got));
+        }
+        let (expected, got) = (self.options.recipe.columns.len(), self.missing.len());
+        if expected != got {
+            return Err(Error::inconsistent("header", format!("{expected} columns"), got));
         }
         Ok(())
     }

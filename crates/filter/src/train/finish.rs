@@ -29,12 +29,12 @@ pub(crate) struct InOrder {
 }
 
 impl Trainer {
-    /// Takes what was counted, in canonical order; with the union of the parts if it was made already.
-    pub(crate) fn take_in_order(&mut self, union: Option<Union>) -> Result<InOrder> {
+    /// Takes what was counted, in canonical order.
+    pub(crate) fn take_in_order(&mut self) -> Result<InOrder> {
         self.forget_places();
         let mut parts = std::mem::take(&mut self.parts);
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
-        let union = union.map_or_else(|| Union::new(&parts), Ok)?;
+        let union = Union::new(&parts)?;
         let size = (self.classes.len(), union.n_terms());
         let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?
             .of_kind(self.options.recipe.kind);
@@ -56,11 +56,9 @@ impl Trainer {
             return Err(ErrorKind::CountsAlone.into());
         }
         self.set_unlabelled_apart();
-        let (trainer, union) = self.settle_terms()?;
-        self = trainer;
+        self = self.choose_terms()?;
         let taught = self.learn_unlabelled()?;
-        let union = union.filter(|_| taught.is_none());
-        let InOrder { parts, union, mut documents } = self.take_in_order(union)?;
+        let InOrder { parts, union, mut documents } = self.take_in_order()?;
         let statistics = &union.statistics;
         let scoring = settle_scoring(&self.options, self.classes.len(), statistics)?;
         let asked = &self.options.decision;

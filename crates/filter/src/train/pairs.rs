@@ -1,78 +1,138 @@
-//! Pairs of words: counted along with words while a text has at most two labels, and kept if they predict better.
+//! Pairs of words: terms of a text of two labels if left-out documents are then predicted better. A sample tells; only if it
+//! says so are all documents read once more.
 
 use rayon::prelude::*;
-use tamis_model::{ClassId, Classes, Counts, Labelled, Statistics, WeightedLoss, WeightedOptions, is_worse};
-use tamis_tokenizer::{CountVector, TermId};
+use tamis_model::{
+    ClassId, ClassTotals, Classes, Counts, Labelled, Statistics, WeightedLoss, WeightedOptions, is_worse,
+};
+use tamis_tokenizer::{CountVector, Ngrams, TermId};
 
 use crate::config::scoring::{Scoring, TriedTerms};
-use crate::config::training::Pieces;
-use crate::disk::spool::spill;
+use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::gather::learned::LearnedDocument;
+use crate::gather::texts::{Given, Place, Texts, label_hash};
 use crate::gather::union::Union;
 use crate::train::fitting;
 use crate::train::trainer::Trainer;
+use crate::train::unlabelled::row;
 
 /// Different documents that each label needs before pairs are tried.
 const ENOUGH: usize = 50;
 
-/// Least documents of each label in the sample, if there are so many.
-const OF_EACH: usize = 750;
+/// How many documents are counted with pairs to decide by: as many as have so many words together, but so many at least and
+/// at most.
+const MOST_WORDS: u64 = 1 << 22;
+const COUNTED: [u64; 2] = [3_000, 20_000];
 
-/// Documents in the sample; with those of a rare label no more than a choice of smoothing takes.
+/// How many of them are left out one by one; with those of a rare label no more than a choice of smoothing takes.
 const SAMPLE: usize = 3_000 - OF_EACH;
 
+/// Least documents of each label in either sample, if there are so many.
+const OF_EACH: usize = 750;
+
 impl Trainer {
-    /// Decides whether pairs and pieces of words are terms, if [`Pairs::Auto`](crate::Pairs::Auto) and
-    /// [`Pieces::Auto`](crate::Pieces::Auto) left it open. The documents learned so far decide, and later ones are counted
-    /// accordingly. [`finish`](Self::finish) does this too.
+    /// Decides whether pairs and pieces of words are terms, if [`Pairs::Auto`] and [`Pieces::Auto`] left it open. The
+    /// documents learned so far decide, and later ones are counted accordingly. [`finish`](Self::finish) does this too.
     ///
     /// # Errors
-    /// If a count overflows.
-    pub fn choose_terms(self) -> Result<Trainer> {
-        self.settle_terms().map(|(trainer, _)| trainer)
-    }
-
-    /// As [`choose_terms`](Self::choose_terms); also returns the union of the parts if it had to be made.
-    pub(crate) fn settle_terms(mut self) -> Result<(Trainer, Option<Union>)> {
+    /// If a count overflows, or a temporary file cannot be used.
+    pub fn choose_terms(mut self) -> Result<Trainer> {
         self.settle_pieces()?;
-        let tried_pieces = self.tried_pieces;
-        let (mut trainer, union) = self.settle_terms_by(ENOUGH, predict_better)?;
-        (trainer.tried_pieces, trainer.options.pieces) = (tried_pieces, Pieces::Fixed);
-        Ok((trainer, union))
+        self.options.pieces = Pieces::Fixed;
+        self.settle_pairs(ENOUGH, predict_better)
     }
 
-    /// Decides by `predict_better`, given the counts with and without pairs, if both labels have at least this many
-    /// different documents.
-    fn settle_terms_by(
+    /// Decides by `predict_better`, given a sample with pairs and all words, if both labels have at least this many different
+    /// documents.
+    fn settle_pairs(
         mut self,
         enough: usize,
-        predict_better: impl FnOnce(&WeightedOptions, [(&Trainer, &Union); 2]) -> Result<Option<Verdict>>,
-    ) -> Result<(Trainer, Option<Union>)> {
-        let Some(mut with) = self.pairs.take() else { return Ok((self, None)) };
-        let Scoring::Weighted(weighted) = self.options.scoring() else {
-            return Ok((self, None));
-        };
-        if self.n_unlabelled() > 0 {
-            // only the end of training sets them apart
-            return Ok((self, None));
-        }
+        predict_better: impl FnOnce(&WeightedOptions, &Trainer, &Trainer) -> Result<Option<Verdict>>,
+    ) -> Result<Trainer> {
+        let Some(texts) = self.texts.take() else { return Ok(self) };
+        let Scoring::Weighted(weighted) = self.options.scoring() else { return Ok(self) };
         let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
-        if self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
-            return Ok((self, None));
+        // unlabelled documents are set apart only when training ends
+        let is_early = self.n_unlabelled() > 0;
+        if is_early || self.classes.len() != 2 || (0..2).any(|class| n_different(class) < enough) {
+            return Ok(self);
         }
-        let (of_pairs, of_words) = rayon::join(|| Union::new(&with.parts), || Union::new(&self.parts));
-        let (of_pairs, of_words) = (of_pairs?, of_words?);
-        let verdict = predict_better(&weighted, [(&with, &of_pairs), (&self, &of_words)])?;
+        let mut options = TrainOptions { pairs: Pairs::Fixed, ..self.options.clone() };
+        options.recipe.tokenizer.terms = Ngrams::Words { min: 1, max: 2 };
+        let (sample, others) = self.split(&texts);
+        let mut with = learn_again(&options, &self.classes, &texts, sample)?;
+        with.set_unlabelled_apart();
+        let verdict = predict_better(&weighted, &with, &self)?;
         self.tried_pairs = verdict.map(|verdict| verdict.tried);
         if !verdict.is_some_and(|verdict| verdict.has_pairs) {
-            return Ok((self, Some(of_words)));
+            return Ok(self);
         }
-        // these may have changed since it was made
-        (with.options.scoring, with.options.decision) = (self.options.scoring, self.options.decision);
-        with.tried_pairs = self.tried_pairs;
-        Ok((*with, Some(of_pairs)))
+        (with.tried_pairs, with.tried_pieces) = (self.tried_pairs, self.tried_pieces);
+        drop(self);
+        with.merge(learn_again(&options, &with.classes, &texts, others)?)?;
+        with.set_unlabelled_apart();
+        Ok(with)
     }
+
+    /// The texts to decide by, those with the lowest hashes, so that it does not depend on their order; and the others.
+    fn split(&self, texts: &Texts) -> (Vec<Place>, Vec<Place>) {
+        let totals = totals(self);
+        let (documents, words) = totals.iter().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
+        let most = (MOST_WORDS * documents / words.max(1)).clamp(COUNTED[0], COUNTED[1]) as usize;
+        let mut places = texts.places().to_vec();
+        let labels = self.classes.iter().map(|(_, label)| label_hash(Some(label))).collect::<Vec<_>>();
+        places.sort_unstable_by_key(|place| place.hash);
+        let class = |place: &Place| labels.iter().position(|label| *label == place.label);
+        let mut is_least = least(most);
+        places.into_iter().partition(|place| class(place).is_some_and(&mut is_least))
+    }
+}
+
+/// Trains on some texts.
+fn learn_again(
+    options: &TrainOptions,
+    classes: &Classes,
+    texts: &Texts,
+    places: Vec<Place>,
+) -> Result<Trainer> {
+    let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
+    let learn = |places: &[Place]| {
+        let mut trainer = Trainer::new(options.clone())?;
+        texts.for_each(places.to_vec(), |Given { label, group, document }| {
+            trainer.learn(label, group, document)
+        })?;
+        Ok(trainer)
+    };
+    let trainers = places.par_chunks(each).map(learn).collect::<Result<Vec<_>>>()?;
+    let mut all = Trainer::new(options.clone())?;
+    for (_, label) in classes.iter() {
+        all.class_of(label)?;
+    }
+    trainers.into_iter().try_for_each(|trainer| all.merge(trainer))?;
+    Ok(all)
+}
+
+/// Whether each next document of a class is among the first so many of all, or the first [`OF_EACH`] of its class.
+fn least(most: usize) -> impl FnMut(usize) -> bool {
+    let (mut rank, mut of_classes) = (0, [0; 2]);
+    move |class| {
+        let of_class = &mut of_classes[class];
+        (rank, *of_class) = (rank + 1, *of_class + 1);
+        rank <= most || *of_class <= OF_EACH
+    }
+}
+
+/// The documents of each class.
+fn totals(trainer: &Trainer) -> [ClassTotals; 2] {
+    let of_class = |class: usize| trainer.parts.iter().map(move |part| part.statistics.totals()[class]);
+    [0, 1].map(|class| {
+        of_class(class).fold(ClassTotals::default(), |sum, part| ClassTotals {
+            documents: sum.documents + part.documents,
+            df: sum.df + part.df,
+            tf: sum.tf + part.tf,
+        })
+    })
 }
 
 /// Whether pairs help, and the mean log loss of left-out documents with them and without, in nats a document.
@@ -82,40 +142,48 @@ pub(crate) struct Verdict {
     pub(crate) tried: TriedTerms,
 }
 
-/// Whether pairs help, judged by a sample of the documents.
-fn predict_better(
-    weighted: &WeightedOptions,
-    [(trainer, with), (_, without)]: [(&Trainer, &Union); 2],
-) -> Result<Option<Verdict>> {
-    let words = with.ids_in(without);
-    let sample = sample(&trainer.documents);
-    let rows = sample.par_iter().map(|document| rows(document, trainer, with, &words));
+/// Whether pairs help, judged by documents counted with them, of which `all` knows the words.
+fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<Verdict>> {
+    let union = Union::new(&with.parts)?;
+    let (words, without) = of_words(&union, with, all)?;
+    let mut sample: Vec<_> = with.documents.iter().collect();
+    sample.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    let mut is_least = least(SAMPLE);
+    sample.retain(|document| is_least(usize::from(document.class)));
+    let rows = sample.par_iter().map(|document| rows(document, with, &union, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     // a document without words decides nothing
     let has_words = |(_, rows): &(&LearnedDocument, [CountVector; 2])| !rows[1].row().is_empty();
     let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
-    let labelled = |i: usize| -> Vec<_> {
-        let documents = std::iter::zip(&sample, &rows);
-        documents.map(|(document, rows)| document.labelled(rows[i].row())).collect()
+    let documents = [0, 1].map(|i| -> Vec<Labelled<'_>> {
+        std::iter::zip(&sample, &rows).map(|(document, rows)| document.labelled(rows[i].row())).collect()
+    });
+    let shares = shares(&documents[0], &totals(all));
+    let losses = |statistics: &Statistics, documents: &Vec<Labelled<'_>>| -> Result<Vec<WeightedLoss>> {
+        let mut losses = fitting::smoothing(weighted, statistics, documents, &with.classes)?.losses;
+        losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
+        Ok(losses)
     };
-    let [of_pairs, of_words] = [0, 1].map(labelled);
-    let with = Candidate { statistics: &with.statistics, documents: &of_pairs };
-    let without = Candidate { statistics: &without.statistics, documents: &of_words };
-    pairs_predict_better(weighted, &trainer.classes, &with, &without)
+    let [with, without] = [losses(&union.statistics, &documents[0])?, losses(&without, &documents[1])?];
+    if with.len() != shares.len() || without.len() != shares.len() {
+        return Ok(None);
+    }
+    let mean = fitting::mean;
+    let tried = TriedTerms { with: mean(&with), without: mean(&without) };
+    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
 }
 
-/// The sample: the documents whose bodies have the lowest hashes, so that it does not depend on their order.
-fn sample(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
-    let mut order: Vec<_> = documents.iter().collect();
-    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
-    let mut rank = 0;
-    let mut of_class = [0; 2];
-    order.retain(|document| {
-        let of_class = &mut of_class[usize::from(document.class)];
-        (rank, *of_class) = (rank + 1, *of_class + 1);
-        rank <= SAMPLE || *of_class <= OF_EACH
-    });
-    order
+/// For each term its number among the words, if it is one; and their counts.
+fn of_words(union: &Union, with: &Trainer, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statistics)> {
+    let counts = &union.statistics;
+    let mut without = Statistics::with_documents(counts.totals().iter().map(|of| of.documents));
+    let number = |id: TermId| -> Result<Option<TermId>> {
+        let (fingerprint, _) = union.term(&with.parts, id);
+        let is_word = all.parts.iter().any(|part| part.vocabulary.id_of_fingerprint(fingerprint).is_some());
+        Ok(if is_word { Some(without.push_term(&mut counts.cells(id).collect())?) } else { None })
+    };
+    let words = (0..union.n_terms() as TermId).map(number).collect::<Result<_>>()?;
+    Ok((words, without))
 }
 
 /// The terms of a document counted with pairs, by their ids in the union; then its words, by the ids given here.
@@ -125,57 +193,22 @@ fn rows(
     union: &Union,
     words: &[Option<TermId>],
 ) -> Result<[CountVector; 2]> {
-    let part = usize::from(document.part);
-    let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| trainer.parts[part].rows.get(row));
-    let terms = terms.map_err(spill)?.into_iter().map(|(id, count)| (union.ids[part][id as usize], count));
-    let of_words = terms.clone().filter_map(|(id, count)| Some((words[id as usize]?, count)));
-    let of_both = CountVector::from_pairs(terms);
-    let refused = |e| Error::inconsistent("documents", "terms of the vocabulary", e);
-    Ok([of_both.map_err(refused)?, CountVector::from_pairs(of_words).map_err(refused)?])
+    let of_both = row(&trainer.parts, document, Some(&union.ids))?;
+    let of_words = of_both.row().iter().filter_map(|(id, count)| Some((words[id as usize]?, count)));
+    let of_words = CountVector::from_pairs(of_words);
+    Ok([
+        of_both.clone(),
+        of_words.map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))?,
+    ])
 }
 
-/// Counts, and documents that are among those counted.
-pub(crate) struct Candidate<'a> {
-    statistics: &'a Statistics,
-    documents: &'a Vec<Labelled<'a>>,
-}
-
-impl Candidate<'_> {
-    /// The number of counted documents that each one here stands for, by class.
-    fn shares(&self) -> Vec<f64> {
-        let copies = |class: ClassId| {
-            let of_class = self.documents.iter().filter(move |d| d.class == class);
-            of_class.map(|d| f64::from(d.multiplicity)).sum::<f64>()
-        };
-        let each =
-            [0, 1].map(|class| self.statistics.totals()[class].documents as f64 / copies(class as ClassId));
-        let share = |d: &Labelled<'_>| f64::from(d.multiplicity) * each[usize::from(d.class)];
-        self.documents.iter().map(share).collect()
-    }
-}
-
-/// Whether pairs of words predict the same left-out documents better than words alone, by more than one standard error
-/// of the mean difference. Each has the smoothing that suits it best.
-pub(crate) fn pairs_predict_better(
-    options: &WeightedOptions,
-    classes: &Classes,
-    with: &Candidate<'_>,
-    without: &Candidate<'_>,
-) -> Result<Option<Verdict>> {
-    let losses = |candidate: &Candidate<'_>| -> Result<Vec<WeightedLoss>> {
-        Ok(fitting::smoothing(options, candidate.statistics, candidate.documents, classes)?.losses)
+/// The number of all documents that each one here stands for, by class.
+fn shares(documents: &[Labelled<'_>], totals: &[ClassTotals; 2]) -> Vec<f64> {
+    let copies = |class: ClassId| -> f64 {
+        documents.iter().filter(|d| d.class == class).map(|d| f64::from(d.multiplicity)).sum()
     };
-    let (shares, losses) = (with.shares(), [losses(with)?, losses(without)?]);
-    if losses.iter().any(|losses| losses.len() != shares.len()) {
-        return Ok(None);
-    }
-    let [with, without] = losses.map(|mut losses| {
-        losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
-        losses
-    });
-    let mean = fitting::mean;
-    let tried = TriedTerms { with: mean(&with), without: mean(&without) };
-    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
+    let each = [0, 1].map(|class| totals[class].documents as f64 / copies(class as ClassId));
+    documents.iter().map(|d| f64::from(d.multiplicity) * each[usize::from(d.class)]).collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ use crate::train::trainer::Trainer;
 /// also in a tree; then [finish](Trainer::finish). The model has the bytes of one trainer over all documents, whatever its
 /// scoring. A shard may have documents of one label only, of none, or no documents at all.
 ///
-/// A partial holds the terms of its documents where the scoring needs them, and never their names.
+/// A partial holds the terms of its documents where the scoring needs them, their texts while it is open whether
+/// [pairs](crate::Pairs) of words are terms, and never their names.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Partial, TrainOptions, Trainer};
@@ -120,8 +121,7 @@ impl Partial {
 
     /// Documents of each class, as often as they count; after the last class those without a label, if there are any.
     pub fn documents(&self) -> &[u64] {
-        // there is at least one body: that is checked
-        &self.header.bodies[0].documents
+        &self.header.documents
     }
 
     /// A trainer that has counted what this partial has.
@@ -132,9 +132,9 @@ impl Partial {
         Trainer::new(self.options().clone())?.merge_partial(self)
     }
 
-    /// The content of a section of a body.
-    fn section(&self, body: usize, section: usize) -> Result<&[u8]> {
-        let section = &self.sections[2 * body + section];
+    /// The content of a section: terms, documents or texts.
+    fn section(&self, section: usize) -> Result<&[u8]> {
+        let section = &self.sections[section];
         section.get(&self.bytes, 0..section.len())
     }
 }

@@ -35,7 +35,7 @@ enum Terms {
 
 impl Trainer {
     /// Decides whether pieces of words are terms, if [`Pieces::Auto`](crate::Pieces::Auto) left it open. If they are, all
-    /// documents are expanded, also those counted with pairs.
+    /// documents are expanded.
     pub(crate) fn settle_pieces(&mut self) -> Result<()> {
         let Scoring::Weighted(weighted) = self.options.scoring() else { return Ok(()) };
         let is_open = self.options.tries_pieces() && !self.counts_alone && self.n_unlabelled() == 0;
@@ -88,10 +88,7 @@ impl Trainer {
         self.documents = documents;
         self.options.recipe.pieces = true;
         self.extractor = Extractor::new(self.options.recipe.clone())?;
-        match &mut self.pairs {
-            Some(pairs) if !pairs.options.recipe.pieces => pairs.expand(),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// The parts with these documents alone, each of which gets a new row. The vocabularies move to them.

@@ -16,6 +16,7 @@ use crate::extract::document::Document;
 use crate::extract::extractor::Extractor;
 use crate::file::groups;
 use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
+use crate::gather::texts::{Given, Texts};
 use crate::gather::union::{self, Shard};
 
 /// Counts labelled documents into a model.
@@ -44,8 +45,6 @@ pub struct Trainer {
     known: LearnedIndex,
     /// While training ends: unlabelled documents, which are not counted then.
     pub(crate) apart: Vec<LearnedDocument>,
-    /// Every counted document, by its position among the different ones.
-    pub(crate) added: Vec<u32>,
     /// Number of documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
     /// The digest of documents without terms, which are never equal.
@@ -57,8 +56,8 @@ pub struct Trainer {
     pub(crate) counted: Counted,
     /// The terms of the document being learned, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
-    /// While it is undecided whether pairs of words are terms: the same labels and documents, counted with pairs.
-    pub(crate) pairs: Option<Box<Trainer>>,
+    /// While it is open whether pairs of words are terms: the texts of all documents, to be counted once more if they are.
+    pub(crate) texts: Option<Texts>,
     /// Whether it has counts of documents that are elsewhere.
     pub(crate) counts_alone: bool,
     /// If pairs were tried, the mean log loss with and without them.
@@ -77,7 +76,7 @@ impl Trainer {
         let options = TrainOptions { recipe: extractor.recipe().clone(), ..options };
         let missing = vec![0; options.recipe.columns.len()];
         let nothing = digest_of_nothing(&options.recipe);
-        let pairs = options.with_pairs().map(Trainer::new).transpose()?.map(Box::new);
+        let texts = options.tries_pairs().then(Texts::default);
         Ok(Trainer {
             options,
             extractor,
@@ -86,7 +85,6 @@ impl Trainer {
             documents: Vec::new(),
             known: LearnedIndex::default(),
             apart: Vec::new(),
-            added: Vec::new(),
             n_equal: 0,
             nothing,
             last_digest: None,
@@ -94,7 +92,7 @@ impl Trainer {
             n_truncated: 0,
             counted: Counted::grouping(),
             terms: Vec::new(),
-            pairs,
+            texts,
             counts_alone: false,
             tried_pairs: None,
             tried_pieces: None,
@@ -178,20 +176,20 @@ impl Trainer {
         self.learn(None, None, document)
     }
 
-    fn learn(&mut self, label: Option<&str>, group: Option<&str>, document: Document<'_>) -> Result<()> {
-        if let Some(pairs) = &mut self.pairs {
-            pairs.learn(label, group, document)?;
-        }
-        // what is refused here must not be counted with pairs either
-        self.learn_itself(label, group, document).inspect_err(|_| self.pairs = None)
-    }
-
-    fn learn_itself(
+    /// Learns one document, with or without a label.
+    pub(crate) fn learn(
         &mut self,
         label: Option<&str>,
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<()> {
+        let n_texts = self.texts.as_ref().map_or(0, |texts| texts.places().len());
+        let outcome = self.learn_given(&Given { label, group, document });
+        outcome.inspect_err(|_| self.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))
+    }
+
+    fn learn_given(&mut self, given: &Given<'_>) -> Result<()> {
+        let Given { label, group, document } = *given;
         self.count(document)?;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
@@ -216,6 +214,7 @@ impl Trainer {
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
         known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
+        self.texts.as_mut().map_or(Ok(()), |texts| texts.push(given))?;
         let same = known.filter(|known| known.cuts() == document.cuts());
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
@@ -253,7 +252,7 @@ impl Trainer {
     /// Adds a counted document to those learned. If equal documents count once and it is known already, one of the two
     /// is taken out again.
     pub(crate) fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
-        let LearnedDocument { digest, class, multiplicity, .. } = document;
+        let LearnedDocument { digest, class, .. } = document;
         let is_nothing = digest == self.nothing;
         let place = self.known.find(&self.documents, &self.classes, &digest, class);
         let place = place.unwrap_or(self.documents.len());
@@ -272,13 +271,12 @@ impl Trainer {
                 self.known.insert_last(&self.documents, &self.classes);
             }
         }
-        self.added.extend(std::iter::repeat_n(place as u32, multiplicity as usize));
         Ok(())
     }
 
-    /// Frees the memory that only learning and cross-validation need.
+    /// Frees the memory that only learning needs.
     pub(crate) fn forget_places(&mut self) {
-        (self.known, self.added) = (LearnedIndex::default(), Vec::new());
+        self.known = LearnedIndex::default();
     }
 
     /// Counts a document without learning it, and leaves its terms in `terms`.
@@ -300,10 +298,8 @@ impl Trainer {
             return Ok(class);
         }
         let class = self.classes.insert(label)?;
-        match &mut self.pairs {
-            Some(pairs) if self.classes.len() <= 2 => _ = pairs.class_of(label)?,
-            pairs => *pairs = None,
-        }
+        // pairs are for two labels
+        self.texts = self.texts.take().filter(|_| self.classes.len() <= 2);
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
         let moved = |d: &&mut LearnedDocument| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
@@ -315,18 +311,6 @@ impl Trainer {
     /// # Errors
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
     pub fn merge(&mut self, mut other: Trainer) -> Result<()> {
-        let pairs = other.pairs.take();
-        self.merge_itself(other)?;
-        match (&mut self.pairs, pairs) {
-            (Some(here), Some(there)) => here.merge(*there),
-            _ => {
-                self.pairs = None;
-                Ok(())
-            }
-        }
-    }
-
-    fn merge_itself(&mut self, mut other: Trainer) -> Result<()> {
         if self.options != other.options {
             return Err(ErrorKind::DifferentSettings.into());
         }
@@ -350,6 +334,10 @@ impl Trainer {
             document.part += first as u16;
             self.remember(document)?;
         }
+        self.texts = self.texts.take().zip(other.texts).map(|(mut here, there)| {
+            here.append(there);
+            here
+        });
         self.n_equal += other.n_equal;
         self.n_truncated += other.n_truncated;
         self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);

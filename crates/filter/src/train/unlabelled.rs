@@ -23,9 +23,6 @@ impl Trainer {
         let documents = std::mem::take(&mut self.documents);
         (self.documents, self.apart) = documents.into_iter().partition(|d| d.class != UNLABELLED);
         self.parts.iter_mut().for_each(|part| part.unlabelled = Statistics::new(1));
-        if let Some(pairs) = &mut self.pairs {
-            pairs.set_unlabelled_apart();
-        }
     }
 
     /// Learns the documents that were set apart, under the labels of a teacher, if labelled documents are predicted better

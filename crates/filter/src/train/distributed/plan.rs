@@ -64,7 +64,7 @@ impl FitPlan {
             return Err(ErrorKind::NotWeighted.into());
         };
         header.choices.check()?;
-        let in_order = counts.take_in_order(None)?;
+        let in_order = counts.take_in_order()?;
         let classes = counts.classes;
         let columns = fitting::columns(&classes)?;
         let Some(held_out) = OfShard::new(held_out, &counts.options, &classes)? else {

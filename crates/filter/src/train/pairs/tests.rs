@@ -70,7 +70,7 @@ fn fixed(options: &TrainOptions, max: u8) -> TrainOptions {
 /// The model of documents learned by one trainer.
 fn model<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Words>) -> Option<Model> {
     let mut trainer = Trainer::new(options.clone()).unwrap();
-    assert_eq!(trainer.pairs.is_some(), options.pairs == Pairs::Auto);
+    assert_eq!(trainer.texts.is_some(), options.pairs == Pairs::Auto);
     documents.into_iter().for_each(|document| document.teach(&mut trainer));
     trainer.finish().ok()
 }
@@ -83,9 +83,10 @@ proptest! {
         let mut whole = trainers.pop().unwrap();
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let n_labels = whole.classes().len();
-        prop_assert_eq!(whole.pairs.is_some(), n_labels <= 2);
+        prop_assert_eq!(whole.texts.is_some(), n_labels <= 2);
         let verdict = Verdict { has_pairs: better, tried: TriedTerms { with: 0.1, without: 0.2 } };
-        let (mut chosen, _) = whole.settle_terms_by(0, |_, _| Ok(Some(verdict))).unwrap();
+        whole.settle_pieces().unwrap();
+        let mut chosen = whole.settle_pairs(0, |_, _, _| Ok(Some(verdict))).unwrap();
         // but for the losses that decided, which the header keeps
         chosen.tried_pairs = None;
         let expected = fixed(&options, if better && n_labels == 2 { 2 } else { 1 });
@@ -161,7 +162,7 @@ fn what_is_asked_for_is_not_chosen() {
     for ask in asked {
         let mut options = TrainOptions::new(Kind::Text);
         ask(&mut options);
-        assert!(Trainer::new(options).unwrap().pairs.is_none());
+        assert!(Trainer::new(options).unwrap().texts.is_none());
     }
     let later = two_labels(400, together).with_scoring(Scoring::NaiveBayes(Scoring::parameters()));
     assert_eq!(max(later), 1);
@@ -189,31 +190,43 @@ fn trainers_that_choose_first_choose_what_their_models_would() {
 }
 
 #[test]
-fn a_document_that_is_refused_is_not_counted_with_pairs_either() {
-    let n_documents = |trainer: &Trainer| trainer.pairs.as_ref().map(|pairs| pairs.n_documents());
+fn of_a_document_that_is_refused_no_text_is_kept() {
+    let n_texts = |trainer: &Trainer| trainer.texts.as_ref().map(|texts| texts.places().len());
     let mut trainer = two_labels(4, together);
     assert!(trainer.add("a\u{7}b", Document::Text("x y")).is_err());
     assert!(trainer.add("eggs", Document::Mail(b"x y")).is_err());
     assert!(trainer.add_unlabelled(Document::Mail(b"x y")).is_err());
-    assert_eq!(n_documents(&trainer), Some(4));
-    // as often as it may be: the words, but not the pairs
+    assert_eq!(n_texts(&trainer), Some(4));
+    // as often as it may be
     trainer.documents[0].multiplicity = u32::MAX;
     let again = two_labels(1, together);
     assert!(trainer.merge(again).is_err());
-    assert_eq!(n_documents(&trainer), Some(4));
+    assert_eq!(n_texts(&trainer), Some(4));
 }
 
 #[test]
-fn a_sample_has_documents_of_both_labels() {
-    let trainer = two_labels(5_000, |label, random| {
-        format!("{} w{} w{}", ["lunch", "pills"][label], random(100), random(100))
-    });
-    let few: Vec<_> =
-        trainer.documents.iter().filter(|d| d.class == 0 || d.group % 50 == 0).cloned().collect();
-    let n = |documents: &[&LearnedDocument], class| documents.iter().filter(|d| d.class == class).count();
-    let all: Vec<_> = few.iter().collect();
-    let sample = sample(&few);
-    assert!(n(&all, 1) < OF_EACH && n(&all, 0) > 2_000);
-    assert_eq!(n(&sample, 1), n(&all, 1));
-    assert!((2_000..=SAMPLE).contains(&n(&sample, 0)));
+fn the_least_are_of_both_labels() {
+    let mut is_least = least(1_000);
+    let classes = (0..9_000).map(|i| usize::from(i % 50 == 7));
+    let mut n = [0; 2];
+    classes.filter(|class| is_least(*class)).for_each(|class| n[class] += 1);
+    // of a rare label all
+    assert_eq!(n, [980, 180]);
+}
+
+#[test]
+fn a_sample_decides_for_many_documents() {
+    // long ones, so that no more than the least number are counted with pairs
+    let n = COUNTED[0] as usize + 200;
+    let words = |label: usize, random: &mut dyn FnMut(usize) -> usize| {
+        let filler = (0..1_500).map(|_| format!("w{}", random(50))).collect::<Vec<_>>().join(" ");
+        format!("{} {filler}", together(label, random))
+    };
+    let trainer = two_labels(n, words);
+    let texts = trainer.texts.as_ref().unwrap();
+    let (sample, others) = trainer.split(texts);
+    assert_eq!((sample.len(), sample.len() + others.len()), (COUNTED[0] as usize, n));
+    let chosen = trainer.choose_terms().unwrap();
+    assert_eq!(chosen.recipe().tokenizer.terms, Ngrams::Words { min: 1, max: 2 });
+    assert_eq!((chosen.n_documents(), chosen.documents.len()), (n as u64, n));
 }

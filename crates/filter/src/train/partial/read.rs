@@ -7,7 +7,7 @@ use super::Partial;
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::file::documents::{NO_DATE, decode_vector};
-use crate::file::partial::Body;
+use crate::file::partial::PartialHeader;
 use crate::file::terms::{Runs, limited, take_run};
 use crate::file::varint::{take_varint, unzigzag};
 use crate::gather::learned::{LearnedDocument, More, UNLABELLED};
@@ -33,23 +33,13 @@ impl Trainer {
         let classes = partial.classes().iter().map(|(_, label)| self.classes.index(label));
         let classes: Vec<_> = classes.map(|class| class.unwrap_or_default()).chain([UNLABELLED]).collect();
         self.counts_alone |= partial.header.counts_alone;
-        let pairs = self.pairs.take();
-        self.add_body(partial, 0, &classes)?;
-        if let (Some(mut pairs), Some(_)) = (pairs, partial.header.bodies.get(1)) {
-            pairs.add_body(partial, 1, &classes)?;
-            self.pairs = Some(pairs);
-        }
-        Ok(self)
-    }
-
-    /// Adds a body, whose classes are `classes` here.
-    fn add_body(&mut self, partial: &Partial, at: usize, classes: &[ClassId]) -> Result<()> {
-        let body = &partial.header.bodies[at];
-        let ids = add_terms(&mut self.parts[0], body, partial.section(at, 0)?, classes)?;
-        let mut documents = Fields(partial.section(at, 1)?);
+        self.add_texts(partial)?;
+        let header = &partial.header;
+        let ids = add_terms(&mut self.parts[0], header, partial.section(0)?, &classes)?;
+        let mut documents = Fields(partial.section(1)?);
         let n_reals = self.options.recipe.n_reals();
-        let (mut counted, has_terms) = (vec![0u64; body.documents.len()], self.options.needs_terms());
-        for _ in 0..body.n_different {
+        let (mut counted, has_terms) = (vec![0u64; header.documents.len()], self.options.needs_terms());
+        for _ in 0..header.n_different {
             let part = &mut self.parts[0];
             let mut keep = |vector: &CountVector| {
                 part.rows
@@ -66,28 +56,51 @@ impl Trainer {
             document.class = classes[class];
             self.remember(document)?;
         }
-        if !documents.0.is_empty() || (counted != body.documents && !partial.header.counts_alone) {
+        if !documents.0.is_empty() || (counted != header.documents && !header.counts_alone) {
             return Err(broken());
         }
-        self.n_equal = self.n_equal.saturating_add(body.n_equal);
-        let missing = self.missing.iter_mut().zip(&body.missing);
+        self.n_equal = self.n_equal.saturating_add(header.n_equal);
+        let missing = self.missing.iter_mut().zip(&header.missing);
         missing.for_each(|(here, there)| *here = here.saturating_add(*there));
-        Ok(())
+        Ok(self)
+    }
+
+    /// Adds the texts of a partial, if it is still open whether pairs of words are terms.
+    fn add_texts(&mut self, partial: &Partial) -> Result<()> {
+        let header = &partial.header;
+        let Some(texts) = self.texts.as_mut().filter(|_| header.has_texts) else {
+            self.texts = None;
+            return Ok(());
+        };
+        let before = texts.places().len();
+        texts.add_section(partial.section(2)?, |given| match given.label {
+            Some(label) if header.classes.index(label).is_none() => Err(broken()),
+            _ => Ok(()),
+        })?;
+        // those that did not count are there too
+        let not_counted = if header.options.counts_once() { header.n_equal } else { 0 };
+        let all = header.documents.iter().fold(not_counted, |sum, of_class| sum.saturating_add(*of_class));
+        if all != (texts.places().len() - before) as u64 { Err(broken()) } else { Ok(()) }
     }
 }
 
 /// Adds terms and their counts; returns their ids here.
-fn add_terms(part: &mut Shard, body: &Body, section: &[u8], classes: &[ClassId]) -> Result<Vec<TermId>> {
+fn add_terms(
+    part: &mut Shard,
+    header: &PartialHeader,
+    section: &[u8],
+    classes: &[ClassId],
+) -> Result<Vec<TermId>> {
     let mut documents = vec![0; part.n_classes()];
     let (mut unlabelled, mut ids, mut cells) = (0, Vec::new(), Vec::new());
-    for (of_class, class) in body.documents.iter().zip(classes) {
+    for (of_class, class) in header.documents.iter().zip(classes) {
         let sum = documents.get_mut(usize::from(*class)).unwrap_or(&mut unlabelled);
         *sum = of_class.saturating_add(*sum);
     }
     let mut labelled = Statistics::with_documents(documents);
     let mut unlabelled = Statistics::with_documents([unlabelled]);
     let (mut terms, mut last) = (Fields(section), None);
-    for _ in 0..limited("terms", body.n_terms)? {
+    for _ in 0..limited("terms", header.n_terms)? {
         let text = terms.run()?;
         let text = str::from_utf8(text).map_err(|e| Error::inconsistent("terms", "text in UTF-8", e))?;
         let (before, next) = (last, fingerprint(text));
@@ -99,7 +112,7 @@ fn add_terms(part: &mut Shard, body: &Body, section: &[u8], classes: &[ClassId])
         cells.clear();
         let mut without_label = Vec::new();
         let runs = Runs { cells: terms.run()?, weights: &[] };
-        runs.for_each_cell(body.documents.len(), |mut cell| {
+        runs.for_each_cell(header.documents.len(), |mut cell| {
             cell.class = classes[usize::from(cell.class)];
             match cell.class {
                 UNLABELLED => {

@@ -57,7 +57,7 @@ fn check_distributed(header: &PartialHeader) -> Result<()> {
         Scoring::Mixed(_) => "a table of columns other than text",
         _ if options.counts_once() => "documents of which equal ones count once",
         _ if options.recipe.windows.is_some() => "windows of text",
-        _ if header.bodies.len() > 1 => "an open choice of pairs of words",
+        _ if header.has_texts => "an open choice of pairs of words",
         _ => return Ok(()),
     };
     Err(ErrorKind::DistributedUnsupported { got }.into())

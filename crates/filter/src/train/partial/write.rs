@@ -8,11 +8,12 @@ use crate::disk::model::Model;
 use crate::disk::spool::{Spool, spill};
 use crate::error::Result;
 use crate::file::documents::{NO_DATE, encode_vector};
-use crate::file::partial::{self, Body, PartialHeader};
+use crate::file::partial::{self, PartialHeader};
 use crate::file::terms::{put_cells, put_run};
 use crate::file::varint::{put_varint, zigzag};
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
+use crate::gather::texts::Texts;
 use crate::gather::union::{Shard, Union};
 use crate::train::finish::InOrder;
 use crate::train::trainer::Trainer;
@@ -26,31 +27,28 @@ impl Trainer {
     /// If a count overflows, or a temporary file cannot be used.
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
-        let (options, classes, pairs) = (self.options.clone(), self.classes.clone(), self.pairs.take());
-        let counts_alone = self.counts_alone;
-        let bodies = [Some(self), pairs.map(|pairs| *pairs)].into_iter().flatten().map(body);
-        let (bodies, sections) = bodies.collect::<Result<(Vec<_>, Vec<_>)>>()?;
-        let file = partial::write(&PartialHeader { options, classes, counts_alone, bodies }, &sections)?;
+        let texts = self.texts.take();
+        let InOrder { parts, union, mut documents } = self.take_in_order()?;
+        let (terms, of_documents) =
+            rayon::join(|| terms_section(&union, &parts), || documents_section(&mut documents));
+        let of_texts = texts.as_ref().map_or_else(|| Ok(Spool::default()), Texts::to_section)?;
+        let sections = [terms?, of_documents?, of_texts];
+        let header = PartialHeader {
+            options: self.options,
+            classes: self.classes,
+            counts_alone: self.counts_alone,
+            documents: union.statistics.totals().iter().map(|totals| totals.documents).collect(),
+            n_different: documents.len() as u64,
+            n_equal: self.n_equal,
+            missing: self.missing,
+            n_terms: union.n_terms() as u64,
+            has_texts: texts.is_some(),
+            lengths: sections.each_ref().map(Spool::len),
+        };
+        let file = partial::write(&header, &sections)?;
         // just written: its checksums are right
         Partial::unverified(Model::new(file).map_err(spill)?.into_bytes())
     }
-}
-
-/// What a trainer counted, without its pairs.
-fn body(mut trainer: Trainer) -> Result<(Body, [Spool; 2])> {
-    let InOrder { parts, union, mut documents } = trainer.take_in_order(None)?;
-    let (terms, of_documents) =
-        rayon::join(|| terms_section(&union, &parts), || documents_section(&mut documents));
-    let (terms, of_documents) = (terms?, of_documents?);
-    let body = Body {
-        documents: union.statistics.totals().iter().map(|totals| totals.documents).collect(),
-        n_different: documents.len() as u64,
-        n_equal: trainer.n_equal,
-        missing: trainer.missing,
-        n_terms: union.n_terms() as u64,
-        lengths: [terms.len(), of_documents.len()],
-    };
-    Ok((body, [terms, of_documents]))
 }
 
 fn terms_section(union: &Union, parts: &[Shard]) -> Result<Spool> {

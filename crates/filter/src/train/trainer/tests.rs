@@ -18,7 +18,7 @@ fn state(trainer: &Trainer) -> impl PartialEq + std::fmt::Debug + use<> {
     let counts: Vec<Statistics> = trainer.parts.iter().map(|part| part.statistics.clone()).collect();
     let documents = trainer.documents.iter().map(|d| (d.digest, d.class, d.multiplicity, d.part));
     let documents: Vec<_> = documents.collect();
-    (trainer.classes.clone(), counts, documents, trainer.added.clone())
+    (trainer.classes.clone(), counts, documents)
 }
 
 #[test]
