@@ -8,6 +8,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod matrix;
 pub(crate) mod table;
 pub(crate) mod tally;
+pub(crate) mod term_texts;
 pub(crate) mod vector;
 pub(crate) mod vocabulary;
 pub(crate) mod word_pieces;

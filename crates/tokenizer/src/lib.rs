@@ -59,6 +59,7 @@ pub use counts::fingerprint::fingerprint;
 pub use counts::matrix::CountMatrix;
 pub use counts::table::TermId;
 pub use counts::tally::TermCount;
+pub use counts::term_texts::TermTexts;
 pub use counts::vector::{CountRow, CountVector};
 pub use counts::vocabulary::{Occurrence, Vocabulary};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};

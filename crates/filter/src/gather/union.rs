@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tamis_model::{Cell, ClassId, Counts, Statistics};
-use tamis_tokenizer::{CountVector, TermId, Vocabulary};
+use tamis_tokenizer::{CountVector, TermId, TermTexts, Vocabulary};
 
 use crate::disk::spool::spill;
 use crate::error::{Error, Result};
@@ -107,11 +107,14 @@ impl Union {
         self.terms.iter().map(id).collect()
     }
 
-    /// The fingerprint of a term and its text; of colliding terms, the text in the first part.
-    pub(crate) fn term<'a>(&self, parts: &'a [Shard], id: TermId) -> (u64, &'a str) {
+    pub(crate) fn fingerprint(&self, id: TermId) -> u64 {
+        self.terms.get(id as usize).map_or(0, |source| source.fingerprint)
+    }
+
+    /// The fingerprint of a term and its text, given those of the parts; of colliding terms, the text in the first part.
+    pub(crate) fn term<'a>(&self, texts: &'a [TermTexts], id: TermId) -> (u64, &'a str) {
         let Some(source) = self.terms.get(id as usize) else { return (0, "") };
-        let text = parts[usize::from(source.part)].vocabulary.term(source.id);
-        (source.fingerprint, text.unwrap_or_default())
+        (source.fingerprint, texts[usize::from(source.part)].get(source.id).unwrap_or_default())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finishing training: from counts to the bytes of a model file.
 
 use tamis_model::{Classes, Counts, Documents, GaussianStatistics, Statistics};
-use tamis_tokenizer::TermId;
+use tamis_tokenizer::{TermId, TermTexts};
 
 use crate::config::decision::DecisionOptions;
 use crate::config::labels::check_labels;
@@ -14,7 +14,7 @@ use crate::file::header::Header;
 use crate::file::table::Table;
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
-use crate::gather::union::{Shard, Union};
+use crate::gather::union::Union;
 use crate::store::summarize::{summarize, summarize_columns};
 use crate::train::fit::fit;
 use crate::train::fitting::Fitted;
@@ -23,7 +23,8 @@ use crate::train::trainer::Trainer;
 
 /// What a trainer counted, in canonical order.
 pub(crate) struct InOrder {
-    pub(crate) parts: Vec<Shard>,
+    /// The texts of the terms of each part.
+    pub(crate) texts: Vec<TermTexts>,
     pub(crate) union: Union,
     pub(crate) documents: Ordered,
 }
@@ -35,10 +36,12 @@ impl Trainer {
         let mut parts = std::mem::take(&mut self.parts);
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = Union::new(&parts)?;
+        // the rest would be most of the memory that a fit takes
+        let texts = parts.into_iter().map(|part| part.vocabulary.into_texts()).collect();
         let size = (self.classes.len(), union.n_terms());
         let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?
             .of_kind(self.options.recipe.kind);
-        Ok(InOrder { parts, union, documents })
+        Ok(InOrder { texts, union, documents })
     }
 
     /// Makes the model of everything learned.
@@ -58,7 +61,7 @@ impl Trainer {
         self.set_unlabelled_apart();
         self = self.choose_terms()?;
         let taught = self.learn_unlabelled()?;
-        let InOrder { parts, union, mut documents } = self.take_in_order()?;
+        let InOrder { texts, union, mut documents } = self.take_in_order()?;
         let statistics = &union.statistics;
         let scoring = settle_scoring(&self.options, self.classes.len(), statistics)?;
         let asked = &self.options.decision;
@@ -67,14 +70,14 @@ impl Trainer {
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
-                let text = |id: TermId| Ok(union.term(&parts, id).1);
+                let text = |id: TermId| Ok(union.term(&texts, id).1);
                 let groups = summarize_columns(&self.options.recipe, statistics, text)?;
                 Some(Table { reals, groups, missing: self.missing })
             }
             _ => None,
         };
         let Trainer { options, classes, tried_pairs, tried_pieces, .. } = self;
-        let learned = InOrder { parts, union, documents };
+        let learned = InOrder { texts, union, documents };
         write_model((options, classes, scoring), learned, (fitted, table), [tried_pairs, tried_pieces])
     }
 }
@@ -86,12 +89,12 @@ pub(crate) fn write_model(
     (fitted, table): (Fitted, Option<Table>),
     [pairs, pieces]: [Option<TriedTerms>; 2],
 ) -> Result<Model> {
-    let InOrder { parts, union, mut documents } = learned;
+    let InOrder { texts, union, mut documents } = learned;
     let (keep, statistics) = (options.kept(documents.n_pairs()), &union.statistics);
     let (sections, documents) = rayon::join(
         || {
             term_sections(union.n_terms(), |writer, id| {
-                write_term(writer, union.term(&parts, id), statistics.cells(id), &fitted.weights, id)
+                write_term(writer, union.term(&texts, id), statistics.cells(id), &fitted.weights, id)
             })
         },
         || document_sections(&mut documents, &fitted, keep),

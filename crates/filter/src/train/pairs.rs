@@ -145,7 +145,7 @@ pub(crate) struct Verdict {
 /// Whether pairs help, judged by documents counted with them, of which `all` knows the words.
 fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<Verdict>> {
     let union = Union::new(&with.parts)?;
-    let (words, without) = of_words(&union, with, all)?;
+    let (words, without) = of_words(&union, all)?;
     let mut sample: Vec<_> = with.documents.iter().collect();
     sample.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
     let mut is_least = least(SAMPLE);
@@ -174,11 +174,11 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
 }
 
 /// For each term its number among the words, if it is one; and their counts.
-fn of_words(union: &Union, with: &Trainer, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statistics)> {
+fn of_words(union: &Union, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statistics)> {
     let counts = &union.statistics;
     let mut without = Statistics::with_documents(counts.totals().iter().map(|of| of.documents));
     let number = |id: TermId| -> Result<Option<TermId>> {
-        let (fingerprint, _) = union.term(&with.parts, id);
+        let fingerprint = union.fingerprint(id);
         let is_word = all.parts.iter().any(|part| part.vocabulary.id_of_fingerprint(fingerprint).is_some());
         Ok(if is_word { Some(without.push_term(&mut counts.cells(id).collect())?) } else { None })
     };

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::counts::fingerprint::{fingerprint, of_batch};
 use crate::counts::table::{Slot, Table, TermId};
 use crate::counts::tally::{Tally, TermCount};
+use crate::counts::term_texts::TermTexts;
 use crate::counts::word_pieces::WordPieces;
 use crate::error::VocabularyFull;
 use crate::words::batch::{Batch, term};
@@ -32,9 +33,8 @@ pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Vocabulary {
-    /// All texts, concatenated: text i ends at `ends[i]`. Empty if texts are not kept.
-    texts: String,
-    ends: Vec<usize>,
+    /// Empty ones if texts are not kept.
+    texts: TermTexts,
     without_texts: bool,
     fingerprints: Vec<u64>,
     ids: Table,
@@ -89,9 +89,9 @@ impl Vocabulary {
     fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let Some(id) = self.ids.get(fingerprint) else { return self.insert(fingerprint, term) };
         // equality first: the common case
-        let known = &self.texts[self.span(id)];
+        let known = self.texts.get(id).unwrap_or_default();
         if term != known && term < known {
-            self.replace(id, term);
+            self.texts.replace(id, term);
         }
         Ok(id)
     }
@@ -106,10 +106,7 @@ impl Vocabulary {
     /// Adds a new term; the caller inserts its slot.
     fn push(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let id = next_id(self.len())?;
-        if !self.without_texts {
-            self.texts.push_str(term);
-        }
-        self.ends.push(self.texts.len());
+        self.texts.push(if self.without_texts { "" } else { term });
         self.fingerprints.push(fingerprint);
         Ok(id)
     }
@@ -336,25 +333,8 @@ impl Vocabulary {
         self.begin_document();
         if len < self.len() {
             self.ids.remove_last(len as TermId, self.fingerprints.drain(len..).rev());
-            self.ends.truncate(len);
-            self.texts.truncate(self.ends.last().copied().unwrap_or(0));
+            self.texts.truncate(len);
         }
-    }
-
-    /// Replaces the text of a term. Moves all later texts, which is fine for the rare collision.
-    fn replace(&mut self, id: TermId, term: &str) {
-        let span = self.span(id);
-        self.texts.replace_range(span.clone(), term);
-        for end in &mut self.ends[id as usize..] {
-            *end = *end - span.len() + term.len();
-        }
-    }
-
-    /// The position of the text of a known id.
-    fn span(&self, id: TermId) -> Range<usize> {
-        let id = id as usize;
-        let start = if id == 0 { 0 } else { self.ends[id - 1] };
-        start..self.ends[id]
     }
 
     /// The id of `term`, if it is known.
@@ -369,7 +349,7 @@ impl Vocabulary {
 
     /// The text of a term, if it is known and texts are kept.
     pub fn term(&self, id: TermId) -> Option<&str> {
-        ((id as usize) < self.len() && !self.without_texts).then(|| &self.texts[self.span(id)])
+        self.texts.get(id).filter(|_| !self.without_texts)
     }
 
     /// All ids with their fingerprints, in the order of ids.
@@ -407,7 +387,12 @@ impl Vocabulary {
 
     /// The terms with their ids, in the order of ids.
     pub fn iter(&self) -> impl Iterator<Item = (TermId, &str)> {
-        self.all_ids().map(|id| (id, &self.texts[self.span(id)]))
+        self.all_ids().zip(self.texts.iter())
+    }
+
+    /// The texts of the terms, which are empty if they are not kept. The rest is freed.
+    pub fn into_texts(self) -> TermTexts {
+        self.texts
     }
 
     fn all_ids(&self) -> impl Iterator<Item = TermId> + use<> {

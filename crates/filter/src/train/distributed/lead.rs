@@ -248,7 +248,7 @@ impl DistributedTrainer {
                 (fitted, documents)
             }
         };
-        let FitPlan { options, weighted, classes, parts, union, .. } = plan;
+        let FitPlan { options, weighted, classes, texts, union, .. } = plan;
         // documents are elsewhere
         let options = TrainOptions { keep: Some(Keep::Digests), names: false, ..options };
         let scoring = settle_scoring(&options, classes.len(), &union.statistics)?;
@@ -257,7 +257,7 @@ impl DistributedTrainer {
         let decide = |scores: &[(f64, bool)]| fitting::decide(scores, asked, default, totals, &classes);
         let fitted = fitting::conclude((&weighted, fitted), decide, &documents, &classes)?;
         let none = Ordered::new(Vec::new(), Vec::new(), &[], (classes.len(), union.n_terms()))?;
-        let learned = InOrder { parts, union, documents: none };
+        let learned = InOrder { texts, union, documents: none };
         write_model((options, classes, scoring), learned, (fitted, None), [None; 2])
     }
 }

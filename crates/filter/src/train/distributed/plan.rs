@@ -4,7 +4,7 @@ use tamis_model::{
     Change, Classes, Columns, Correction, Counts, Documents, Fit, Partition, ROUNDS, Statistics, TAUS,
     WeightedOptions, is_sampled,
 };
-use tamis_tokenizer::TermId;
+use tamis_tokenizer::{TermId, TermTexts};
 
 use super::messages::{self, Header, PlanHeader, WeightsHeader};
 use crate::config::scoring::Scoring;
@@ -30,7 +30,7 @@ pub struct FitPlan {
     pub(super) weighted: WeightedOptions,
     pub(super) classes: Classes,
     pub(super) columns: Columns,
-    pub(super) parts: Vec<Shard>,
+    pub(super) texts: Vec<TermTexts>,
     pub(super) union: Union,
     /// The counts without the held-out documents.
     without: Statistics,
@@ -71,8 +71,8 @@ impl FitPlan {
             return Err(Error::inconsistent("message", "labels that were counted", "others"));
         };
         let without = subtract(&in_order.union, &held_out.union)?;
-        let (parts, union, options) = (in_order.parts, in_order.union, counts.options);
-        Ok(FitPlan { header, options, weighted, classes, columns, parts, union, without })
+        let (texts, union, options) = (in_order.texts, in_order.union, counts.options);
+        Ok(FitPlan { header, options, weighted, classes, columns, texts, union, without })
     }
 
     /// A round of a partition: fits its documents to the correction that the lead sent, from where it stood after the round

@@ -1,7 +1,7 @@
 //! From a trainer to a partial.
 
 use tamis_model::{BLOCK, Counts, Documents};
-use tamis_tokenizer::{CountRow, TermId};
+use tamis_tokenizer::{CountRow, TermId, TermTexts};
 
 use super::Partial;
 use crate::disk::model::Model;
@@ -14,7 +14,7 @@ use crate::file::varint::{put_varint, zigzag};
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
 use crate::gather::texts::Texts;
-use crate::gather::union::{Shard, Union};
+use crate::gather::union::Union;
 use crate::train::finish::InOrder;
 use crate::train::trainer::Trainer;
 
@@ -28,9 +28,9 @@ impl Trainer {
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
         let texts = self.texts.take();
-        let InOrder { parts, union, mut documents } = self.take_in_order()?;
+        let InOrder { texts: terms, union, mut documents } = self.take_in_order()?;
         let (terms, of_documents) =
-            rayon::join(|| terms_section(&union, &parts), || documents_section(&mut documents));
+            rayon::join(|| terms_section(&union, &terms), || documents_section(&mut documents));
         let of_texts = texts.as_ref().map_or_else(|| Ok(Spool::default()), Texts::to_section)?;
         let sections = [terms?, of_documents?, of_texts];
         let header = PartialHeader {
@@ -51,12 +51,12 @@ impl Trainer {
     }
 }
 
-fn terms_section(union: &Union, parts: &[Shard]) -> Result<Spool> {
+fn terms_section(union: &Union, texts: &[TermTexts]) -> Result<Spool> {
     let (mut section, mut term, mut cells) = (Spool::default(), Vec::new(), Vec::new());
     for id in 0..union.n_terms() as TermId {
         term.clear();
         cells.clear();
-        put_run(union.term(parts, id).1.as_bytes(), &mut term);
+        put_run(union.term(texts, id).1.as_bytes(), &mut term);
         put_cells(union.statistics.cells(id), &mut cells);
         put_run(&cells, &mut term);
         section.push(&term).map_err(spill)?;
