@@ -463,6 +463,32 @@ mod tests {
         );
     }
 
+    #[test]
+    fn pieces_are_found_once_while_their_terms_are_kept() {
+        let (mut vocabulary, asked) = (Vocabulary::new(), std::cell::Cell::new(0));
+        let mut count = |words: &[&str], kept: Option<usize>| {
+            vocabulary.begin_document();
+            words.iter().for_each(|word| _ = vocabulary.count(word).unwrap());
+            asked.set(0);
+            let word = |_: &str| {
+                asked.set(asked.get() + 1);
+                Some(0)
+            };
+            vocabulary.count_pieces(word).unwrap();
+            let n_terms = vocabulary.document().len();
+            vocabulary.truncate(kept.unwrap_or(vocabulary.len()));
+            (asked.get(), n_terms)
+        };
+        let iceland = ["ice~", "~icel~", "~cela~", "~elan~", "~land~", "~and"].len();
+        assert_eq!(count(&["iceland"], None), (1, 1 + iceland));
+        assert_eq!(count(&["iceland", "land"], None), (1, 2 + iceland + 1));
+        // nothing is left of the second word, and one piece of it
+        assert_eq!(count(&["iceland", "greenland"], Some(1 + iceland + 2)), (1, 2 + iceland + 6));
+        assert_eq!(count(&["iceland", "land", "greenland"], Some(2)), (1, 3 + iceland + 1 + 6));
+        // pieces of the first were dropped
+        assert_eq!(count(&["iceland"], None), (1, 1 + iceland));
+    }
+
     proptest! {
         #[test]
         fn a_batch_counts_as_its_terms_do(words in prop::collection::vec("[a-c]{1,7}", 0..2000)) {

@@ -65,6 +65,9 @@ impl WordPieces {
 
     /// Forgets what the last document brought, of whose terms only so many are left.
     pub(crate) fn truncate(&mut self, n_terms: usize) {
+        if n_terms >= self.spans.len() {
+            return;
+        }
         if n_terms < self.n_before {
             *self = Self::default();
         }
