@@ -104,6 +104,8 @@ impl Entry {
     pub(crate) const SEPARATES: u32 = 2;
     /// Of a sign: normalized, none of it is ASCII.
     pub(crate) const NON_ASCII: u32 = 4;
+    /// Of a sign: it is a word by itself.
+    pub(crate) const WORD: u32 = 8;
 
     /// Needs the exact, slow code.
     pub(crate) const UNUSUAL: Entry = Entry::new(Class::Unusual, 0);

@@ -7,7 +7,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::entry::{Class, Entry};
-use crate::rules::{fold_char, is_invisible, is_unspaced, look_alike};
+use crate::rules::{fold_char, is_invisible, is_sign, is_unspaced, look_alike};
 
 /// End of the characters in the table; beyond are only private and invisible ones.
 const CHARACTERS: u32 = 0x4_0000;
@@ -45,9 +45,10 @@ fn entry(c: char) -> Entry {
     if is_invisible(c) {
         return Entry::UNUSUAL;
     }
+    let word = if is_sign(c) { Entry::WORD } else { 0 };
     // Unassigned code points join nothing.
     if !is_public_assigned(c) && !c.is_alphanumeric() {
-        return Entry::new(Class::Neutral, Entry::NON_ASCII);
+        return Entry::new(Class::Neutral, word | Entry::NON_ASCII);
     }
     if [c].into_iter().nfkc().ne([c]) {
         return of_variant(&[c].into_iter().nfkc().collect::<Vec<_>>());
@@ -55,7 +56,8 @@ fn entry(c: char) -> Entry {
     let class = class(c);
     match class {
         Class::Unusual => Entry::UNUSUAL,
-        Class::Neutral => Entry::new(class, sign_flags(&[c])),
+        Class::Neutral => Entry::new(class, word | sign_flags(&[c])),
+        _ if is_sign(c) => Entry::UNUSUAL,
         _ if class.is_mid() => Entry::new(class, sign_flags(&[c])),
         _ => flips(c).map_or(Entry::UNUSUAL, |flips| Entry::new(class, flips | letter_flags(c, class))),
     }
@@ -64,8 +66,8 @@ fn entry(c: char) -> Entry {
 /// The entry of a character that normalization changes: known as long as the result is in no word.
 fn of_variant(normal: &[char]) -> Entry {
     let entries: Vec<Entry> = normal.iter().map(|c| entry(*c)).collect();
-    let is_sign = |entry: &Entry| entry.class() == Class::Neutral || entry.class().is_mid();
-    if !entries.iter().all(is_sign) {
+    let is_no_word = |entry: &Entry| entry.class() == Class::Neutral || entry.class().is_mid();
+    if !entries.iter().all(|entry| is_no_word(entry) && !entry.is(Entry::WORD)) {
         return Entry::UNUSUAL;
     }
     let class = if let [entry] = entries[..] { entry.class() } else { Class::Neutral };

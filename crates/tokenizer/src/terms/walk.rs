@@ -1,7 +1,7 @@
 //! Finds and folds the words of a run that is not all ASCII, in place, with one look-up per character.
 //!
 //! The character table suffices for nearly all text. Where it does not, the walk stops and hands the text between two
-//! *cuts* to the exact code. At a cut, the text before and after are independent: a sign or space that is in no word,
+//! *cuts* to the exact code. At a cut, the text before and after are independent: a sign or space that is in no word and is none,
 //! joins nothing and does not compose, followed by a letter, digit or ideograph that normalization does not change and
 //! that does not compose with what is before it.
 
@@ -189,7 +189,9 @@ impl<'a> Walk<'a> {
         if self.is_mail() && entry.is(Entry::SEPARATES) {
             self.mail = MailRun { start: self.at, spans: self.spans.len(), non_ascii: false, changed: false };
         }
-        if self.is_cut(entry) && self.look().0.class().begins() {
+        if entry.is(Entry::WORD) {
+            self.spans.push([sign, self.at]);
+        } else if self.is_cut(entry) && self.look().0.class().begins() {
             (self.cut, self.kept) = (sign, self.spans.len());
         }
         Ok(())
@@ -200,7 +202,7 @@ impl<'a> Walk<'a> {
         // in mail the sign must end the run or show that it is not all ASCII
         let known = !entry.is(Entry::VARIANT) || self.options.normalize;
         let tells = !self.is_mail() || entry.is(Entry::SEPARATES | Entry::NON_ASCII);
-        entry.class() == Class::Neutral && known && tells
+        entry.class() == Class::Neutral && !entry.is(Entry::WORD) && known && tells
     }
 
     /// Ends a mail run. A run that is all ASCII is one word, without the signs at its edges.

@@ -1,8 +1,7 @@
 //! Words of [`WordRule::Mail`](crate::WordRule::Mail), found character by character (reference implementation).
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use crate::bits::{is_mail_core, is_mail_joiner};
+use crate::words::unicode;
 
 /// A word and its position.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +19,7 @@ pub(crate) fn for_each_word_of_mail<'t>(text: &'t str, mut emit: impl FnMut(Span
         let start = at + run.len() - trimmed.len();
         let trimmed = trimmed.trim_end_matches(is_edge);
         if !trimmed.is_ascii() {
-            trimmed.unicode_word_indices().for_each(|(at, text)| emit(Span { start: start + at, text }));
+            unicode::for_each_word(trimmed, |word| emit(Span { start: start + word.start, ..word }));
         } else if !trimmed.is_empty() {
             emit(Span { start, text: trimmed });
         }
@@ -52,7 +51,8 @@ mod tests {
             ("FREE!!! 100% $$$", &["FREE!!!", "100%", "$$$"]),
             ("'quoted' -- don't, x-ray-", &["quoted", "don't", "x-ray"]),
             ("a.b@c_d 1,000", &["a", "b", "c", "d", "1", "000"]),
-            ("caf\u{e9}! -na\u{ef}ve- $\u{20ac}", &["café", "naïve"]),
+            ("caf\u{e9}! -na\u{ef}ve- $\u{20ac}", &["café", "naïve", "€"]),
+            ("Gewinn🎉 +👍👍🏽 10€!", &["Gewinn", "🎉", "👍", "👍", "10", "€"]),
             ("gr\u{fc}n-wei\u{df} a\u{a0}b", &["grün", "weiß", "a", "b"]),
             ("\u{514d}\u{8d39}!", &["免", "费"]),
         ] {

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use unicode_segmentation::UnicodeSegmentation;
 
 use crate::error::ParseNameError;
 use crate::words::plain::{self, Span};
@@ -30,7 +29,8 @@ use crate::words::unicode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordRule {
-    /// Words of Unicode text segmentation (UAX #29): segments with a letter or a number.
+    /// Words of Unicode text segmentation (UAX #29): segments with a letter or a number. Emoji and other pictures, currencies
+    /// and arrows are words by themselves.
     Unicode,
     /// For mail: maximal runs of ASCII letters, digits, `$ ' ! % -` and all non-ASCII characters, without leading and
     /// trailing `'` and `-`. A run that is all ASCII is one word; other runs are split into [`WordRule::Unicode`]
@@ -45,9 +45,11 @@ impl WordRule {
             Run::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
             Run::NonAscii(run) => match self {
                 WordRule::Unicode => {
-                    text[unicode::range(text, run)].unicode_words().for_each(&mut emit);
+                    unicode::for_each_word(&text[unicode::range(text, run)], |word| emit(word.text));
                 }
-                WordRule::Mail => text[run.start..run.end].unicode_words().for_each(&mut emit),
+                WordRule::Mail => {
+                    unicode::for_each_word(&text[run.start..run.end], |word| emit(word.text));
+                }
             },
         });
     }
@@ -63,11 +65,9 @@ impl WordRule {
     }
 
     /// Calls `emit` with every word and its position; the simple, slow way.
-    pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+    pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, emit: impl FnMut(Span<'t>)) {
         match self {
-            WordRule::Unicode => {
-                text.unicode_word_indices().for_each(|(start, text)| emit(Span { start, text }));
-            }
+            WordRule::Unicode => unicode::for_each_word(text, emit),
             WordRule::Mail => plain::for_each_word_of_mail(text, emit),
         }
     }

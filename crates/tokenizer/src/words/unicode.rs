@@ -11,10 +11,25 @@
 
 use std::ops::Range;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use crate::characters::entry::Class;
 use crate::characters::of;
-use crate::characters::rules::is_invisible;
+use crate::characters::rules::{is_invisible, is_sign};
+use crate::words::plain::Span;
 use crate::words::runs::NonAscii;
+
+/// Calls `emit` with every word of a text, the slow way: segments with a letter or a number, and signs.
+pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+    for (start, segment) in text.split_word_bound_indices() {
+        if segment.contains(char::is_alphanumeric) {
+            emit(Span { start, text: segment });
+        } else if !segment.is_ascii() {
+            let signs = segment.char_indices().filter(|(_, c)| is_sign(*c));
+            signs.for_each(|(at, c)| emit(Span { start: start + at, text: &segment[at..at + c.len_utf8()] }));
+        }
+    }
+}
 
 /// The range of text that the words of a run depend on.
 pub(crate) fn range(text: &str, run: NonAscii) -> Range<usize> {
@@ -76,6 +91,7 @@ mod tests {
             "\r\n\u{301}a\r\u{301}",
             "iPhone发布会2024年 ok",
             "ש' ש'. \u{5e9}\u{5b8}' ש'א ש\"א a' x\u{301}' 'ש",
+            "👍 a👍🏽b ❤\u{fe0f} 👩\u{200d}🚀 a\u{200d}🚀 €5 →x ★★ x\u{301}👍\u{301} 발👍 🇫🇮 1\u{fe0f}\u{20e3} ❶",
             "é. é.\u{301} .\u{301}x 1.é é.1 1.٣ é:1 é;٣",
         ] {
             assert_eq!(words(text), reference::unicode_words(text), "{text:?}");
