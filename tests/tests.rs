@@ -6,6 +6,7 @@ mod attacks;
 mod bogofilter;
 mod bogofilter_peer;
 mod capi;
+mod charsets;
 mod cluster;
 mod compare;
 mod completions;
