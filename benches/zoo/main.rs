@@ -67,11 +67,16 @@ fn largest(numbers: &[f64]) -> usize {
     (1..numbers.len()).fold(0, |best, at| if numbers[at] > numbers[best] { at } else { best })
 }
 
-/// Learns the one part of a set with this scoring, else the default, and scores the other.
-fn learned(set: &Set, scoring: Option<Scoring>) -> Result<Figures> {
-    let name = |label: usize| format!("l{label}");
+/// Text with the default scoring.
+fn defaults(has_pieces: bool) -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Text);
-    options.scoring = scoring;
+    options.recipe.pieces = has_pieces;
+    options
+}
+
+/// Learns the one part of a set with these options, and scores the other.
+fn learned(set: &Set, options: TrainOptions) -> Result<Figures> {
+    let name = |label: usize| format!("l{label}");
     let mut trainer = Trainer::new(options)?;
     for Document { label, text } in &set.train {
         trainer.add(&name(*label), tamis_filter::Document::Text(text))?;
@@ -104,7 +109,12 @@ fn simple(set: &Set) -> Vec<Figures> {
     multinomial.likelihood = Likelihood::Multinomial;
     let scorings = [Scoring::Weighted(uncorrected), Scoring::NaiveBayes(multinomial)];
     // one that cannot be learned asks nothing of the defaults
-    let learned = scorings.into_iter().filter_map(|scoring| learned(set, Some(scoring)).ok());
+    let options = |scoring| {
+        let mut options = defaults(false);
+        options.scoring = Some(scoring);
+        options
+    };
+    let learned = scorings.into_iter().filter_map(|scoring| learned(set, options(scoring)).ok());
     [shares_alone(set)].into_iter().chain(learned).collect()
 }
 
@@ -120,12 +130,12 @@ struct Tally {
 
 impl Tally {
     /// Tries a set, and prints a line.
-    fn add(&mut self, name: &str, seed: u64, set: &Set) {
+    fn add(&mut self, name: &str, seed: u64, set: &Set, options: TrainOptions) {
         let simple = simple(set);
         simple.iter().for_each(|figures| figures.check(&set.tests));
         let best = simple.iter().map(|f| f.accuracy).fold(0.0, f64::max);
         let least = simple.iter().map(|f| f.log_loss).fold(f64::INFINITY, f64::min);
-        let (lost, added, said) = match learned(set, None) {
+        let (lost, added, said) = match learned(set, options) {
             Ok(figures) => {
                 figures.check(&set.tests);
                 let said = format!("{:.3} {:6.3}", figures.accuracy, figures.log_loss);
@@ -166,11 +176,12 @@ fn random(name: &str, seed: u64) -> Random {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let (mut seeds, mut only, mut is_quick) = (5, "", false);
+    let (mut seeds, mut only, mut is_quick, mut has_pieces) = (5, "", false, false);
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         match (argument, argument.starts_with("--").then(|| rest.clone().next()).flatten()) {
             ("--test", _) => is_quick = true,
+            ("--pieces", _) => has_pieces = true,
             ("--seeds", Some(n)) if n.parse().is_ok_and(|n: u64| n > 0) => {
                 seeds = n.parse().unwrap();
                 rest.next();
@@ -179,7 +190,12 @@ fn main() {
                 only = substring;
                 rest.next();
             }
-            _ => return eprintln!("expected [--seeds N] [--only SUBSTRING], got {}", arguments.join(" ")),
+            _ => {
+                return eprintln!(
+                    "expected [--seeds N] [--only SUBSTRING] [--pieces], got {}",
+                    arguments.join(" ")
+                );
+            }
         }
     }
     let is_asked = |name: &str| name.contains(only) && (!is_quick || QUICK.contains(&name));
@@ -187,7 +203,8 @@ fn main() {
     let mut tally = Tally::default();
     for kind in kinds.iter().filter(|kind| is_asked(&kind.name)) {
         for seed in 1..=if is_quick { 1 } else { seeds } {
-            tally.add(&kind.name, seed, &(kind.make)(&mut random(&kind.name, seed)));
+            let set = (kind.make)(&mut random(&kind.name, seed));
+            tally.add(&kind.name, seed, &set, defaults(has_pieces));
         }
     }
     tally.print();
