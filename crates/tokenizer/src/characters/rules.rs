@@ -30,10 +30,11 @@ pub(crate) fn is_unspaced_alphabet(c: char) -> bool {
     (c < '\u{1800}' || ('\u{a9e0}'..='\u{aa7f}').contains(&c)) && is_unspaced(c)
 }
 
-/// Whether `c` is a sign that says something by itself, and so is a word: emoji and other pictures, currencies, arrows.
+/// Whether `c` is a sign that says something by itself, and so is a word: emoji and other pictures, currencies, arrows. Not `¢`,
+/// `¤` and `¥`: in mail they are mostly bytes of another charset, and made a filter of SpamAssassin's corpus worse.
 pub(crate) fn is_sign(c: char) -> bool {
     let is_in_block = matches!(c,
-        '\u{a2}'..='\u{a5}' | '\u{20a0}'..='\u{20cf}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'
+        '\u{a3}' | '\u{20a0}'..='\u{20cf}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'
         | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}');
     // the shade of a skin is no sign
     is_in_block && !c.is_alphanumeric() && !matches!(c, '\u{1f3fb}'..='\u{1f3ff}')

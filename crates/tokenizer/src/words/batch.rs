@@ -1,5 +1,13 @@
 //! Batches of terms.
 
+/// A word and its position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span<'t> {
+    /// Its first byte.
+    pub(crate) start: usize,
+    pub(crate) text: &'t str,
+}
+
 /// Several terms of a text, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {

@@ -1,15 +1,8 @@
 //! Words of [`WordRule::Mail`](crate::WordRule::Mail), found character by character (reference implementation).
 
 use crate::bits::{is_mail_core, is_mail_joiner};
+use crate::words::batch::Span;
 use crate::words::unicode;
-
-/// A word and its position.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span<'t> {
-    /// Its first byte.
-    pub(crate) start: usize,
-    pub(crate) text: &'t str,
-}
 
 /// Calls `emit` with every word.
 pub(crate) fn for_each_word_of_mail<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {

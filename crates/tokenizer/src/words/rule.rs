@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParseNameError;
-use crate::words::plain::{self, Span};
+use crate::words::batch::Span;
+use crate::words::plain;
 use crate::words::runs::{Run, for_each_run};
 use crate::words::shapes::{MailWords, MixedRuns, UnicodeWords};
 use crate::words::unicode;

@@ -16,7 +16,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::characters::entry::Class;
 use crate::characters::of;
 use crate::characters::rules::{is_invisible, is_sign};
-use crate::words::plain::Span;
+use crate::words::batch::Span;
 use crate::words::runs::NonAscii;
 
 /// Calls `emit` with every word of a text, the slow way: segments with a letter or a number, and signs.

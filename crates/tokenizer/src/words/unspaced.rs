@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::characters::rules::{is_unspaced, is_unspaced_alphabet};
-use crate::words::plain::Span;
+use crate::words::batch::Span;
 
 /// A word, or a bigram of an unspaced script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
